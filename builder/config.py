@@ -1,0 +1,213 @@
+"""One TOML file and command-line overrides become frozen dataclasses; each value knows where it came from.
+
+An unknown key, a wrong type or a value outside its choices is a `ConfigError` that names file, key and the known ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from builder.errors import ConfigError
+
+Profile = Literal["embedded", "paper"]
+Convention = Literal["natural", "paper"]
+Variant = Literal["A", "B", "C", "D"]
+ReleaseScript = Literal["keep", "traditional", "simplified"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Where the reviews' columns are; empty: guess. `encoding` only where the file is neither UTF-8 nor marked."""
+
+    text_column: str = ""
+    id_column: str = ""
+    place_column: str = ""
+    rating_column: str = ""
+    source_column: str = ""
+    encoding: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """`on_bad_row`: keep a row that cannot be read in `rejected` and go on, or stop the run at the first."""
+
+    max_chars: int = 4000
+    on_bad_row: Literal["reject", "stop"] = "reject"
+    test_share: float = 0.0676
+    valid_share: float = 0.0676
+
+
+@dataclass(frozen=True, slots=True)
+class Annotate:
+    """`chunk` reviews make one task and one transaction; the result does not depend on the number of workers."""
+
+    backend: str = "embedded"
+    models: str = ""
+    chunk: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`natural` labels sensibly, `paper` reproduces the habits of the paper's released data."""
+
+    convention: Convention = "natural"
+
+
+@dataclass(frozen=True, slots=True)
+class Discriminate:
+    """The YY / YN / NX classifier of section 3.3.2."""
+
+    epochs: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTrain:
+    """Algorithm 1: variants to run, iterations n after M_0, epochs of every fine-tuning."""
+
+    variants: tuple[str, ...] = ("C",)
+    iterations: int = 3
+    epochs: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """`gold`: JSON lines of hand-labelled reviews {"id", "triplets"}; their reviews become the test split."""
+
+    gold: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What is written under releases/. `version` empty: 0.1.0, or the next minor one after those that exist."""
+
+    name: str = "restaurant-aste"
+    version: str = ""
+    licence: str = ""
+    script: ReleaseScript = "keep"
+    train_source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings of a build."""
+
+    profile: Profile = "embedded"
+    seed: int = 13
+    workers: int = 2
+    threads: int = 2
+    input: Input = field(default_factory=Input)
+    ingest: Ingest = field(default_factory=Ingest)
+    annotate: Annotate = field(default_factory=Annotate)
+    rules: Rules = field(default_factory=Rules)
+    discriminate: Discriminate = field(default_factory=Discriminate)
+    self_train: SelfTrain = field(default_factory=SelfTrain)
+    evaluate: Evaluate = field(default_factory=Evaluate)
+    release: Release = field(default_factory=Release)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A config and, for each dotted key, the place its value came from: `default`, `FILE` or `option`."""
+
+    config: Config
+    origin: Mapping[str, str]
+
+    def lines(self) -> list[str]:
+        return [f"{key} = {_shown(_get(self.config, key))}  ({self.origin[key]})" for key in sorted(self.origin)]
+
+
+def resolve(path: Path | None = None, options: Mapping[str, object] | None = None) -> Resolved:
+    """Defaults, then the TOML file, then `options` by dotted key ("release.licence")."""
+    values: dict[str, tuple[object, str]] = {}
+    if path is not None:
+        values |= {key: (value, str(path)) for key, value in _flatten(_read(path), str(path)).items()}
+    values |= {key: (value, "option") for key, value in (options or {}).items()}
+    known = _keys(Config)
+    for key, (_, where) in values.items():
+        if key not in known:
+            close = difflib.get_close_matches(key, known, 1)
+            raise ConfigError(
+                f"unknown key {key!r}", where=where, fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
+            )
+    config = _build(Config, "", values)
+    return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
+
+
+def flat(section: object, prefix: str = "") -> dict[str, object]:
+    """A config dataclass as dotted keys and plain values, for keys and manifests."""
+    out: dict[str, object] = {}
+    for spec in dataclasses.fields(section):  # type: ignore[arg-type]
+        value = getattr(section, spec.name)
+        if dataclasses.is_dataclass(value):
+            out |= flat(value, f"{prefix}{spec.name}.")
+        else:
+            out[prefix + spec.name] = list(value) if isinstance(value, tuple) else value
+    return out
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError("no such config file", where=str(path)) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot be read as TOML: {error}", where=str(path)) from error
+
+
+def _flatten(raw: Mapping[str, Any], where: str, prefix: str = "") -> dict[str, object]:
+    out: dict[str, object] = {}
+    for key, value in raw.items():
+        out |= _flatten(value, where, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return out
+
+
+def _keys(cls: type) -> list[str]:
+    return list(flat(cls()))
+
+
+def _build(cls: type, prefix: str, values: Mapping[str, tuple[object, str]]) -> Any:
+    hints = typing.get_type_hints(cls)
+    made: dict[str, object] = {}
+    for spec in dataclasses.fields(cls):
+        key, hint = prefix + spec.name, hints[spec.name]
+        if dataclasses.is_dataclass(hint):
+            made[spec.name] = _build(typing.cast(type, hint), key + ".", values)
+        elif key in values:
+            made[spec.name] = _checked(key, hint, *values[key])
+    return cls(**made)
+
+
+def _checked(key: str, hint: Any, value: object, where: str) -> object:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise ConfigError(f"{key} = {value!r} is not one of {', '.join(map(repr, choices))}", where=where)
+        return value
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+            raise ConfigError(f"{key} = {value!r} is no list of strings", where=where)
+        return tuple(value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(hint, types.GenericAlias) and (not isinstance(value, hint) or isinstance(value, bool) is not (hint is bool)):
+        raise ConfigError(f"{key} = {value!r} is no {hint.__name__}", where=where)
+    return value
+
+
+def _get(config: object, key: str) -> object:
+    for part in key.split("."):
+        config = getattr(config, part)
+    return config
+
+
+def _shown(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(list(value)) if isinstance(value, tuple) else str(value)

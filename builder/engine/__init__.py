@@ -1,0 +1,5 @@
+"""The rule engine of section 3.2 of the paper, pure: an annotated view in, triplets with their reasons out."""
+
+from builder.engine.engine import Doc, Engine
+
+__all__ = ["Doc", "Engine"]

@@ -1,0 +1,200 @@
+"""The engine: units, items, pairing, expansion, polarity, filters, in that order, for each sentence of a view.
+
+In: `Doc` (view text, tokens, clauses). Out: triplets with spans of the view, each with the names of its rules and its evidence.
+What the engine does is the paper's section 3.2; what it does better stands in rules/*.toml, one phenomenon a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builder.engine import pairing
+from builder.engine.items import Grammar, Item, Phrase, items
+from builder.engine.pairing import Found, Pairer, Scene, Topic, strings
+from builder.engine.polarity import Excess, valence
+from builder.engine.units import units
+from builder.errors import ResourceError
+from builder.records import Element, Span, Token, Triplet, polarity_of
+from builder.resources import Lexicon, Rule
+from builder.text import Clause, clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A view's text with its tokens and clauses."""
+
+    text: str
+    tokens: Sequence[Token]
+    clauses: Sequence[Clause]
+
+    @classmethod
+    def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
+        return cls(text, tokens, clauses(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A clause as the engine reads it; `asked` and `unreal` keep its opinions from becoming triplets."""
+
+    start: int
+    items: list[Item]
+    sentence: int
+    asked: bool
+
+
+class Engine:
+    """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
+
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
+        self.lexicon = lexicon
+        by_kind: dict[str, list[Rule]] = {}
+        for rule in rules:
+            if rule.params.get("enabled", True):
+                by_kind.setdefault(rule.kind, []).append(rule)
+        known = {*pairing.KINDS, "grammar", "excess", "irrealis", "question", "compatible", "block", "conjunction"}
+        for rule in rules:
+            if rule.kind not in known:
+                raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known)))
+        self._grammar = _grammar(by_kind.get("grammar", []))
+        self._excess = [Excess(strings(rule, "kinds"), strings(rule, "categories")) for rule in by_kind.get("excess", [])]
+        self._irrealis = {kind: rule.name for rule in by_kind.get("irrealis", []) for kind in strings(rule, "kinds")}
+        self._questions = tuple(mark for rule in by_kind.get("question", []) for mark in strings(rule, "marks"))
+        self._compatible = {
+            prefix: tuple(classes) for rule in by_kind.get("compatible", []) for prefix, classes in _table(rule, "classes").items()
+        }
+        self._blocked = [(strings(rule, "categories"), strings(rule, "words")) for rule in by_kind.get("block", [])]
+        self._conjunction = next((rule.name for rule in by_kind.get("conjunction", [])), "")
+        self._pairers: list[tuple[str, Pairer]] = [(rule.name, pairing.KINDS[rule.kind](rule)) for rule in rules if rule.kind in pairing.KINDS and rule.params.get("enabled", True)]
+
+    def extract(self, doc: Doc) -> tuple[Triplet, ...]:
+        """The triplets of a review in text order of their opinions, each once."""
+        out: dict[object, Triplet] = {}
+        topic: Topic | None = None
+        sentence = -1
+        for clause in self._clauses(doc):
+            if clause.sentence != sentence:
+                sentence = clause.sentence
+            line = "".join(item.symbol for item in clause.items)
+            paired: list[Item] = []
+            for index, item in enumerate(clause.items):
+                if item.phrase is None:
+                    continue
+                found = self._pair(Scene(clause.items, line, index, doc.tokens, topic))
+                if found is None:
+                    continue
+                name, aspects, detail = found
+                unreal = clause.asked or self._unreal(clause.items, index)
+                for aspect in aspects:
+                    paired.append(aspect)
+                    if not unreal:
+                        triplet = self._triplet(doc, item, item.phrase, aspect, name if aspect is aspects[0] else self._conjunction or name, detail)
+                        out.setdefault(triplet.key, triplet)
+            topic = _next_topic(clause.items, paired, topic)
+        return tuple(out.values())
+
+    def _clauses(self, doc: Doc) -> list[_Clause]:
+        """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
+        out = []
+        at = 0
+        for clause in doc.clauses:
+            while at < len(doc.tokens) and doc.tokens[at].start < clause.start:
+                at += 1
+            stop = at
+            while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
+                stop += 1
+            listed = items(units(doc.text, doc.tokens, at, stop, self.lexicon), doc.text, self.lexicon, self._grammar)
+            asked = doc.text[clause.end : clause.end + 1] in self._questions or doc.text[: clause.end].rstrip().endswith(self._questions)
+            out.append(_Clause(clause.start, listed, clause.sentence, bool(self._questions) and asked))
+            at = stop
+        return out
+
+    def _pair(self, scene: Scene) -> tuple[str, tuple[Item, ...], str] | None:
+        """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
+        phrase = scene.opinion.phrase
+        assert phrase is not None
+        if any(phrase.entry.category.startswith(categories) or phrase.entry.word in words for categories, words in self._blocked):
+            return None
+        for name, pairer in self._pairers:
+            found = pairer(scene)
+            if found and self._fits(phrase, found):
+                return name, _coordinated(scene.items, found.aspects), found.detail
+        return None
+
+    def _fits(self, phrase: Phrase, found: Found) -> bool:
+        """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit all."""
+        term = found.aspects[0].term
+        assert term is not None
+        if not term.cls:
+            return True
+        if any(target == found.aspects[0].word or target.startswith("@") and term.cls.startswith(target[1:]) for target, _ in self.lexicon.context.get(phrase.entry.word, ())):
+            return True
+        return all(term.cls.startswith(classes) for prefix, classes in self._compatible.items() if phrase.entry.category.startswith(prefix))
+
+    def _unreal(self, listed: Sequence[Item], index: int) -> bool:
+        """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question)."""
+        return any(item.symbol == "I" and self.lexicon.irrealis[item.word] in self._irrealis for item in listed[:index])
+
+    def _triplet(self, doc: Doc, item: Item, phrase: Phrase, aspect: Item, rule: str, detail: str) -> Triplet:
+        term = aspect.term
+        assert term is not None
+        value, evidence = valence(phrase, term, aspect.word, self.lexicon, self._excess)
+        entry = self.lexicon.aspects.get(aspect.word.lower())
+        story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]
+        story += [("negator", doc.text[start:end]) for start, end in phrase.negators]
+        story.append(("path" if "↑" in detail or "↓" in detail else "pattern", detail))
+        return Triplet(
+            aspect=_element(doc.text, [(aspect.start, aspect.end)]),
+            aspect_full=_element(doc.text, [(aspect.start, aspect.end)]),
+            opinion=_element(doc.text, [*phrase.negators, phrase.core]),
+            opinion_full=_element(doc.text, [(item.start, item.end)]),
+            polarity=polarity_of(value),
+            valence=round(value, 2),
+            owner=_element(doc.text, [term.owner]) if term.owner else None,
+            rules=(rule,),
+            evidence=tuple(story),
+        )
+
+
+def _element(text: str, spans: list[Span]) -> Element:
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and merged[-1][1] == start:
+            merged[-1] = merged[-1][0], end
+        else:
+            merged.append((start, end))
+    return Element("".join(text[start:end] for start, end in merged), tuple(merged))
+
+
+def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The found aspect and those of its coordination (paper: `conj`)."""
+    first = aspects[0]
+    if first.term is None or len(aspects) > 1 or first not in listed:
+        return aspects
+    return aspects + tuple(item for item in listed if item.term and item is not first and item.term.group == first.term.group)
+
+
+def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None) -> Topic | None:
+    """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
+    if paired:
+        last = paired[-1]
+        return Topic(_coordinated(listed, (last,)) if last in listed else (last,), named=False)
+    terms = [item for item in listed if item.term is not None]
+    return Topic(_coordinated(listed, (terms[-1],)), named=True) if terms else topic
+
+
+def _grammar(rules: Sequence[Rule]) -> Grammar:
+    if len(rules) != 1:
+        raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
+    rule = rules[0]
+    gap = rule.params.get("gap", 3)
+    separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
+    return Grammar(frozenset(strings(rule, "fillers")), gap if isinstance(gap, int) else 3, strings(rule, "attributes"), separate, frozenset(strings(rule, "suffixes")))
+
+
+def _table(rule: Rule, key: str) -> dict[str, list[str]]:
+    value = rule.params.get(key)
+    if not isinstance(value, dict):
+        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
+    return {str(k): [str(one) for one in v] for k, v in value.items()}
+

@@ -1,0 +1,192 @@
+"""Units become the items that rules pair: aspect terms with their owners, opinion phrases with degree words and negators.
+
+In: a clause's units. Out: `Item`s in text order, one symbol each. Pure; all word lists come from the lexicons and from the rules'
+parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from builder.engine.units import Unit
+from builder.records import Span
+from builder.resources import Lexicon, OpinionEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """An opinion phrase: 不 會 太 鹹 has core 鹹, negators (不會), degrees (太)."""
+
+    core: Span
+    entry: OpinionEntry
+    negators: tuple[Span, ...]
+    kinds: tuple[str, ...]
+    degrees: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An aspect term: its class (empty for a noun no lexicon knows) and, for 餐點口感, the span of the owner 餐點."""
+
+    cls: str
+    owner: Span | None = None
+    group: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A symbol with its place in the view, the last token it covers (its head in Chinese), and what it is."""
+
+    start: int
+    end: int
+    symbol: str
+    word: str
+    last: int
+    phrase: Phrase | None = None
+    term: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Parameters of rules/phrase.toml and rules/aspect.toml."""
+
+    fillers: frozenset[str]
+    gap: int
+    attributes: tuple[str, ...]
+    separate: tuple[tuple[str, str], ...]
+    suffixes: frozenset[str]
+
+
+def items(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
+    """The items of one clause."""
+    return _terms(_phrases(units, text, lexicon, grammar), text, lexicon, grammar)
+
+
+def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
+    """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
+    out: list[Item] = []
+    taken = 0
+    for k, unit in enumerate(units):
+        if unit.symbol != "O":
+            continue
+        first = _left_edge(units, k, taken, grammar)
+        out.extend(_plain(u, lexicon) for u in units[taken:first])
+        last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
+        before = units[first:k]
+        negators = [u for u in before if u.symbol == "N"]
+        phrase = Phrase(
+            core=(unit.start, unit.end),
+            entry=lexicon.opinions[unit.word.lower()],
+            negators=tuple((u.start, u.end) for u in negators),
+            kinds=tuple(lexicon.negators[u.word] for u in negators),
+            degrees=tuple(lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"),
+        )
+        start, end = units[first].start, units[last].end
+        out.append(Item(start, end, "O", text[start:end], unit.last, phrase=phrase))
+        taken = last + 1
+    out.extend(_plain(u, lexicon) for u in units[taken:])
+    return out
+
+
+def _plain(unit: Unit, lexicon: Lexicon) -> Item:
+    term = Term(lexicon.aspects[unit.word.lower()].cls) if unit.symbol == "A" else None
+    return Item(unit.start, unit.end, unit.symbol, unit.word, unit.last, term=term)
+
+
+def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> int:
+    """Index of the first unit of the phrase around opinion k.
+
+    Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one phrase,
+    覺得好吃 is not.
+    """
+    edge = k
+    while edge > taken:
+        before = units[edge - 1].symbol
+        if before in "ND":
+            edge -= 1
+        elif before == "d" and edge - 1 > taken and units[edge - 2].symbol == "D":
+            edge -= 2
+        else:
+            j = edge - 1
+            while j >= taken and edge - j <= grammar.gap and (units[j].word in grammar.fillers or units[j].symbol == "D"):
+                j -= 1
+            if j < taken or units[j].symbol != "N" or edge - j > grammar.gap + 1:
+                break
+            edge = j
+    return edge
+
+
+def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
+    """Join neighbouring parts of one aspect, attach owners, and number the groups that 、 和 跟 coordinate."""
+    out: list[Item] = []
+    for item in listed:
+        joined = _join(out, item, text, lexicon, grammar)
+        if joined is None:
+            out.append(item)
+        else:
+            out[-joined[0] :] = [joined[1]]
+    return _groups(out)
+
+
+def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
+    """How many of the last items of `out` the new item joins, and the item they become; None if it stands alone."""
+    before = out[-1] if out else None
+    if before is None:
+        return None
+    if item.symbol == "n" and before.symbol == "A" and item.word in grammar.suffixes and before.end == item.start:
+        return 1, replace(before, end=item.end, word=text[before.start : item.end], last=item.last)
+    if item.term is None:
+        return None
+    attribute = item.term.cls.startswith(grammar.attributes)
+    if before.symbol == "A" and before.term and before.end == item.start and not _separate(before.term.cls, item.term.cls, attribute, grammar):
+        owner = (before.start, before.end) if attribute else before.term.owner
+        return 1, _joined(before, item, text, owner)
+    if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
+        return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
+    if _modifies(before, item, lexicon):
+        return 1, _joined(before, item, text, None)
+    return None
+
+
+def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
+    assert last.term is not None
+    return replace(last, start=first.start, word=text[first.start : last.end], term=replace(last.term, owner=owner))
+
+
+def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
+    """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from food_morphemes."""
+    if before.end != item.start or item.term is None:
+        return False
+    food = item.term.cls.startswith(("food", "drink"))
+    if before.symbol == "n":
+        return len(before.word) > 1
+    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjn"
+
+
+def _separate(first: str, second: str, attribute: bool, grammar: Grammar) -> bool:
+    """Whether two neighbouring aspects are a list without a comma (餐點服務都好) rather than one term."""
+    if attribute:
+        return any(first.startswith(a) and second.startswith(b) for a, b in grammar.separate)
+    tops = first.split(".")[0], second.split(".")[0]
+    return tops[0] != tops[1] and tops not in (("food", "drink"), ("drink", "food"), ("place", "staff"))
+
+
+def _groups(listed: list[Item]) -> list[Item]:
+    """Aspects joined by a list comma or conjunction share a group number; a noun between such marks becomes an aspect."""
+    out = list(listed)
+    for i in range(1, len(out) - 1):
+        if out[i].symbol in "cl":
+            left, right = out[i - 1], out[i + 1]
+            if left.symbol == "A" and right.symbol == "n" and len(right.word) > 1:
+                out[i + 1] = replace(right, symbol="A", term=Term(""))
+            elif right.symbol == "A" and left.symbol == "n" and len(left.word) > 1:
+                out[i - 1] = replace(left, symbol="A", term=Term(""))
+    group = -1
+    for i, item in enumerate(out):
+        if item.term is None:
+            continue
+        chained = i >= 2 and out[i - 1].symbol in "cl" and out[i - 2].symbol == "A" or i and out[i - 1].symbol == "A" and out[i - 1].end == item.start
+        group = group if chained else group + 1
+        out[i] = replace(item, term=replace(item.term, group=group))
+    return out

@@ -1,0 +1,171 @@
+"""Which aspect an opinion describes: the rule kinds that pair, from the most certain construction to the last resort.
+
+In: the items of the clauses of a sentence, one opinion, and what has been paired before it. Out: the aspect item and why. Each
+kind is a small function; rules/*.toml say in which order and with which parameters they run, and bring their own examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from builder.engine.items import Item, Term
+from builder.engine.patterns import CURRENT, compile_pattern
+from builder.errors import ResourceError
+from builder.records import Token
+from builder.resources import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What an earlier clause was about: its items and the aspect items last paired there (or merely named, if `named`)."""
+
+    aspects: tuple[Item, ...]
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One opinion to be paired: the clause's items and symbols, its index, the tokens, and the topic carried over."""
+
+    items: Sequence[Item]
+    symbols: str
+    index: int
+    tokens: Sequence[Token]
+    topic: Topic | None
+
+    @property
+    def opinion(self) -> Item:
+        return self.items[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The aspects (one, or several of a coordination carried over) and the detail for the story of the triplet."""
+
+    aspects: tuple[Item, ...]
+    detail: str
+
+
+Pairer = Callable[[Scene], Found | None]
+
+
+def pattern(rule: Rule) -> Pairer:
+    """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads."""
+    expression = compile_pattern(_string(rule, "pattern"), rule.where)
+    only, never = strings(rule, "categories"), strings(rule, "not_categories")
+
+    def find(scene: Scene) -> Found | None:
+        phrase = scene.opinion.phrase
+        assert phrase is not None
+        if only and not phrase.entry.category.startswith(only) or never and phrase.entry.category.startswith(never):
+            return None
+        marked = scene.symbols[: scene.index] + CURRENT + scene.symbols[scene.index + 1 :]
+        match = expression.search(marked)
+        return Found((scene.items[match.start("target")],), marked[match.start() : match.end()]) if match else None
+
+    return find
+
+
+def path(rule: Rule) -> Pairer:
+    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to the nearer one."""
+    longest = _number(rule, "longest")
+
+    def find(scene: Scene) -> Found | None:
+        best: tuple[int, int, Item, str] | None = None
+        core = token_at(scene.tokens, scene.opinion)
+        for item in scene.items:
+            if item.symbol != "A":
+                continue
+            steps = dependency_path(scene.tokens, item.last, core)
+            if steps is None or len(steps) > longest:
+                continue
+            gap = scene.opinion.start - item.end if item.end <= scene.opinion.start else item.start - scene.opinion.end
+            if best is None or (len(steps), gap) < best[:2]:
+                best = len(steps), gap, item, " ".join(steps)
+        return Found((best[2],), best[3]) if best else None
+
+    return find
+
+
+def noun(rule: Rule) -> Pairer:
+    """A noun that no lexicon holds, where the parse or the word order makes it the subject of the opinion."""
+    expression = compile_pattern(_string(rule, "pattern").replace("TARGET", "NOUN"), rule.where)
+    shortest, relations = _number(rule, "shortest"), strings(rule, "relations")
+
+    def find(scene: Scene) -> Found | None:
+        marked = scene.symbols[: scene.index] + CURRENT
+        match = expression.search(marked)
+        if match is None:
+            return None
+        item = scene.items[marked.rindex("n", match.start())]
+        if len(item.word) < shortest or relations and scene.tokens[item.last].rel not in relations:
+            return None
+        return Found((Item(item.start, item.end, "A", item.word, item.last, term=Term("")),), f"{item.word} {scene.tokens[item.last].rel}")
+
+    return find
+
+
+def carry(rule: Rule) -> Pairer:
+    """The topic of the clause before, where this clause names no subject of its own."""
+    blockers = frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, "blockers"))
+    named = bool(rule.params.get("named", False))
+
+    def find(scene: Scene) -> Found | None:
+        if scene.topic is None or scene.topic.named and not named or blockers & set(scene.symbols[: scene.index]):
+            return None
+        return Found(scene.topic.aspects, "topic of an earlier clause")
+
+    return find
+
+
+KINDS: Mapping[str, Callable[[Rule], Pairer]] = {"pair-pattern": pattern, "pair-path": path, "pair-noun": noun, "pair-carry": carry}
+
+
+def token_at(tokens: Sequence[Token], item: Item) -> int:
+    """The token on which an opinion's core ends."""
+    assert item.phrase is not None
+    last = item.last
+    while last > 0 and tokens[last].start >= item.phrase.core[1]:
+        last -= 1
+    return last
+
+
+def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[str] | None:
+    """Relations from source up to the common ancestor and down to target; None if they stand in different trees."""
+    above: dict[int, list[str]] = {}
+    node, steps = source, []
+    while node >= 0 and node not in above:
+        above[node] = list(steps)
+        steps.append("↑" + tokens[node].rel)
+        node = tokens[node].head
+    node, down = target, []
+    seen = set()
+    while node >= 0 and node not in seen:
+        if node in above:
+            return above[node] + down[::-1]
+        seen.add(node)
+        down.append("↓" + tokens[node].rel)
+        node = tokens[node].head
+    return None
+
+
+def strings(rule: Rule, key: str) -> tuple[str, ...]:
+    value = rule.params.get(key, ())
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+        raise ResourceError(f"rule {rule.name!r}: {key} is no list of strings", where=rule.where)
+    return tuple(value)
+
+
+def _string(rule: Rule, key: str) -> str:
+    value = rule.params.get(key)
+    if not isinstance(value, str):
+        raise ResourceError(f"rule {rule.name!r} needs {key} = \"…\"", where=rule.where)
+    return value
+
+
+def _number(rule: Rule, key: str) -> int:
+    value = rule.params.get(key)
+    if not isinstance(value, int):
+        raise ResourceError(f"rule {rule.name!r} needs {key} = a whole number", where=rule.where)
+    return value

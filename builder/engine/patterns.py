@@ -1,0 +1,32 @@
+"""The pattern language of rules: names of units with regular-expression operators, compiled to `re` over symbol strings.
+
+`TARGET` is the aspect that the pattern finds, `CURRENT` the opinion being paired; the other names are those of `units.SYMBOLS`.
+`TARGET (ADV|COP)* CURRENT` matches 牛肉麵 真的 是 好吃; `WORD` stands for any unit, `^` and `$` for the edges of the clause.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from builder.engine.units import SYMBOLS
+from builder.errors import ResourceError
+
+CURRENT = "!"
+_NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)"}
+_NAME = re.compile(r"[A-Z_]+")
+
+
+@cache
+def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
+    """`pattern` as a regular expression with the group `target`; ResourceError names an unknown unit or a bad expression."""
+
+    def symbol(match: re.Match[str]) -> str:
+        if match[0] not in _NAMES:
+            raise ResourceError(f"unknown unit {match[0]!r} in pattern {pattern!r}", where=where, fix="known: " + ", ".join(sorted(_NAMES)))
+        return _NAMES[match[0]]
+
+    try:
+        return re.compile(_NAME.sub(symbol, pattern).replace(" ", ""))
+    except re.error as error:
+        raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error

@@ -1,0 +1,60 @@
+"""From a phrase and the aspect it describes to valence and polarity (paper, section 3.2.4), with the reasons.
+
+Base valence: the context lexicon for this aspect, else the word's category. Then excess (太 鹹), then negation, which turns
+positive to negative, negative to positive and neutral to negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builder.engine.items import Phrase, Term
+from builder.resources import Lexicon
+
+NEGATED_NEUTRAL, EXCESS, LACK = 4.0, 3.0, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Parameters of rules/polarity.toml: after a degree word of `kinds`, words of `categories` mean too much of a thing."""
+
+    kinds: tuple[str, ...]
+    categories: tuple[str, ...]
+
+
+def valence(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[Excess]) -> tuple[float, list[tuple[str, str]]]:
+    """Valence in 1..10 and the evidence for it."""
+    base, evidence = _base(phrase, term, aspect, lexicon)
+    for rule in excess:
+        if any(kind in rule.kinds for kind in phrase.degrees) and phrase.entry.category.startswith(rule.categories) and base >= EXCESS:
+            base = EXCESS
+            evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
+            break
+    if any(kind in ("fail", "without") for kind in phrase.kinds):
+        return LACK if base >= 5 else negated(base), [*evidence, ("negation", "lack")]
+    if len(phrase.kinds) % 2:
+        return negated(base), [*evidence, ("negation", "flip")]
+    return base, evidence
+
+
+def negated(value: float) -> float:
+    """Mirror a valence at the middle of the scale; not bad is milder than good. Neutral becomes negative (data facts)."""
+    if value > 5:
+        return max(2.0, 11 - value)
+    return NEGATED_NEUTRAL if value == 5 else min(7.0, 11 - value)
+
+
+def _base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[tuple[str, str]]]:
+    word, entry = phrase.entry.word, phrase.entry
+    evidence = [("opinion", f"{word} {entry.category} {entry.valence:g} ({entry.where})")]
+    best: tuple[int, str, float] | None = None
+    for target, value in lexicon.context.get(word, ()):
+        # A literal word beats a class, the longer of two wins: 高 CP值 over 高 @price.
+        fits = term.cls.startswith(target[1:]) if target.startswith("@") else target in aspect
+        rank = len(target) + (0 if target.startswith("@") else 100)
+        if fits and (best is None or rank > best[0]):
+            best = rank, target, value
+    if best is None:
+        return entry.valence, evidence
+    return best[2], [*evidence, ("context", f"{word} of {best[1]} {best[2]:g}")]

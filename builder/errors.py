@@ -1,0 +1,44 @@
+"""One error family: what went wrong, where, and how to fix it.
+
+The command line catches `BuilderError` once, prints its one line and exits with code 2; every other exception is a defect of
+ours and keeps its traceback.
+"""
+
+
+class BuilderError(Exception):
+    """An error the user can act on.
+
+    `what` says what is wrong, `where` a file:line, row or item (may be empty), `fix` what to do about it (may be empty).
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what, self.where, self.fix = what, where, fix
+        super().__init__(": ".join(part for part in (where, what) if part) + (f"; {fix}" if fix else ""))
+
+
+class InputError(BuilderError):
+    """The input file cannot be used as it is."""
+
+
+class ConfigError(BuilderError):
+    """A config file, option or name is not known or not valid."""
+
+
+class ResourceError(BuilderError):
+    """A lexicon, rule or model file is broken or missing."""
+
+
+class WorkdirError(BuilderError):
+    """The working directory is locked, of another version, or damaged."""
+
+
+class ReleaseError(BuilderError):
+    """A release cannot be written or does not verify."""
+
+
+class QueryError(BuilderError):
+    """An SQL query or an id cannot be answered."""
+
+
+class ModelError(BuilderError):
+    """A model cannot be trained, loaded or run."""

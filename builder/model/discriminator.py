@@ -1,0 +1,150 @@
+"""The embedded judge: which triplets of a review are right (YY), right but for the polarity (YN), or no pair at all (NX).
+
+The trunk reads a review once, whatever its length, and scores all its triplets from the vectors of their spans. The three probabilities
+are built as the two questions of section 3.3.2 are asked: NX = 1 - P(pair), YY = P(pair) P(polarity | pair), YN is the rest. So a polarity
+is learnt from YY and YN of the same pair at once, and the random polarity of an NX triplet teaches nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from builder.errors import ModelError
+from builder.model.checkpoint import fingerprint, tensor_digest
+from builder.model.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
+from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights, seed_of
+from builder.model.task import DiscriminatorConfig, Example, Judged, Progress
+from builder.model.training import fit, scope
+from builder.records import POLARITIES, VERDICTS, Triplet, Verdict
+
+PREDICT_CHARS = 8192
+YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A text with triplets [n, 5] (aspect start, end, opinion start, end, polarity index) and their verdicts [n]."""
+
+    text: Encoded
+    triplets: IntArray
+    verdicts: IntArray
+
+
+class DiscriminatorNetwork(nn.Module):
+    """Log-probabilities of YY, YN, NX for every triplet of a batch: [P, 3]."""
+
+    def __init__(self, vocabulary: Vocabulary, config: DiscriminatorConfig) -> None:
+        super().__init__()
+        self.pairs = PairScorer(config.width, config.pair_size, 0, config.dropout)
+        self.trunk = Trunk(vocabulary, config)
+
+    def forward(self, items: Sequence[Item]) -> Tensor:
+        batch = collate([item.text for item in items])
+        context = Context.of(batch, self.trunk(batch))
+        row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items]))
+        flat = torch.from_numpy(np.concatenate([item.triplets for item in items]))
+        aspects, opinions = Spans(row, flat[:, 0], flat[:, 1]), Spans(row, flat[:, 2], flat[:, 3])
+        every = torch.arange(len(flat))
+        pair, polarity = self.pairs(context, aspects, opinions, (every, every), context.hidden.new_zeros(len(flat), 1))
+        right = polarity.log_softmax(-1)
+        wrong = torch.stack([right[:, [j for j in range(3) if j != i]].logsumexp(-1) for i in range(3)], -1)
+        yes, chosen = functional.logsigmoid(pair), flat[:, 4:]
+        out = [yes + right.gather(1, chosen).squeeze(1), yes + wrong.gather(1, chosen).squeeze(1), functional.logsigmoid(-pair)]
+        return torch.stack(out, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discriminator:
+    """A trained judge; `facts` says how it was trained."""
+
+    network: DiscriminatorNetwork
+    vocabulary: Vocabulary
+    config: DiscriminatorConfig
+    facts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        settings = {"config": asdict(self.config), "vocabulary": self.vocabulary.codes}
+        return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
+
+    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict, float], ...]]:
+        """Per item and triplet the most probable label and the probability of YY."""
+        encoder = Encoder(self.vocabulary, self.config.bigram_buckets)
+        ready = [_item(encoder, item.id, item.text, [(t, "YY") for t in item.triplets]) for item in items]
+        found = probabilities(self.network, ready, self.config.threads, progress)
+        return [tuple((VERDICTS[row.index(max(row))], round(row[YY], 4)) for row in rows.tolist()) for rows in found]
+
+
+def probabilities(network: DiscriminatorNetwork, items: Sequence[Item], threads: int, progress: Progress | None = None) -> list[Tensor]:
+    """Per item [n, 3]: the probabilities of YY, YN, NX."""
+    out = [torch.empty(0, 3)] * len(items)
+    asked = [i for i, item in enumerate(items) if len(item.triplets)]
+    lengths = [len(items[i].text) for i in asked]
+    done, total = 0, sum(lengths)
+    network.eval()
+    with scope(threads), torch.inference_mode():
+        for chosen in batches(lengths, PREDICT_CHARS):
+            batch = [items[asked[i]] for i in chosen]
+            scored = network(batch).exp().split([len(item.triplets) for item in batch])
+            for i, rows in zip(chosen, scored, strict=True):
+                out[asked[i]] = rows
+            done += sum(lengths[i] for i in chosen)
+            if progress:
+                progress(done, total, "judging")
+    return out
+
+
+def train_discriminator(
+    train: Sequence[Judged], valid: Sequence[Judged], config: DiscriminatorConfig, seed: int, checkpoints: Path, progress: Progress | None = None
+) -> Discriminator:
+    """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
+
+    Raises ModelError where there is nothing to learn.
+    """
+    if not any(item.verdicts for item in train):
+        raise ModelError(f"no judged triplet in {len(train)} training items", where="discriminator", fix="train on reviews with triplets")
+    vocabulary = Vocabulary.of((item.text for item in train), config.min_count)
+    with scope(config.threads, seed_of(seed, "base")):
+        network = DiscriminatorNetwork(vocabulary, config)
+        base_weights(network, vocabulary, seed)
+    encoder = Encoder(vocabulary, config.bigram_buckets)
+    items = [_item(encoder, item.id, item.text, item.verdicts) for item in train if item.verdicts]
+    held_out = [_item(encoder, item.id, item.text, item.verdicts) for item in valid]
+
+    def loss(chosen: list[int]) -> Tensor:
+        batch = [items[i] for i in chosen]
+        wanted = torch.from_numpy(np.concatenate([item.verdicts for item in batch]))
+        return functional.nll_loss(network(batch), wanted)
+
+    fitted = fit(
+        network, [len(item.text) for item in items], loss, lambda: accuracy(probabilities(network, held_out, config.threads), held_out),
+        config, seed, checkpoints, fingerprint("discriminator", config, seed, train, valid), progress,
+    )
+    facts = {
+        "valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train), "triplets": sum(len(item.verdicts) for item in items),
+    }
+    return Discriminator(network, vocabulary, config, facts)
+
+
+def accuracy(found: Sequence[Tensor], items: Sequence[Item]) -> float:
+    """The share of triplets whose most probable label is theirs."""
+    right = sum(int((rows.argmax(-1) == torch.from_numpy(item.verdicts)).sum()) for rows, item in zip(found, items, strict=True))
+    return right / max(1, sum(len(item.verdicts) for item in items))
+
+
+def _item(encoder: Encoder, name: str, text: str, verdicts: Sequence[tuple[Triplet, Verdict]]) -> Item:
+    """The triplets stand at their terms and core opinions (aspect, opinion), from the first to the last character."""
+    rows = [[t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)] for t, _ in verdicts]
+    for start, end, first, last, _ in rows:
+        if not (0 <= start < end <= len(text) and 0 <= first < last <= len(text)):
+            raise ModelError(f"a triplet stands outside the {len(text)} characters of its text", where=f"review {name}")
+    labels = [VERDICTS.index(verdict) for _, verdict in verdicts]
+    return Item(encoder(text), np.array(rows, np.int64).reshape(-1, 5), np.array(labels, np.int64))

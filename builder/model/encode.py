@@ -1,0 +1,152 @@
+"""Texts as arrays: vocabulary, bigram buckets, clause numbers, windows and padded batches.
+
+In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch). A character outside the vocabulary is UNK, but its bigrams keep telling it
+from others, since they are hashed from code points.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from builder.records import Span
+from builder.text import clauses
+
+PAD, UNK = 0, 1
+SPECIAL = 2
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The known code points in ascending order; the id of the n-th is n + SPECIAL."""
+
+    codes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[str], min_count: int) -> Vocabulary:
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(text)
+        return cls(tuple(sorted(ord(c) for c, n in counts.items() if n >= min_count)))
+
+    def __len__(self) -> int:
+        return len(self.codes) + SPECIAL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """A text of n characters: ids [n], bigrams [n + 1] (before each character, and after the last), clause and sentence numbers [n]."""
+
+    ids: IntArray
+    bigrams: IntArray
+    clause: IntArray
+    sentence: IntArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Padded texts: ids, clause, sentence [B, T], bigrams [B, T + 1], mask [B, T] true where there is text."""
+
+    ids: Tensor
+    bigrams: Tensor
+    clause: Tensor
+    sentence: Tensor
+    mask: Tensor
+
+
+class Encoder:
+    """Turns texts into arrays; holds the vocabulary in the form that look-ups need."""
+
+    def __init__(self, vocabulary: Vocabulary, buckets: int) -> None:
+        self.vocabulary, self.buckets = vocabulary, buckets
+        self._codes = np.array(vocabulary.codes, np.int64)
+
+    def __call__(self, text: str) -> Encoded:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+        clause, sentence = _numbers(text)
+        return Encoded(self._ids(codes), self._bigrams(codes), clause, sentence)
+
+    def _ids(self, codes: IntArray) -> IntArray:
+        if not len(self._codes):
+            return np.full(len(codes), UNK, np.int64)
+        at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        return np.where(self._codes[at] == codes, at + SPECIAL, UNK)
+
+    def _bigrams(self, codes: IntArray) -> IntArray:
+        """Multiplicative hash (Knuth) of neighbouring code points, 0 standing outside the text."""
+        edged = np.concatenate(([0], codes, [0]))
+        mixed = (edged[:-1] * 2654435761 + edged[1:] * 2246822519) & 0xFFFFFFFF
+        bucket: IntArray = (mixed ^ (mixed >> 15)) % self.buckets
+        return bucket
+
+
+def _numbers(text: str) -> tuple[IntArray, IntArray]:
+    """The clause and the sentence number of every character; marks and spaces count with what precedes them."""
+    clause, sentence = np.zeros(len(text), np.int64), np.zeros(len(text), np.int64)
+    for number, part in enumerate(clauses(text)):
+        clause[part.start :] = number
+        sentence[part.start :] = part.sentence
+    return clause, sentence
+
+
+def windows(text: str, limit: int) -> list[Span]:
+    """[start, end) pieces of at most `limit` characters that cover `text`: cut after a sentence, else after a clause, else anywhere."""
+    if len(text) <= limit:
+        return [(0, len(text))] if text else []
+    parts = clauses(text)
+    ends_sentence = [b.start for a, b in pairwise(parts) if a.sentence != b.sentence]
+    ends_clause = [part.start for part in parts[1:]]
+    out, start = [], 0
+    while len(text) - start > limit:
+        end = _last_cut(ends_sentence, start, limit) or _last_cut(ends_clause, start, limit) or start + limit
+        out.append((start, end))
+        start = end
+    return [*out, (start, len(text))]
+
+
+def _last_cut(cuts: Sequence[int], start: int, limit: int) -> int | None:
+    return max((cut for cut in cuts if start < cut <= start + limit), default=None)
+
+
+def collate(texts: Sequence[Encoded]) -> Batch:
+    """Pad to the longest text."""
+    longest = max(1, max(len(text) for text in texts))
+    ids, clause, sentence = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
+    bigrams = np.zeros((len(texts), longest + 1), np.int64)
+    for row, text in enumerate(texts):
+        n = len(text)
+        ids[row, :n], clause[row, :n], sentence[row, :n], bigrams[row, : n + 1] = text.ids, text.clause, text.sentence, text.bigrams
+    tensor = torch.from_numpy(ids)
+    return Batch(tensor, torch.from_numpy(bigrams), torch.from_numpy(clause), torch.from_numpy(sentence), tensor != PAD)
+
+
+def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = None) -> list[list[int]]:
+    """Indices grouped by like length into batches of at most `budget` characters with padding (one text at least).
+
+    With `draw` the neighbours and the order of the batches are random, else both follow the length.
+    """
+    spread = {i: length * (draw.uniform(0.9, 1.1) if draw else 1.0) + (draw.random() if draw else 0.0) for i, length in enumerate(lengths)}
+    out: list[list[int]] = []
+    longest = 0
+    for i in sorted(spread, key=lambda i: (spread[i], i)):
+        longest = max(longest, lengths[i])
+        if out and longest * (len(out[-1]) + 1) <= budget:
+            out[-1].append(i)
+        else:
+            out.append([i])
+            longest = lengths[i]
+    if draw:
+        draw.shuffle(out)
+    return out

@@ -1,0 +1,215 @@
+"""The embedded extractor: training from rule triplets, prediction, and what is kept of it.
+
+A text longer than the config's window is read in pieces cut after sentences (builder.model.encode.windows); a training triplet that
+lies across a cut, or a span longer than `max_span`, cannot be learnt: `Tagger.facts` counts them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from builder.errors import ModelError
+from builder.model.checkpoint import fingerprint, tensor_digest
+from builder.model.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
+from builder.model.network import Context, Spans, base_weights, seed_of
+from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
+from builder.model.task import VALENCE, Example, Progress, TaggerConfig, element
+from builder.model.training import fit, scope
+from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+
+THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
+PREDICT_CHARS = 8192
+Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tagger:
+    """A trained extractor. `threshold` is the pair probability from which a triplet is reported; `facts` says how it was trained."""
+
+    network: TaggerNetwork
+    vocabulary: Vocabulary
+    config: TaggerConfig
+    threshold: float = 0.5
+    facts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        settings = {"config": asdict(self.config), "vocabulary": self.vocabulary.codes, "threshold": self.threshold}
+        return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
+
+    def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
+        """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and polarity."""
+        found = propose(self.network, self.vocabulary, self.config, texts, self.threshold, progress)
+        return [settle(triplets) for triplets in found]
+
+
+def propose(
+    network: TaggerNetwork, vocabulary: Vocabulary, config: TaggerConfig, texts: Sequence[str], floor: float, progress: Progress | None = None
+) -> list[list[Triplet]]:
+    """Every triplet with a pair probability of at least `floor`, clashing ones included; its `evidence` holds that probability."""
+    encoder = Encoder(vocabulary, config.bigram_buckets)
+    pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
+    encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
+    out: list[list[Triplet]] = [[] for _ in texts]
+    done, total = 0, sum(len(text) for text in encoded)
+    network.eval()
+    with scope(config.threads), torch.inference_mode():
+        for chosen in batches([len(text) for text in encoded], PREDICT_CHARS):
+            for row, triplet in _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor):
+                out[row].append(triplet)
+            done += sum(len(encoded[i]) for i in chosen)
+            if progress:
+                progress(done, total, "tagging")
+    return out
+
+
+def _decode(
+    network: TaggerNetwork, encoded: list[Encoded], pieces: list[tuple[int, Span]], texts: Sequence[str], floor: float
+) -> list[tuple[int, Triplet]]:
+    batch = collate(encoded)
+    context = network.context(batch)
+    found = network.candidates(context, network.table(context.hidden, batch.mask))
+    keep = (found.pair.sigmoid() >= floor).nonzero().squeeze(-1)
+    if not len(keep):
+        return []
+    elements = [_elements(network, context, found, layer, found.index[layer][keep], pieces, texts) for layer in (ASPECT, OPINION)]
+    chance = found.pair[keep].sigmoid()
+    polarity = found.polarity[keep].softmax(-1).max(-1)
+    rows = found.aspects.row[found.index[0][keep]].tolist()
+    numbers = zip(rows, chance.tolist(), polarity.values.tolist(), polarity.indices.tolist(), strict=True)
+    out = []
+    for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(numbers, *elements, strict=True):
+        named = POLARITIES[index]
+        triplet = Triplet(
+            aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=round(pair * sure, 4),
+            evidence=(("pair", f"{pair:.4f}"),),
+        )
+        out.append((pieces[row][0], triplet))
+    return out
+
+
+def _elements(
+    network: TaggerNetwork, context: Context, found: Candidates, layer: int, index: torch.Tensor, pieces: list[tuple[int, Span]], texts: Sequence[str]
+) -> list[tuple[Element, Element]]:
+    """Core and full element of each chosen span, in offsets of the whole text."""
+    used, back = torch.unique(index, return_inverse=True)
+    spans: Spans = (found.aspects, found.opinions)[layer].at(used)
+    bits = (network.cores(context, spans, layer) > 0).tolist()
+    made = []
+    for row, start, end, core in zip(spans.row.tolist(), spans.start.tolist(), spans.end.tolist(), bits, strict=True):
+        text, shift = texts[pieces[row][0]], pieces[row][1][0]
+        full = (start + shift, end + shift)
+        made.append((element(text, runs(core[: end - start], full)), element(text, [full])))
+    return [made[i] for i in back.tolist()]
+
+
+def runs(bits: Sequence[bool], full: Span) -> list[Span]:
+    """The stretches of set bits as spans of the text; the full span where no bit is set."""
+    out: list[Span] = []
+    for i, bit in enumerate(bits, full[0]):
+        if bit and out and out[-1][1] == i:
+            out[-1] = out[-1][0], i + 1
+        elif bit:
+            out.append((i, i + 1))
+    return out or [full]
+
+
+def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
+    """Of triplets whose aspects overlap and whose opinions overlap the most confident is kept; in text order."""
+    kept: list[Triplet] = []
+    for triplet in sorted(triplets, key=lambda t: (-(t.confidence or 0.0), t.aspect_full.spans, t.opinion_full.spans)):
+        if not any(_overlap(triplet.aspect_full, t.aspect_full) and _overlap(triplet.opinion_full, t.opinion_full) for t in kept):
+            kept.append(triplet)
+    return tuple(sorted(kept, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
+
+
+def _overlap(a: Element, b: Element) -> bool:
+    return a.start < b.end and b.start < a.end
+
+
+def train_tagger(
+    train: Sequence[Example], valid: Sequence[Example], config: TaggerConfig, seed: int, checkpoints: Path, progress: Progress | None = None
+) -> Tagger:
+    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on `valid` win.
+
+    Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
+    """
+    if not any(example.triplets for example in train):
+        raise ModelError(f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews in which rules or people found triplets")
+    vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
+    with scope(config.threads, seed_of(seed, "base")):
+        network = TaggerNetwork(vocabulary, config)
+        base_weights(network, vocabulary, seed)
+    encoder = Encoder(vocabulary, config.bigram_buckets)
+    cut = [learnable(example, encoder, config) for example in train]
+    items = [window for pieces, _ in cut for window in pieces]
+    gold = [{t.key for t in example.triplets} for example in valid]
+    texts = [example.text for example in valid]
+
+    def evaluate() -> float:
+        return best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[1] if texts else 0.0
+
+    lengths = [len(item.text) for item in items]
+    fitted = fit(
+        network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), evaluate, config, seed, checkpoints,
+        fingerprint("tagger", config, seed, train, valid), progress,
+    )
+    threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
+    facts = {
+        "valid_f1": fitted.score, "epoch": fitted.epoch, "examples": len(train), "windows": len(items),
+        "triplets": sum(len(example.triplets) for example in train), "triplets_lost": sum(lost for _, lost in cut),
+    }
+    return Tagger(network, vocabulary, config, threshold, facts)
+
+
+def learnable(example: Example, encoder: Encoder, config: TaggerConfig) -> tuple[list[Window], int]:
+    """The windows of an example with their gold, and how many of its triplets no window can hold."""
+    out, held = [], 0
+    for start, end in windows(example.text, config.window):
+        inside = [t for t in example.triplets if _fits(t, start, end, config.max_span)]
+        pairs = {_pair(t, start): t for t in reversed(inside)}
+        cores = {
+            (layer, full.start - start, full.end - start): (core.spans, full)
+            for t in reversed(inside) for layer, (core, full) in enumerate(((t.aspect, t.aspect_full), (t.opinion, t.opinion_full)))
+        }
+        rows = [[*key, *_bits(spans, full, config.max_span)] for key, (spans, full) in sorted(cores.items())]
+        gold = [[*key, POLARITIES.index(t.polarity)] for key, t in sorted(pairs.items())]
+        held += len(pairs)
+        out.append(
+            Window(
+                encoder(example.text[start:end]), np.array(gold, np.int64).reshape(-1, 5), np.array(rows, np.int64).reshape(-1, 3 + config.max_span)
+            )
+        )
+    return out, len(example.triplets) - held
+
+
+def _fits(triplet: Triplet, start: int, end: int, longest: int) -> bool:
+    return all(start <= e.start and e.end <= end and e.end - e.start <= longest for e in (triplet.aspect_full, triplet.opinion_full))
+
+
+def _pair(triplet: Triplet, shift: int) -> tuple[int, int, int, int]:
+    aspect, opinion = triplet.aspect_full, triplet.opinion_full
+    return aspect.start - shift, aspect.end - shift, opinion.start - shift, opinion.end - shift
+
+
+def _bits(core: Sequence[Span], full: Element, longest: int) -> list[int]:
+    return [int(any(start <= i < end for start, end in core)) for i in range(full.start, full.start + longest)]
+
+
+def best_threshold(found: Sequence[Sequence[Triplet]], gold: Sequence[set[Key]]) -> tuple[float, float]:
+    """The threshold with the best exact micro triplet F1, and that F1; the lowest of equals."""
+    scored = []
+    for threshold in THRESHOLDS:
+        hits = said = 0
+        for triplets, wanted in zip(found, gold, strict=True):
+            keys = {t.key for t in settle([t for t in triplets if float(t.evidence[0][1]) >= threshold])}
+            hits, said = hits + len(keys & wanted), said + len(keys)
+        scored.append((2 * hits / max(1, said + sum(map(len, gold))), threshold))
+    f1, threshold = max(scored, key=lambda pair: (pair[0], -pair[1]))
+    return threshold, f1

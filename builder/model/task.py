@@ -1,0 +1,111 @@
+"""What a model is given and what it answers, without torch.
+
+`Example` and `Judged` are training items; their texts are views (builder.text.view) and all spans are offsets into them. `Extractor` and
+`Judge` are what training returns. The two configs hold every number that changes a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from builder.errors import ConfigError
+from builder.records import Element, Polarity, Span, Triplet, Verdict
+
+VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
+"""The valence of a predicted triplet: the model knows the polarity only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A review's view and its triplets. To a tagger an example without triplets is a text in which there is nothing to find."""
+
+    id: str
+    text: str
+    triplets: tuple[Triplet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A review's view and judged triplets: what the discriminator learns from."""
+
+    id: str
+    text: str
+    verdicts: tuple[tuple[Triplet, Verdict], ...]
+
+
+class Progress(Protocol):
+    """Told after every batch how far a stretch of work is, in characters; `note` says what it is, and the last score."""
+
+    def __call__(self, done: int, total: int, note: str) -> None: ...
+
+
+class Extractor(Protocol):
+    """Finds triplets. Spans point into the text given; `confidence` orders the triplets."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]: ...
+
+
+class Judge(Protocol):
+    """Labels each triplet of each item, with the probability that the label is YY."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict, float], ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """The trunk and its training. Two configs that differ in any number train different models.
+
+    `batch_chars` is the size of a batch in characters, padding included; `rate` the highest learning rate, reached after the share
+    `warmup` of the steps; `min_count` how often a character occurs in the training texts to get a vector of its own.
+    """
+
+    width: int = 192
+    layers: int = 6
+    char_size: int = 128
+    bigram_size: int = 48
+    bigram_buckets: int = 8192
+    pair_size: int = 128
+    dropout: float = 0.15
+    min_count: int = 2
+    epochs: int = 6
+    batch_chars: int = 2048
+    rate: float = 2e-3
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("width", "layers", "char_size", "bigram_size", "bigram_buckets", "pair_size", "min_count", "epochs", "batch_chars", "threads"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} = {getattr(self, name)} is below 1", where="model config")
+        if not (0 <= self.dropout < 1 and 0 <= self.warmup <= 1 and self.rate > 0 and self.clip > 0):
+            raise ConfigError("dropout and warmup are shares, rate and clip above 0", where="model config")
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerConfig(NetworkConfig):
+    """A tagger reads a text in windows of at most `window` characters and finds spans of at most `max_span` characters."""
+
+    window: int = 256
+    max_span: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DiscriminatorConfig(NetworkConfig):
+    """A discriminator reads a whole review at once and scores the triplets it is given."""
+
+    epochs: int = 4
+
+
+def element(text: str, spans: Sequence[Span]) -> Element:
+    """The element that stands at `spans` of `text`."""
+    return Element("".join(text[start:end] for start, end in spans), tuple(spans))

@@ -1,0 +1,41 @@
+"""Words, universal tags and dependency trees for views of texts, behind one Protocol.
+
+In: a backend's name from `BACKENDS`, the user's words, optionally a folder of models. Out: a `Backend`. Its signature names
+everything that changes its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from builder.errors import ConfigError
+from builder.records import Token
+
+__all__ = ["BACKENDS", "Backend", "load"]
+
+
+class Backend(Protocol):
+    @property
+    def signature(self) -> str:
+        """Name, digests of the model files and of the user's words."""
+
+    def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
+        """The tokens of each text; they tile it."""
+
+
+def _embedded(words: Mapping[str, str], models: Path | None) -> Backend:
+    from builder.nlp import embedded
+
+    return embedded.load(words, models)
+
+
+BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {"embedded": _embedded}
+
+
+def load(name: str, words: Mapping[str, str], models: Path | None = None) -> Backend:
+    """The backend `name` with the user's words {word: UPOS or ""} and the models in a folder, or those shipped with it."""
+    if name not in BACKENDS:
+        raise ConfigError(f"unknown NLP backend {name!r}", fix=f"known: {', '.join(sorted(BACKENDS))}")
+    return BACKENDS[name](words, models)

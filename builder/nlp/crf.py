@@ -1,0 +1,217 @@
+"""The segmenter: a linear-chain CRF over characters with joint labels (place in the word × universal tag).
+
+In: chains of text and, optionally, gaps that are already decided and tags that are already known. Out: word spans and tags.
+Trained with python-crfsuite (`train.py`), stored as a sparse safetensors file and decoded here in numpy over all chains of a
+call at once: table look-ups need no string per feature and character, and a constrained decoding (user words, gold words) is
+the same Viterbi with a mask, which CRFsuite's own tagger cannot do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from builder.errors import ResourceError
+from builder.nlp.conllu import surface
+from builder.nlp.features import WINDOWS, lay_out, streams
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+LETTERS = "BIES"
+FREE, JOIN, SPLIT = 0, 1, 2
+_NEVER = np.float32(-1e4)
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Crf:
+    """Weights: per stream the atoms' rows, per (stream, offset) a table [rows, 4 × tags], row 0 for the unknown atom."""
+
+    tags: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, int]]
+    tables: Mapping[tuple[str, int], Floats]
+    transitions: Floats
+    """[4 × tags, 4 × tags], labels in the order B-*, I-*, E-*, S-*."""
+
+
+def emissions(crf: Crf, chains: Sequence[str]) -> Floats:
+    """State scores [characters, 4 × tags] of all chains, end to end without separators."""
+    text, starts = lay_out(chains)
+    keep = np.concatenate([np.arange(s, s + len(c)) for s, c in zip(starts, chains, strict=True)]) if chains else np.zeros(0, np.int64)
+    scores = np.zeros((len(keep), 4 * len(crf.tags)), np.float32)
+    for name, atoms in streams(text).items():
+        look = crf.rows[name].get
+        ids = np.fromiter((look(atom, 0) for atom in atoms), np.int32, len(atoms))
+        for offset in WINDOWS[name]:
+            scores += crf.tables[name, offset][ids[keep + offset]]
+    return scores
+
+
+def margins(scores: Floats, tags: int) -> Floats:
+    """How much each character's own scores favour a gap before it over none, from both sides: [characters], > 0 is a gap."""
+    places = scores.reshape(len(scores), 4, tags).max(axis=2)
+    begins = np.maximum(places[:, 0], places[:, 3]) - np.maximum(places[:, 1], places[:, 2])
+    ends = np.maximum(places[:, 2], places[:, 3]) - np.maximum(places[:, 0], places[:, 1])
+    out: Floats = begins
+    out[1:] += ends[:-1]
+    return out
+
+
+def constrain(scores: Floats, lengths: Sequence[int], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16], tags: int) -> None:
+    """Rule out, in place, labels that contradict `gaps` (before each character: FREE, JOIN, SPLIT) and `fixed` tags (-1: free)."""
+    ends = np.cumsum(lengths)
+    left = gaps.copy()
+    left[ends[:-1]] = SPLIT
+    left[:1] = SPLIT
+    right = np.append(left[1:], np.int8(SPLIT))
+    place = np.zeros((3, 3, 4), np.float32)
+    for i, letter in enumerate(LETTERS):
+        place[JOIN, :, i] += _NEVER * (letter in "BS")
+        place[SPLIT, :, i] += _NEVER * (letter in "IE")
+        place[:, JOIN, i] += _NEVER * (letter in "ES")
+        place[:, SPLIT, i] += _NEVER * (letter in "BI")
+    tag = np.full((tags + 1, tags), _NEVER, np.float32)
+    np.fill_diagonal(tag, 0.0)
+    tag[tags] = 0.0
+    shaped = scores.reshape(len(scores), 4, tags)
+    shaped += place[left, right][:, :, None]
+    known = np.flatnonzero(fixed >= 0)
+    shaped[known] += tag[fixed[known]][:, None, :]
+
+
+def viterbi(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Ints:
+    """The best label of every character, chain by chain; chains of like length are decoded together."""
+    out = np.zeros(len(scores), np.int32)
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if lengths else np.zeros(0, np.int64)
+    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
+    for first in range(0, len(order), _BATCH):
+        batch = order[first : first + _BATCH]
+        _viterbi_batch(crf, scores, out, starts[batch], np.array([lengths[i] for i in batch]))
+    return out
+
+
+def _viterbi_batch(crf: Crf, scores: Floats, out: Ints, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
+    """Decode chains sorted by falling length into `out`; step t touches only the chains that are that long.
+
+    Only E and S precede B and S, and only B and I of the same tag precede I and E, so a step is a [2T, 2T] maximum, not [4T, 4T].
+    """
+    t2, size = 2 * len(crf.tags), len(lengths)
+    cross = np.ascontiguousarray(crf.transitions[t2:][:, [*range(t2 // 2), *range(3 * t2 // 2, 2 * t2)]].T)
+    inner = _inner(crf)
+    current = scores[starts].copy()
+    current[:, t2 // 2 : 3 * t2 // 2] += _NEVER
+    longest = int(lengths[0])
+    back = np.zeros((longest, size, 2 * t2), np.int16)
+    for t in range(1, longest):
+        n = int(np.searchsorted(-lengths, -t, side="left"))
+        previous = current[:n]
+        options = previous[:, None, t2:] + cross[None]
+        best = options.argmax(axis=2)
+        outer = np.take_along_axis(options, best[:, :, None], axis=2)[:, :, 0]
+        paths = previous[:, None, :t2].reshape(n, 1, 2, -1) + inner[None]
+        which = paths[:, :, 1] > paths[:, :, 0]
+        middle = np.where(which, paths[:, :, 1], paths[:, :, 0]).reshape(n, -1)
+        tag = np.arange(t2 // 2, dtype=np.int16)
+        back[t, :n, t2 // 2 : 3 * t2 // 2] = (which * (t2 // 2) + tag).reshape(n, -1)
+        back[t, :n, : t2 // 2] = best[:, : t2 // 2] + t2
+        back[t, :n, 3 * t2 // 2 :] = best[:, t2 // 2 :] + t2
+        step = np.concatenate([outer[:, : t2 // 2], middle, outer[:, t2 // 2 :]], axis=1)
+        current[:n] = step + scores[starts[:n] + t]
+    current[:, :t2] += _NEVER
+    label = current.argmax(axis=1)
+    for t in range(longest - 1, -1, -1):
+        n = int(np.searchsorted(-lengths, -t, side="left"))
+        out[starts[:n] + t] = label[:n]
+        label[:n] = back[t, np.arange(n), label[:n]] if t else label[:n]
+
+
+def _inner(crf: Crf) -> Floats:
+    """Transitions inside a word: [to I or E, from B or I, tag]."""
+    t = len(crf.tags)
+    blocks = crf.transitions.reshape(4, t, 4, t)
+    tag = np.arange(t)
+    return np.stack([np.stack([blocks[origin, tag, goal, tag] for origin in (0, 1)]) for goal in (1, 2)])
+
+
+def spans(labels: Ints, lengths: Sequence[int], tags: int) -> list[list[tuple[int, int, int]]]:
+    """Words of each chain as (start, end, tag index); a word has the tag of its labels."""
+    letters, tag = np.divmod(labels, tags)
+    ends_word = (letters == 2) | (letters == 3)
+    out: list[list[tuple[int, int, int]]] = []
+    at = 0
+    for length in lengths:
+        stops = np.flatnonzero(ends_word[at : at + length])
+        begins = [0, *(stops[:-1] + 1).tolist()]
+        out.append(list(zip(begins, (stops + 1).tolist(), tag[at + stops].tolist(), strict=True)))
+        at += length
+    return out
+
+
+def tag_words(crf: Crf, sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The best tags of given words, sentence by sentence."""
+    chains: list[str] = []
+    gaps: list[int] = []
+    for words in sentences:
+        text, found = surface(words)
+        chains += text.split()
+        gaps += [gap for start, end in found for gap in (SPLIT, *[JOIN] * (end - start - 1))]
+    lengths = [len(chain) for chain in chains]
+    scores = emissions(crf, chains)
+    constrain(scores, lengths, np.array(gaps, np.int8), np.full(len(gaps), -1, np.int16), len(crf.tags))
+    tags = iter([crf.tags[tag] for chain in spans(viterbi(crf, scores, lengths), lengths, len(crf.tags)) for _, _, tag in chain])
+    return [tuple(next(tags) for _ in words) for words in sentences]
+
+
+def save(crf: Crf, path: Path) -> None:
+    """Sparse and small: atoms as text, weights in half precision with their row, column and table."""
+    from safetensors.numpy import save_file
+
+    tensors: dict[str, npt.NDArray[np.generic]] = {"transitions": crf.transitions.astype(np.float16)}
+    tensors["tags"] = _pack(crf.tags)
+    for name, rows in crf.rows.items():
+        tensors[f"atoms.{name}"] = _pack(tuple(rows))
+        for offset in WINDOWS[name]:
+            table = crf.tables[name, offset]
+            row, column = np.nonzero(table)
+            key = f"{name}.{offset}"
+            counts = np.bincount(row, minlength=len(table))
+            tensors[f"counts.{key}"] = counts.astype(np.uint8)
+            tensors[f"columns.{key}"] = column.astype(np.uint8)
+            tensors[f"weights.{key}"] = table[row, column].astype(np.float16)
+    save_file(tensors, str(path))
+
+
+def load(path: Path) -> Crf:
+    """The inverse of `save`. A missing or foreign file is a ResourceError."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        tensors = load_file(str(path))
+        tags = _unpack(tensors["tags"])
+        width = 4 * len(tags)
+        rows = {name: {atom: i for i, atom in enumerate(_unpack(tensors[f"atoms.{name}"]), 1)} for name in WINDOWS}
+        tables = {(name, offset): _table(tensors, f"{name}.{offset}", width) for name, offsets in WINDOWS.items() for offset in offsets}
+        return Crf(tags, rows, tables, tensors["transitions"].astype(np.float32))
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ResourceError(f"not a segmenter of this version: {error}", where=str(path), fix="train it again or reinstall builder") from error
+
+
+def _table(tensors: Mapping[str, npt.NDArray[np.generic]], key: str, width: int) -> Floats:
+    counts = tensors[f"counts.{key}"].astype(np.int64)
+    table = np.zeros((len(counts), width), np.float32)
+    table[np.repeat(np.arange(len(counts)), counts), tensors[f"columns.{key}"].astype(np.int64)] = tensors[f"weights.{key}"].astype(np.float32)
+    return table
+
+
+def _pack(strings: Sequence[str]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer("\x00".join(strings).encode("utf-8"), np.uint8)
+
+
+def _unpack(packed: npt.NDArray[np.generic]) -> tuple[str, ...]:
+    text = packed.tobytes().decode("utf-8")
+    return tuple(text.split("\x00")) if text else ()

@@ -1,0 +1,222 @@
+"""The embedded backend: words, universal tags and UD v1 trees, offline, from a few megabytes shipped with the package.
+
+In: views of texts (anything: emoji, line breaks, nothing at all). Out: tokens that tile each text; runs of whitespace are tokens
+with tag SPACE and relation space outside every tree. The order of work: sentences (parse units) → chains without whitespace →
+CRF scores → user words → constrained Viterbi → parser, always over a block of texts at once, because numpy and torch are
+only fast on many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from builder.errors import ConfigError, ResourceError
+from builder.nlp import crf
+from builder.nlp.features import fold
+from builder.nlp.words import Words, chosen, runs
+from builder.records import Span, Token
+from builder.text import clauses, sentences
+
+if TYPE_CHECKING:
+    from builder.nlp.parser import Parser
+
+MODELS = Path(__file__).parent / "models" / "embedded"
+FILES = ("segmenter.safetensors", "parser.safetensors")
+_BLOCK_CHARS = 40_000
+_CHAIN_CHARS = 200
+_UNIT_WORDS = 60
+_SHORTEST_PART = 8
+_BREAKS = frozenset(",;:!?.()~")
+_Piece = tuple[int, int, int, bool]
+_PIECE = re.compile(rf"\s+|\S{{1,{_CHAIN_CHARS}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The backend that `load` makes; see the module's docstring."""
+
+    signature: str
+    segmenter: crf.Crf
+    parser: Parser
+    words: Words
+
+    def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
+        """Tokens of each text: they tile it, heads are token indices in the text, every unit has one root."""
+        out: list[tuple[Token, ...]] = []
+        first = size = 0
+        for i, text in enumerate(texts, 1):
+            size += len(text)
+            if size >= _BLOCK_CHARS or i == len(texts):
+                out += self._block(texts[first:i])
+                first, size = i, 0
+        return out
+
+    def _block(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
+        pieces = [_pieces(text) for text in texts]
+        chains = [text[a:b] for text, found in zip(texts, pieces, strict=True) for a, b, _, blank in found if not blank]
+        words = iter(self._words(chains))
+        drafts = [_Draft.of(text, found, words, self.segmenter.tags) for text, found in zip(texts, pieces, strict=True)]
+        units = [(draft, part) for draft in drafts for part in draft.units()]
+        trees = self.parser.parse([([draft.surface(i) for i in part], [draft.tags[i] for i in part]) for draft, part in units])
+        for (draft, part), (heads, rels) in zip(units, trees, strict=True):
+            for i, head, rel in zip(part, heads, rels, strict=True):
+                draft.heads[i] = part[head] if head >= 0 else -1
+                draft.rels[i] = rel
+        return [draft.tokens() for draft in drafts]
+
+    def _words(self, chains: Sequence[str]) -> list[list[tuple[int, int, int]]]:
+        """(start, end, tag index) of the words of each chain."""
+        if not chains:
+            return []
+        tags = self.segmenter.tags
+        lengths = [len(chain) for chain in chains]
+        scores = crf.emissions(self.segmenter, chains)
+        margins = crf.margins(scores, len(tags)).tolist()
+        gaps = np.zeros(len(scores), np.int8)
+        fixed = np.full(len(scores), -1, np.int16)
+        at = 0
+        for chain, length in zip(chains, lengths, strict=True):
+            self._steer(chain, margins[at : at + length], gaps[at : at + length], fixed[at : at + length])
+            at += length
+        crf.constrain(scores, lengths, gaps, fixed, len(tags))
+        return crf.spans(crf.viterbi(self.segmenter, scores, lengths), lengths, len(tags))
+
+    def _steer(self, chain: str, margins: Sequence[float], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16]) -> None:
+        """Write what is decided beforehand about a chain into its slices of `gaps` and `fixed`: runs first, user words over them."""
+        joined = [False] * len(chain)
+        number = self.segmenter.tags.index
+        for start, end, tag in runs(chain):
+            joined[start + 1 : end] = [True] * (end - start - 1)
+            gaps[start + 1 : end] = crf.JOIN
+            if tag:
+                gaps[start] = crf.SPLIT
+                gaps[end : end + 1] = crf.SPLIT
+                fixed[start:end] = number(tag)
+        for start, end in chosen(chain, self.words, margins, joined):
+            gaps[start + 1 : end] = crf.JOIN
+            gaps[start] = crf.SPLIT
+            gaps[end : end + 1] = crf.SPLIT
+            tag = self.words.tag(chain[start:end])
+            fixed[start:end] = number(tag) if tag else -1
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A text while its tokens come together; `unit` numbers the sentence of each token."""
+
+    text: str
+    spans: list[Span]
+    tags: list[str]
+    heads: list[int]
+    rels: list[str]
+    unit: list[int]
+
+    @classmethod
+    def of(cls, text: str, pieces: Sequence[_Piece], words: Iterator[list[tuple[int, int, int]]], tags: Sequence[str]) -> _Draft:
+        spans: list[Span] = []
+        named: list[str] = []
+        unit: list[int] = []
+        for start, end, number, blank in pieces:
+            if blank:
+                spans.append((start, end))
+                named.append("SPACE")
+                unit.append(number)
+            else:
+                for a, b, tag in next(words):
+                    spans.append((start + a, start + b))
+                    named.append(tags[tag])
+                    unit.append(number)
+        return cls(text, spans, named, [-1] * len(spans), ["space"] * len(spans), unit)
+
+    def surface(self, i: int) -> str:
+        start, end = self.spans[i]
+        return self.text[start:end]
+
+    def units(self) -> list[list[int]]:
+        """The token indices of each tree: sentences without their spaces, long ones in parts."""
+        whole: dict[int, list[int]] = {}
+        for i, (number, tag) in enumerate(zip(self.unit, self.tags, strict=True)):
+            if tag != "SPACE":
+                whole.setdefault(number, []).append(i)
+        return [part for unit in whole.values() for part in self._parts(unit)]
+
+    def _parts(self, unit: list[int]) -> list[list[int]]:
+        """Parts of at most _UNIT_WORDS words, cut where a clause ends if one does, and not so that a stump is left."""
+        parts = []
+        while len(unit) > _UNIT_WORDS:
+            latest = min(_UNIT_WORDS, len(unit) - _SHORTEST_PART)
+            cut = next((k for k in range(latest, _SHORTEST_PART, -1) if self._breaks(unit[k - 1], unit[k])), latest)
+            parts.append(unit[:cut])
+            unit = unit[cut:]
+        return [*parts, unit]
+
+    def _breaks(self, before: int, after: int) -> bool:
+        return after - before > 1 or fold(self.surface(before))[-1] in _BREAKS
+
+    def tokens(self) -> tuple[Token, ...]:
+        columns = zip(self.spans, self.tags, self.heads, self.rels, strict=True)
+        return tuple(Token(start, end, tag, head, rel) for (start, end), tag, head, rel in columns)
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """(start, end, sentence, whether it is whitespace): a sentence reaches to where the next one starts."""
+    starts = [0, *(start for start, _ in sentences(clauses(text))[1:]), len(text)]
+    return [
+        (match.start(), match.end(), number, match[0].isspace())
+        for number, (a, b) in enumerate(pairwise(starts))
+        for match in _PIECE.finditer(text, a, b)
+    ]
+
+
+def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
+    """The backend with the models in a folder (the shipped ones by default) and the user's words, {word: UPOS or ""}.
+
+    A user word that holds whitespace can never be a word and is refused, as is a tag that the segmenter does not have.
+    """
+    folder = models or MODELS
+    digests = _verified(folder)
+    segmenter = crf.load(folder / FILES[0])
+    for word, tag in words.items():
+        if not word or any(map(str.isspace, word)):
+            raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
+        if tag and tag not in segmenter.tags:
+            raise ConfigError(f"user word {word!r} has the unknown tag {tag!r}", fix=f"known: {', '.join(segmenter.tags)}")
+    from builder.nlp import parser
+
+    listed = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
+    parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
+    parts += [f"words={hashlib.sha256(listed.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
+    return Embedded(" ".join(["embedded/1", *parts]), segmenter, parser.load(folder / FILES[1]), Words.of(words))
+
+
+def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:
+    """Write config.json for the model files in `folder`: their digests and what they were trained on."""
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    text = json.dumps({"format": 1, "sha256": digests, "trained_on": dict(trained_on)}, indent=2, ensure_ascii=False, sort_keys=True)
+    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _verified(folder: Path) -> dict[str, str]:
+    """The digests of the model files, checked against config.json."""
+    where = str(folder / "config.json")
+    fix = "reinstall builder or train with `builder nlp train`"
+    try:
+        expected = json.loads((folder / "config.json").read_text(encoding="utf-8"))["sha256"]
+        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error
+    for name, digest in found.items():
+        if expected.get(name) != digest:
+            raise ResourceError(f"{name} is not the file that config.json describes", where=where, fix=fix)
+    return found

@@ -1,0 +1,136 @@
+"""The parser's training loop, visible and straight: `fit_parser(sentences, tags, seed)`.
+
+In: trees with gold tags, and the tags that a segmenter gives the same words. Out: a `Parser` in evaluation mode. Every epoch draws
+each sentence anew as a review might have it (`variants.review_like`), mostly with predicted tags, with some words and tags unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from builder.nlp.conllu import Sentence
+from builder.nlp.features import fold
+from builder.nlp.parser import FEATURES, Network, Parser, Shape, Vocabulary
+from builder.nlp.variants import review_like
+
+_GOLD_TAGS = 0.25
+_TAG_LOST = 0.04
+_WORD_LOST = 0.25
+_IGNORED = -100
+
+
+def vocabulary_of(sentences: Sequence[Sentence]) -> Vocabulary:
+    """Words and characters seen twice or more; all tags and relations."""
+    words = Counter(fold(word.lower()) for s in sentences for word in s.words)
+    chars = Counter(char for word, n in words.items() for char in word * n)
+    tags = sorted({tag for s in sentences for tag in s.tags})
+    rels = tuple(sorted({rel for s in sentences for rel in s.rels}))
+    numbers = [{item: i for i, item in enumerate(sorted(k for k, n in counted.items() if n >= 2), 1)} for counted in (words, chars)]
+    return Vocabulary(numbers[0], numbers[1], {tag: i for i, tag in enumerate(tags, 1)}, rels)
+
+
+def fit_parser(
+    sentences: Sequence[Sentence],
+    tags: Sequence[tuple[str, ...]],
+    seed: int,
+    *,
+    epochs: int = 24,
+    batch_words: int = 1500,
+    rate: float = 2e-3,
+    after_epoch: Callable[[int, float, Parser], None] = lambda epoch, loss, parser: None,
+) -> Parser:
+    """Adam with a linear warm-up and a cosine to zero. `after_epoch` gets the epoch, the mean loss and the parser so far."""
+    random = Random(seed)
+    known = vocabulary_of(sentences)
+    rare = _rare(sentences, known)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = _initial(Shape(len(known.words), len(known.chars), len(known.tags), len(known.rels)))
+        parser = Parser(known, network, {})
+        optimiser = torch.optim.AdamW(network.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
+        steps_an_epoch = max(1, sum(map(len, sentences)) // batch_words)
+        total = epochs * steps_an_epoch
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimiser, lambda step: min(1.0, (step + 1) / 60) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / total)))
+        )
+        for epoch in range(epochs):
+            network.train()
+            losses = []
+            for batch in _drawn(sentences, tags, random, batch_words):
+                columns, lengths, heads, rels = _tensors(batch, known, rare, random)
+                states = network.encode(columns, lengths)
+                arcs = network.arcs(states)
+                outside = torch.arange(arcs.shape[2])[None] > lengths[:, None]
+                arcs = arcs.masked_fill(outside[:, None, :], -1e9)
+                loss = cross_entropy(arcs.flatten(0, 1), heads.flatten(), ignore_index=_IGNORED)
+                labels = network.relations(states, heads.clamp(min=0))
+                loss = loss + cross_entropy(labels.flatten(0, 1), rels.flatten(), ignore_index=_IGNORED)
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+                optimiser.step()
+                schedule.step()
+                losses.append(float(loss.detach()))
+            network.eval()
+            after_epoch(epoch, sum(losses) / len(losses), parser)
+    return parser
+
+
+def _initial(shape: Shape) -> Network:
+    network = Network(shape)
+    for name in ("arc", "rel"):
+        torch.nn.init.normal_(getattr(network, name), std=0.02)
+    return network
+
+
+def _rare(sentences: Sequence[Sentence], known: Vocabulary) -> dict[str, float]:
+    """Probability that a known word is shown as unknown: the rarer, the likelier."""
+    counts = Counter(fold(word.lower()) for s in sentences for word in s.words)
+    return {word: _WORD_LOST / (_WORD_LOST + counts[word] / 4) for word in known.words}
+
+
+def _drawn(
+    sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int
+) -> list[list[Sentence]]:
+    """An epoch: every sentence once, changed, in batches of like length in random order."""
+    drawn = []
+    for sentence, predicted in zip(sentences, tags, strict=True):
+        shown = sentence.tags if random.random() < _GOLD_TAGS else predicted
+        drawn.append(review_like(Sentence(sentence.words, shown, sentence.heads, sentence.rels), random))
+    drawn.sort(key=lambda s: len(s) + random.random() * 6)
+    batches: list[list[Sentence]] = [[]]
+    for sentence in drawn:
+        if batches[-1] and sum(map(len, batches[-1])) + len(sentence) > batch_words:
+            batches.append([])
+        batches[-1].append(sentence)
+    random.shuffle(batches)
+    return batches
+
+
+def _tensors(
+    batch: list[Sentence], known: Vocabulary, rare: dict[str, float], random: Random
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding ignored)."""
+    batch = sorted(batch, key=len, reverse=True)
+    widest = len(batch[0])
+    columns = np.zeros((len(batch), widest, FEATURES), np.int64)
+    heads = np.full((len(batch), widest + 1), _IGNORED, np.int64)
+    rels = np.full((len(batch), widest + 1), _IGNORED, np.int64)
+    relation = {rel: i for i, rel in enumerate(known.rels)}
+    for i, sentence in enumerate(batch):
+        for j, (word, tag) in enumerate(zip(sentence.words, sentence.tags, strict=True)):
+            number, first, second, last, length = known.columns(word)
+            if number and random.random() < rare[fold(word.lower())]:
+                number = 0
+            columns[i, j] = number, first, second, last, 0 if random.random() < _TAG_LOST else known.tags.get(tag, 0), length
+        heads[i, 1 : len(sentence) + 1] = np.array(sentence.heads) + 1
+        rels[i, 1 : len(sentence) + 1] = [relation[rel] for rel in sentence.rels]
+    lengths = torch.tensor([len(s) for s in batch])
+    return torch.from_numpy(columns), lengths, torch.from_numpy(heads), torch.from_numpy(rels)

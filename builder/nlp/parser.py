@@ -1,0 +1,195 @@
+"""The dependency parser: words and tags in, heads and UD v1 relations out. Needs torch; imported by `embedded` when it loads.
+
+A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if training knew it, its first, second and
+last character, its tag and its length, so that unknown dishes still parse by their characters and tags. Units are parsed in
+batches of like length, formed from the call's units alone: the same call gives the same trees on every machine layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from builder.errors import ResourceError
+from builder.nlp.features import fold
+from builder.nlp.trees import repair
+
+_BATCH_WORDS = 3000
+_CACHE = 200_000
+FEATURES = 6
+"""Columns of a word: word, first, second and last character, tag, length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes of the network; stored with the weights."""
+
+    words: int
+    chars: int
+    tags: int
+    rels: int
+    word_dim: int = 80
+    char_dim: int = 48
+    tag_dim: int = 32
+    hidden: int = 112
+    layers: int = 2
+    arc: int = 112
+    rel: int = 48
+    dropout: float = 0.33
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Numbers from 1; 0 is unknown or absent."""
+
+    words: Mapping[str, int]
+    chars: Mapping[str, int]
+    tags: Mapping[str, int]
+    rels: tuple[str, ...]
+
+    def columns(self, word: str) -> tuple[int, int, int, int, int]:
+        """Word, first, second and last character, length."""
+        shown = fold(word.lower())
+        char = self.chars.get
+        second = char(shown[1], 0) if len(shown) > 1 else 0
+        return self.words.get(shown, 0), char(shown[0], 0), second, char(shown[-1], 0), min(len(shown), 7)
+
+
+class Network(nn.Module):
+    """Scores of arcs and relations. `shape` fixes every size."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.word = nn.Embedding(shape.words + 1, shape.word_dim, padding_idx=0)
+        self.char = nn.Embedding(shape.chars + 1, shape.char_dim, padding_idx=0)
+        self.tag = nn.Embedding(shape.tags + 1, shape.tag_dim)
+        self.length = nn.Embedding(8, 8)
+        width = shape.word_dim + 3 * shape.char_dim + shape.tag_dim + 8
+        self.lstm = nn.LSTM(width, shape.hidden, shape.layers, bidirectional=True, batch_first=True, dropout=shape.dropout)
+        self.root = nn.Parameter(torch.zeros(2 * shape.hidden))
+        sizes = {"arc_head": shape.arc, "arc_dep": shape.arc, "rel_head": shape.rel, "rel_dep": shape.rel}
+        self.views = nn.ModuleDict({name: nn.Linear(2 * shape.hidden, size) for name, size in sizes.items()})
+        self.arc = nn.Parameter(torch.zeros(shape.arc + 1, shape.arc))
+        self.rel = nn.Parameter(torch.zeros(shape.rels, shape.rel + 1, shape.rel + 1))
+        self.drop = nn.Dropout(shape.dropout)
+
+    def encode(self, columns: Tensor, lengths: Tensor) -> Tensor:
+        """[units, words, FEATURES] -> [units, 1 + words, 2 hidden]; position 0 is the root."""
+        word, chars, tag, length = columns[..., 0], columns[..., 1:4], columns[..., 4], columns[..., 5]
+        parts = [self.word(word), self.char(chars).flatten(2), self.tag(tag), self.length(length)]
+        packed = pack_padded_sequence(self.drop(torch.cat(parts, 2)), lengths, batch_first=True)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        root = self.root.expand(len(states), 1, -1)
+        out: Tensor = self.drop(torch.cat([root, states], 1))
+        return out
+
+    def view(self, name: str, states: Tensor) -> Tensor:
+        out: Tensor = self.drop(nn.functional.leaky_relu(self.views[name](states), 0.1))
+        return out
+
+    def arcs(self, states: Tensor) -> Tensor:
+        """[units, 1 + words (dependent), 1 + words (head)]."""
+        dependent, head = self.view("arc_dep", states), self.view("arc_head", states)
+        biased = torch.cat([dependent, torch.ones_like(dependent[..., :1])], 2)
+        scores: Tensor = biased @ self.arc @ head.transpose(1, 2)
+        return scores
+
+    def relations(self, states: Tensor, heads: Tensor) -> Tensor:
+        """[units, 1 + words, relations] for given heads [units, 1 + words]."""
+        dependent, head = self.view("rel_dep", states), self.view("rel_head", states)
+        head = head.gather(1, heads[..., None].expand(-1, -1, head.shape[2]))
+        one = torch.ones_like(dependent[..., :1])
+        dependent, head = torch.cat([dependent, one], 2), torch.cat([head, one], 2)
+        size = dependent.shape[2]
+        left = (dependent @ self.rel.permute(1, 0, 2).reshape(size, -1)).view(*dependent.shape[:2], -1, size)
+        return (left @ head[..., None])[..., 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    vocabulary: Vocabulary
+    network: Network
+    cache: dict[str, tuple[int, int, int, int, int]]
+
+    def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
+        """(words, tags) -> (heads, relations) of each unit; heads are word indices, -1 for its one root."""
+        out: list[tuple[list[int], list[str]]] = [([], [])] * len(units)
+        order = sorted((i for i in range(len(units)) if len(units[i][0])), key=lambda i: (-len(units[i][0]), i))
+        with torch.inference_mode():
+            for batch in _batches(order, [len(words) for words, _ in units]):
+                for i, tree in zip(batch, self._parse_batch([units[i] for i in batch]), strict=True):
+                    out[i] = tree
+        return out
+
+    def _parse_batch(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
+        lengths = [len(words) for words, _ in units]
+        columns = np.zeros((len(units), lengths[0], FEATURES), np.int64)
+        for row, (words, tags) in zip(columns, units, strict=True):
+            row[: len(words)] = [self._columns(word, tag) for word, tag in zip(words, tags, strict=True)]
+        states = self.network.encode(torch.from_numpy(columns), torch.tensor(lengths))
+        heads = repair(self.network.arcs(states).numpy(), lengths)
+        chosen = self.network.relations(states, torch.from_numpy(heads))
+        root = self.vocabulary.rels.index("root")
+        chosen[..., root] = -1e9
+        labels = chosen.argmax(2).numpy()
+        labels[heads == 0] = root
+        names = self.vocabulary.rels
+        return [
+            ((head[1 : n + 1] - 1).tolist(), [names[label] for label in labelled[1 : n + 1].tolist()])
+            for head, labelled, n in zip(heads, labels, lengths, strict=True)
+        ]
+
+    def _columns(self, word: str, tag: str) -> tuple[int, int, int, int, int, int]:
+        found = self.cache.get(word)
+        if found is None:
+            found = self.vocabulary.columns(word)
+            if len(self.cache) < _CACHE:
+                self.cache[word] = found
+        return *found[:4], self.vocabulary.tags.get(tag, 0), found[4]
+
+
+def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
+    """Units of falling length, at most about _BATCH_WORDS padded words together."""
+    out: list[list[int]] = []
+    for i in order:
+        if not out or len(out[-1]) * lengths[out[-1][0]] >= _BATCH_WORDS:
+            out.append([])
+        out[-1].append(i)
+    return out
+
+
+def save(parser: Parser, path: Path) -> None:
+    """Half-precision weights, sizes and vocabularies in one safetensors file."""
+    from safetensors.torch import save_file
+
+    tensors = {f"net.{name}": value.detach().half().contiguous() for name, value in parser.network.state_dict().items()}
+    known = parser.vocabulary
+    for name, strings in {"words": known.words, "chars": known.chars, "tags": known.tags, "rels": known.rels}.items():
+        tensors[f"strings.{name}"] = torch.frombuffer(bytearray("\x00".join(strings).encode("utf-8")), dtype=torch.uint8)
+    save_file(tensors, str(path), metadata={name: str(value) for name, value in asdict(parser.network.shape).items()})
+
+
+def load(path: Path) -> Parser:
+    """The inverse of `save`. A missing or foreign file is a ResourceError."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        sizes = {name: float(value) if name == "dropout" else int(value) for name, value in metadata.items()}
+        network = Network(Shape(**sizes))  # type: ignore[arg-type]
+        network.load_state_dict({name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")})
+        strings = {name: bytes(tensors[f"strings.{name}"].tolist()).decode("utf-8").split("\x00") for name in ("words", "chars", "tags", "rels")}
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ResourceError(f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder") from error
+    network.eval()
+    numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
+    return Parser(Vocabulary(numbered["words"], numbered["chars"], numbered["tags"], tuple(strings["rels"])), network, {})

@@ -1,0 +1,161 @@
+"""Training of the embedded models from UD treebanks: `train(treebanks, out, seed)`.
+
+In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in `out`. The
+segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see sentences made more
+like reviews: without the final mark, cut at commas.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from builder.nlp import conllu, crf
+from builder.nlp.conllu import Sentence, surface
+from builder.nlp.features import WINDOWS, lay_out, streams
+from builder.nlp.variants import without_final_mark
+from builder.text import converter, script_of
+
+_TAGS_V1 = {"CCONJ": "CONJ", "SCONJ": "ADV", "INTJ": "PART"}
+_ASPECT = frozenset("了著過")
+
+
+def train(
+    v1: Sequence[Path],
+    v2: Sequence[Path],
+    out: Path,
+    seed: int = 1,
+    *,
+    folds: int = 3,
+    iterations: int = 100,
+    epochs: int = 40,
+    say: Callable[[str], None] = lambda line: None,
+) -> Path:
+    """Train both models and write them with their config.json to `out`, which is created.
+
+    `v1`: treebanks with the labels of UD v1, for segmenter and parser; `v2`: further ones, for the segmenter alone, whose tags
+    are mapped and whose Simplified text is converted. About 15 minutes on one core; peak memory 1.5 GB.
+    """
+    from builder.nlp import embedded, parser
+    from builder.nlp.fit_parser import fit_parser
+
+    trees = [sentence for path in v1 for sentence in conllu.read(path)]
+    others = [to_v1(traditional(sentence)) for path in v2 for sentence in conllu.read(path)]
+    out.mkdir(parents=True, exist_ok=True)
+    say(f"segmenter: {len(trees) + len(others)} sentences")
+    crf.save(fit_crf([*trees, *others], seed, iterations=iterations), out / embedded.FILES[0])
+    say(f"tags for the parser by {folds} segmenters")
+    tags = cross_tagged(trees, others, seed, folds, iterations // 2)
+    say(f"parser: {len(trees)} trees, {epochs} epochs")
+    report = lambda epoch, loss, _: say(f"epoch {epoch + 1}: loss {loss:.3f}")
+    parser.save(fit_parser(trees, tags, seed, epochs=epochs, after_epoch=report), out / embedded.FILES[1])
+    embedded.write_config(out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*v1, *v2)})
+    return out
+
+
+def traditional(sentence: Sentence) -> Sentence:
+    """A Simplified sentence in Traditional script, word by word in its context; any other as it is."""
+    text = "".join(sentence.words)
+    if script_of(text) not in ("simplified", "mixed"):
+        return sentence
+    shown = iter(converter("s2tw")(text))
+    return replace(sentence, words=tuple("".join(next(shown) for _ in word) for word in sentence.words))
+
+
+def to_v1(sentence: Sentence) -> Sentence:
+    """A UD v2 sentence with the tags that GSD v1 would give: 是 VERB, 了 PART, CONJ for CCONJ. Relations stay as they are."""
+    tags = []
+    for word, tag in zip(sentence.words, sentence.tags, strict=True):
+        if tag == "AUX" and word in _ASPECT:
+            tag = "PART"
+        elif tag == "AUX" and word in ("是", "為"):
+            tag = "VERB"
+        tags.append(_TAGS_V1.get(tag, tag))
+    return Sentence(sentence.words, tuple(tags), sentence.heads, sentence.rels)
+
+
+def chains_of(sentence: Sentence) -> list[tuple[str, list[str]]]:
+    """The sentence as chains with one label (B-NOUN …) a character."""
+    text, spans = surface(sentence.words)
+    labels = [""] * len(text)
+    for (start, end), tag in zip(spans, sentence.tags, strict=True):
+        letters = "S" if end - start == 1 else "B" + "I" * (end - start - 2) + "E"
+        labels[start:end] = [f"{letter}-{tag}" for letter in letters]
+    out: list[tuple[str, list[str]]] = []
+    at = 0
+    for part in text.split(" "):
+        if part:
+            out.append((part, labels[at : at + len(part)]))
+        at += len(part) + 1
+    return out
+
+
+def fit_crf(sentences: Sequence[Sentence], seed: int, *, iterations: int = 100, c1: float = 0.1, c2: float = 0.1, minfreq: int = 2) -> crf.Crf:
+    """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file small."""
+    import pycrfsuite  # type: ignore[import-untyped]
+
+    random = Random(seed)
+    chains = [chain for s in sentences for chain in chains_of(without_final_mark(s) if random.random() < 0.5 else s)]
+    text, starts = lay_out([chain for chain, _ in chains])
+    atoms = streams(text)
+    frequent = {name: [a for a, n in sorted(Counter(column).items()) if n >= minfreq] for name, column in atoms.items()}
+    numbers = {name: {atom: i for i, atom in enumerate(known)} for name, known in frequent.items()}
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c1": c1, "c2": c2, "max_iterations": iterations, "feature.possible_transitions": False})
+    for start, (chain, labels) in zip(starts, chains, strict=True):
+        trainer.append([_attributes(atoms, numbers, i) for i in range(start, start + len(chain))], labels)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.crfsuite")
+        trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        info = tagger.info()
+        tagger.close()
+    return _unpack(frequent, info.state_features, info.transitions)
+
+
+def _attributes(atoms: dict[str, list[str]], numbers: dict[str, dict[str, int]], i: int) -> list[str]:
+    """CRFsuite's attributes of a character, with numbers for atoms: an atom may hold any character, CRFsuite's dump may not."""
+    out = []
+    for name, offsets in WINDOWS.items():
+        column, known = atoms[name], numbers[name]
+        out += [f"{name} {offset} {known[column[i + offset]]}" for offset in offsets if column[i + offset] in known]
+    return out
+
+
+def _unpack(
+    atoms: dict[str, list[str]], state: dict[tuple[str, str], float], moves: dict[tuple[str, str], float], smallest: float = 0.02
+) -> crf.Crf:
+    """CRFsuite's dictionaries as tables; weights below `smallest` decide nothing and are dropped."""
+    tags = sorted({label[2:] for _, label in state})
+    labels = {f"{letter}-{tag}": i * len(tags) + j for i, letter in enumerate(crf.LETTERS) for j, tag in enumerate(tags)}
+    weights = [(attribute.split(" "), labels[label], w) for (attribute, label), w in state.items() if abs(w) >= smallest]
+    rows: dict[str, dict[str, int]] = {name: {} for name in WINDOWS}
+    for name, number in sorted({(name, int(number)) for (name, _, number), _, _ in weights}):
+        rows[name][atoms[name][number]] = len(rows[name]) + 1
+    tables = {(name, o): np.zeros((len(rows[name]) + 1, len(labels)), np.float32) for name, offsets in WINDOWS.items() for o in offsets}
+    for (name, offset, atom), column, weight in weights:
+        tables[name, int(offset)][rows[name][atoms[name][int(atom)]], column] = weight
+    transitions = np.full((len(labels), len(labels)), -5.0, np.float32)
+    for (origin, goal), weight in moves.items():
+        transitions[labels[origin], labels[goal]] = weight
+    return crf.Crf(tuple(tags), rows, tables, transitions)
+
+
+def cross_tagged(sentences: Sequence[Sentence], others: Sequence[Sentence], seed: int, folds: int, iterations: int) -> list[tuple[str, ...]]:
+    """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those it will get."""
+    out: list[tuple[str, ...]] = [()] * len(sentences)
+    for fold_number in range(folds):
+        held = range(fold_number, len(sentences), folds)
+        seen = [s for i, s in enumerate(sentences) if i % folds != fold_number]
+        model = fit_crf([*seen, *others], seed, iterations=iterations)
+        for i, tags in zip(held, crf.tag_words(model, [sentences[i].words for i in held]), strict=True):
+            out[i] = tags
+    return out

@@ -1,0 +1,70 @@
+"""Readers of review files: a path in, a stream of `RawReview` and `RejectedRow` out, one for every row of the file.
+
+A file that cannot be used at all is an `InputError`; it may come after rows were read, so a caller commits only at the end.
+Which rows are empty, too long or not Chinese is not decided here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from builder.errors import InputError
+from builder.sources import delimited, json_array, jsonlines, parquet, xlsx
+from builder.sources.columns import Columns, Row
+from builder.sources.opening import Progress, Source, check_readable, one_line, opened
+
+__all__ = ["FORMATS", "Columns", "Progress", "Row", "digest", "read"]
+
+Reader = Callable[[Source, Columns], Iterator[Row]]
+FORMATS: dict[str, Reader] = {
+    ".csv": delimited.read_csv,
+    ".csv.gz": delimited.read_csv,
+    ".tsv": delimited.read_tsv,
+    ".tsv.gz": delimited.read_tsv,
+    ".jsonl": jsonlines.read,
+    ".jsonl.gz": jsonlines.read,
+    ".ndjson": jsonlines.read,
+    ".ndjson.gz": jsonlines.read,
+    ".json": json_array.read,
+    ".json.gz": json_array.read,
+    ".parquet": parquet.read,
+    ".xlsx": xlsx.read,
+}
+
+
+def read(path: Path, columns: Columns | None = None, encoding: str | None = None, progress: Progress | None = None) -> Iterator[Row]:
+    """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
+
+    `progress` is called with the bytes read since its last call; they add up to about the size of the file.
+    """
+    reader = _reader(path)
+    check_readable(path)
+    source = Source(path, encoding, progress)
+    return _some(reader(source, columns or Columns()), source)
+
+
+def digest(path: Path) -> str:
+    """sha256 of the file's bytes, in hexadecimal."""
+    check_readable(path)
+    with opened(Source(path), unpack=False) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _reader(path: Path) -> Reader:
+    name = path.name.lower()
+    for ending, reader in FORMATS.items():
+        if name.endswith(ending):
+            return reader
+    known = ", ".join(FORMATS)
+    raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
+
+
+def _some(rows: Iterator[Row], source: Source) -> Iterator[Row]:
+    empty = True
+    for row in rows:
+        empty = False
+        yield row
+    if empty:
+        raise InputError("no rows", where=source.where, fix="give a file with at least one review under its header")

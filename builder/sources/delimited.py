@@ -1,0 +1,118 @@
+"""CSV and TSV: a header and rows, quoted as spreadsheets do. A row that is broken is rejected alone.
+
+The csv module's strict mode is used because its lenient mode changes texts (`"好吃"的店` loses its quotes) and hides a quote that
+never closes.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterator
+
+from builder.errors import InputError
+from builder.records import RejectedRow
+from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.encoding import Codec, Line, codec_of, lines
+from builder.sources.opening import Source, storable
+
+CELL_LIMIT = 32 << 20
+"""Characters. A longer cell is a quote that never closes."""
+
+
+def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
+    return _read(source, columns, ",")
+
+
+def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
+    return _read(source, columns, "\t")
+
+
+def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
+    # The limit belongs to the process, so it is only ever raised, and only once a file is read.
+    csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
+    codec = codec_of(source)
+    feed = _Feed(lines(source, codec))
+    table = _rows(feed, source, delimiter)
+    header = next(table, None)
+    if header is None:
+        return
+    if isinstance(header, str):
+        raise InputError(f"broken header ({header})", where=f"{source.where} line {feed.row[0].number}", fix="correct the first line")
+    picks = resolve(header, columns, source.where)
+    for row, cells in enumerate(table, 1):
+        if rejected := _broken(row, cells, len(header), feed.row, codec):
+            yield rejected
+        else:
+            yield review(row, *(None if i is None else cells[i] for i in picks.used))
+
+
+class _Feed:
+    """Hands lines to the csv module and keeps those of the current row: for their numbers, bytes and text, and to give them back."""
+
+    def __init__(self, source: Iterator[Line]) -> None:
+        self._lines, self._again = source, deque[Line]()
+        self.row: list[Line] = []
+
+    def __iter__(self) -> _Feed:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._lines)
+        if "\r" in line.text[:-2]:  # old Mac line ends
+            line, *rest = (Line(part, line.number, line.bad) for part in re.split(r"(?<=\r)(?!\n|\Z)", line.text))
+            self._again.extendleft(reversed(rest))
+        self.row.append(line)
+        return line.text
+
+    @property
+    def text(self) -> str:
+        return "".join(line.text for line in self.row)
+
+    def keep_first(self) -> None:
+        """Give back all lines of the row but its first: a stray quote joined them, they are rows of their own."""
+        self._again.extendleft(reversed(self.row[1:]))
+        del self.row[1:]
+
+
+def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | str]:
+    """Rows as lists of cells, or the fault of a row that does not parse. Blank lines are no rows."""
+    reader = csv.reader(feed, delimiter=delimiter, strict=True)
+    while True:
+        feed.row.clear()
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if "end of data" in str(error) or "field limit" in str(error):
+                raise _unclosed(feed, source, delimiter) from error
+            feed.keep_first()
+            yield "text after a closing quote" if "expected after" in str(error) else str(error)
+        else:
+            if cells:
+                yield cells
+
+
+def _broken(row: int, cells: list[str] | str, width: int, read: list[Line], codec: Codec) -> RejectedRow | None:
+    line = read[0].number
+    raw = storable("".join(line.text for line in read))
+    bad = next((line.bad for line in read if line.bad is not None), None)
+    if bad is not None:
+        return RejectedRow(row, "encoding", f"row {row}: invalid {codec.label} at byte {bad}", raw)
+    if any("\0" in line.text for line in read):
+        return RejectedRow(row, "nul", f"row {row}: NUL byte, line {line}", raw)
+    if isinstance(cells, str):
+        return RejectedRow(row, "quote", f"row {row}: {cells}, line {line}", raw)
+    if len(cells) != width:
+        return RejectedRow(row, "fields", f"row {row}: {len(cells)} fields where the header has {width}, line {line}", raw)
+    return None
+
+
+def _unclosed(feed: _Feed, source: Source, delimiter: str) -> InputError:
+    text = feed.text
+    opening = re.search(rf'(?:\A|(?<=[{delimiter}\n\r]))"(?:[^"]|"")*+\Z', text)
+    number = feed.row[0].number + (text.count("\n", 0, opening.start()) if opening else 0)
+    what = "a quote opens here and does not close before the end of the file, or for 32 million characters"
+    return InputError(what, where=f"{source.where} line {number}", fix="close the quote, or write it twice if it belongs to the text")

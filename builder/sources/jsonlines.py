@@ -1,0 +1,34 @@
+"""JSON lines: one object a line. A line that is not JSON is rejected alone; blank lines are no rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from builder.records import RejectedRow
+from builder.sources.columns import Columns, Row
+from builder.sources.encoding import Codec, Line, codec_of, lines
+from builder.sources.objects import Item, reviews
+from builder.sources.opening import Source, storable
+
+# Not strict: raw tabs and other control characters inside strings are read; NUL is rejected by name, not as bad JSON.
+DECODER = json.JSONDecoder(strict=False)
+
+
+def read(source: Source, columns: Columns) -> Iterator[Row]:
+    codec = codec_of(source)
+    filled = (line for line in lines(source, codec) if line.text.strip())
+    return reviews((_item(row, line, codec) for row, line in enumerate(filled, 1)), columns, source.where)
+
+
+def _item(row: int, line: Line, codec: Codec) -> Item | RejectedRow:
+    raw = storable(line.text.rstrip("\r\n"))
+    if line.bad is not None:
+        return RejectedRow(row, "encoding", f"row {row}: invalid {codec.label} at byte {line.bad}", raw)
+    if "\0" in line.text:
+        return RejectedRow(row, "nul", f"row {row}: NUL byte, line {line.number}", raw)
+    try:
+        return Item(row, DECODER.decode(line.text))
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        return RejectedRow(row, "json", f"row {row}: bad JSON, line {line.number} ({reason})", raw)

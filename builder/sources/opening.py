@@ -1,0 +1,120 @@
+"""Opening a file of reviews: plain or gzip, with the bytes read reported. Every failure of the file system or of gzip is an `InputError`."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from builder.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Progress = Callable[[int], object]
+"""Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
+Bytes = io.BufferedReader | gzip.GzipFile
+_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, the encoding its user named, and who wants to know how far the reading is."""
+
+    path: Path
+    encoding: str | None = None
+    progress: Progress | None = None
+
+    @property
+    def where(self) -> str:
+        return one_line(str(self.path), 500)
+
+    def silently(self) -> Source:
+        return replace(self, progress=None)
+
+
+def one_line(text: str, limit: int = 60) -> str:
+    """`text` for a message or a rejected row: storable (lone surrogates and NUL written out), at most `limit` characters, on one line."""
+    return " ".join(storable(text, limit).split())
+
+
+def storable(text: str, limit: int = 2_000) -> str:
+    """`text` as valid Unicode without NUL; bytes that `surrogateescape` hid come out as \\xNN."""
+
+    def shown(char: str) -> str:
+        code = ord(char)
+        if 0xDC80 <= code <= 0xDCFF:
+            return f"\\x{code - 0xDC00:02x}"
+        return f"\\u{code:04x}" if 0xD800 <= code <= 0xDFFF else "\\x00" if not code else char
+
+    return "".join(map(shown, text[:limit]))[:limit]
+
+
+def check_readable(path: Path) -> None:
+    """A regular file with something in it, or an `InputError`."""
+    where = one_line(str(path), 500)
+    try:
+        if path.is_dir():
+            raise InputError("is a directory", where=where, fix="name a file")
+        if not path.exists():
+            raise InputError("no such file", where=where, fix="check the path")
+        if not path.is_file():
+            raise InputError("is not a regular file", where=where, fix="save its content to a file first: it is read more than once")
+        if not path.stat().st_size:
+            raise InputError("empty file: no rows", where=where, fix="give a file with a header and at least one review")
+    except OSError as error:
+        raise _unreadable(error, where) from error
+
+
+@contextmanager
+def opened(source: Source, *, unpack: bool = True) -> Iterator[Bytes]:
+    """The bytes of the file; those of the packed content for a .gz, unless `unpack` is off."""
+    raw: _Counted | None = None
+    try:
+        raw = _Counted(source.path, source.progress)
+        with io.BufferedReader(raw, _BUFFER) as packed:
+            if unpack and source.path.suffix.lower() == ".gz":
+                with gzip.GzipFile(fileobj=packed) as stream:
+                    yield stream
+            else:
+                yield packed
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        at = f"{source.where} after {raw.position if raw else 0:,} compressed bytes"
+        raise InputError(f"broken gzip data ({error})", where=at, fix="copy or compress the file again") from error
+    except OSError as error:
+        raise _unreadable(error, source.where) from error
+
+
+def door(module: str, package: str, source: Source) -> ModuleType:
+    """An optional reader's library, imported only when a file needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(f"reading it needs {package}, which is not installed", where=source.where, fix=f"pip install {package}") from error
+
+
+def _unreadable(error: OSError, where: str) -> InputError:
+    return InputError(f"cannot be read ({error.strerror or one_line(str(error))})", where=where, fix="check the file and its permissions")
+
+
+class _Counted(io.FileIO):
+    """A file that reports how much of it has been read. Inherits only because BufferedReader wants a raw stream."""
+
+    def __init__(self, path: Path, progress: Progress | None) -> None:
+        super().__init__(path, "rb")
+        self.position = 0
+        self._progress = progress
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        count = super().readinto(buffer) or 0
+        self.position += count
+        if self._progress and count:
+            self._progress(count)
+        return count

@@ -1,0 +1,44 @@
+"""Parquet: only the columns used are read, batch by batch. pyarrow is imported when a file needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from builder.errors import InputError
+from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.opening import Source, door, one_line
+
+_BATCH = 2_048
+
+
+def read(source: Source, columns: Columns) -> Iterator[Row]:
+    arrow, parquet = door("pyarrow", "pyarrow", source), door("pyarrow.parquet", "pyarrow", source)
+    row = 0
+    try:
+        # Without pre_buffer and with a buffer_size, column chunks are streamed: one row group may be the whole file.
+        with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
+            names = list(file.schema_arrow.names)
+            picks = resolve(names, columns, source.where).used
+            wanted = [None if i is None else names[i] for i in picks]
+            share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
+            for batch in file.iter_batches(_BATCH, columns=[name for name in wanted if name is not None], use_threads=False):
+                read_names = list(batch.schema.names)
+                cells = [[None] * len(batch) if name is None else _cells(batch.column(read_names.index(name))) for name in wanted]
+                for values in zip(*cells, strict=True):
+                    row += 1
+                    yield review(row, *values)
+                if source.progress:
+                    source.progress(round(share * row) - round(share * (row - len(batch))))
+    except (arrow.ArrowException, OSError) as error:
+        where = f"{source.where} after row {row}" if row else source.where
+        raise InputError(f"broken Parquet file ({one_line(str(error), 120)})", where=where, fix="copy or export the file again") from error
+
+
+def _cells(column: Any) -> list[object]:
+    """A column's values; strings of invalid UTF-8 with their bytes hidden in surrogates, so that only their rows are rejected."""
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        strings = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+        return [None if cell.as_buffer() is None else cell.as_buffer().to_pybytes().decode("utf-8", "surrogateescape") for cell in strings]

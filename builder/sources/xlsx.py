@@ -1,0 +1,83 @@
+"""XLSX: the first sheet, its first row the header. openpyxl is imported when a file needs it.
+
+openpyxl keeps the table of strings in memory, so memory grows with the texts (a sheet has at most 1,048,576 rows).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from builder.errors import InputError
+from builder.records import RejectedRow
+from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.opening import Source, door, one_line, opened
+
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError, EOFError)
+"""What openpyxl raises on files that are not, or not wholly, workbooks."""
+
+
+def read(source: Source, columns: Columns) -> Iterator[Row]:
+    library = door("openpyxl", "openpyxl", source)
+    with opened(source) as stream:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # styles and extensions that openpyxl does not know change no text
+            book = _guarded(source, 0, lambda: library.load_workbook(stream, read_only=True, data_only=True))
+        try:
+            yield from _reviews(book, source, columns)
+        finally:
+            book.close()
+
+
+def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
+    sheets = book.worksheets
+    if not sheets:
+        raise InputError("a workbook without a sheet", where=source.where, fix="put the reviews on a sheet")
+    table = _rows(sheets[0], source)
+    header = next(table, None)
+    if header is None:
+        return
+    picks = resolve(["" if cell is None else str(cell) for cell in header], columns, source.where)
+    row = 0
+    for row, cells in enumerate(table, 1):
+        yield review(row, *(cells[i] if i is not None and i < len(cells) else None for i in picks.used))
+    for sheet in sheets[1:]:
+        if next(_rows(sheet, source), None) is not None:
+            row += 1
+            yield RejectedRow(row, "sheet", f"sheet {sheet.title!r} was not read: only the first is; save it as a file of its own")
+
+
+def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
+    """Rows with anything in them."""
+    sheet.reset_dimensions()  # some programs write a wrong size, and openpyxl would believe it
+    cells = sheet.iter_rows(values_only=True)
+    number = 0
+    while (values := _guarded(source, number, lambda: next(cells, None))) is not None:
+        number += 1
+        row = [_text(value) for value in values]
+        if any(value is not None for value in row):
+            yield row
+
+
+def _text(value: object) -> object:
+    """Excel writes control characters as _x000D_, and that very text as _x005F_x000D_."""
+    if not isinstance(value, str) or "_x" not in value:
+        return value
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+
+
+def _guarded(source: Source, row: int, step: Any) -> Any:
+    try:
+        return step()
+    except _BROKEN as error:
+        with opened(source.silently()) as stream:
+            old = stream.read(4) == b"\xd0\xcf\x11\xe0"
+        what = "an old Excel file (.xls) or one with a password" if old else f"broken XLSX file ({one_line(str(error), 120)})"
+        where = f"{source.where} after row {row} of the sheet" if row else source.where
+        raise InputError(what, where=where, fix="save it again as .xlsx, or as .csv") from error

@@ -1,0 +1,78 @@
+"""annotate: words, parts of speech and dependencies of every distinct review, one row of `annotations` each.
+
+Chunks of `annotate.chunk` reviews are the tasks of the worker processes and the transactions of the database: a killed run goes on at
+the next chunk, and what a chunk holds does not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from builder import nlp
+from builder.records import Review, Token
+from builder.stages.context import Context, advance, bar, begin, sharded
+from builder.store import db, reviews, runs
+from builder.text import View, view
+
+_Task = list[tuple[int, str, str]]
+_worker: dict[str, object] = {}
+
+
+def run(context: Context) -> runs.Counts:
+    connection, config = context.connection, context.config
+    at = begin(context, "annotate", reviews.clear_annotations)
+    models = Path(config.annotate.models) if config.annotate.models else None
+    words = context.lexicon.words()
+    signature = nlp.load(config.annotate.backend, words, models).signature
+    arguments = (config.annotate.backend, words, str(models or ""), dict(context.lexicon.variants))
+    with bar(reviews.count(connection), "annotate") as shown:
+        shown.update(reviews.annotated_count(connection))
+        for rows in sharded(_annotate, _tasks(context, at), config.workers, _prepare, arguments):
+            with db.atomic(connection):
+                reviews.annotate(connection, signature, rows)
+                advance(connection, "annotate", rows[-1][0])
+            shown.update(len(rows))
+    return {"reviews": reviews.annotated_count(connection), "backend": signature}
+
+
+def annotate(backend: nlp.Backend, shown: list[View]) -> list[tuple[Token, ...]]:
+    """Tokens of views, in offsets of the views."""
+    return backend.annotate([one.text for one in shown])
+
+
+def _tasks(context: Context, at: int) -> Iterator[_Task]:
+    while rows := reviews.texts(context.connection, at, context.config.annotate.chunk):
+        at = rows[-1].id
+        yield [(review.id, review.text, review.script) for review in rows]
+
+
+def _prepare(backend: str, words: Mapping[str, str], models: str, variants: Mapping[str, str]) -> None:
+    """Load the backend once a process, on one thread: the workers share the cores."""
+    import torch
+
+    torch.set_num_threads(1)
+    _worker["backend"] = nlp.load(backend, words, Path(models) if models else None)
+    _worker["variants"] = variants
+
+
+def _annotate(task: _Task) -> list[tuple[int, str]]:
+    backend, variants = _worker["backend"], _worker["variants"]
+    shown = [view(text, variants, script) for _, text, script in task]  # type: ignore[arg-type]
+    listed = annotate(backend, shown)  # type: ignore[arg-type]
+    return [(i, reviews.dump_tokens(_stored(tokens, v))) for (i, _, _), tokens, v in zip(task, listed, shown, strict=True)]
+
+
+def _stored(tokens: tuple[Token, ...], shown: View) -> list[Token]:
+    return [Token(*shown.to_source((t.start, t.end)), t.pos, t.head, t.rel) for t in tokens]
+
+
+def viewed(tokens: tuple[Token, ...], shown: View) -> tuple[Token, ...]:
+    """Stored tokens in offsets of the view again. They tile it: each ends where the next begins."""
+    first = {start: i for i, start in enumerate(shown.starts)}
+    starts = [first[token.start] for token in tokens] + [len(shown.text)]
+    return tuple(Token(starts[n], starts[n + 1], t.pos, t.head, t.rel) for n, t in enumerate(tokens))
+
+
+def review_view(review: Review, variants: Mapping[str, str]) -> View:
+    return view(review.text, variants, review.script)  # type: ignore[arg-type]

@@ -1,0 +1,140 @@
+"""ingest: files of reviews in, table `reviews` out, and `rejected` for every row that cannot be used.
+
+The text is stored exactly as given. One transaction: a broken file leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from builder import sources
+from builder.errors import InputError
+from builder.records import RawReview, RejectedRow
+from builder.stages.context import Context, bar
+from builder.store import db, reviews, runs
+from builder.text import HAN, script_of, view
+
+_BATCH = 2000
+_LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
+
+
+def run(context: Context) -> runs.Counts:
+    connection = context.connection
+    with db.atomic(connection):
+        reviews.clear(connection)
+        for path in context.inputs:
+            _ingest(context, path)
+        reviews.mark_duplicates(connection)
+        gold = gold_keys(context.config.evaluate.gold)
+        share = context.config.ingest
+        reviews.set_splits(
+            connection,
+            [(_split(key, norm_hash, gold, share.test_share, share.valid_share), i) for i, key, norm_hash in list(reviews.hashes(connection))],
+        )
+        counts = reviews.ingest_counts(connection)
+        if not counts["reviews"]:
+            raise InputError(
+                "no usable review", where=", ".join(map(str, context.inputs)), fix=f"all {counts['rejected']} rows were rejected: {reviews.reasons(connection)}"
+            )
+    return counts
+
+
+def gold_keys(path: str) -> frozenset[str]:
+    """The ids that a gold file labels."""
+    return frozenset(str(row["id"]) for row in gold_rows(path))
+
+
+def gold_rows(path: str) -> list[dict[str, object]]:
+    """The rows of a gold file (JSON lines with `id` and `triplets`); InputError with the line of a broken one."""
+    if not path:
+        return []
+    rows: list[dict[str, object]] = []
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"gold cannot be read: {error}", where=path) from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            rows.append({"id": row["id"], "triplets": list(row["triplets"])})
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}') from error
+    return rows
+
+
+def _ingest(context: Context, path: Path) -> None:
+    settings = context.config.input
+    columns = sources.Columns(
+        text=settings.text_column or None,
+        id=settings.id_column or None,
+        place=settings.place_column or None,
+        rating=settings.rating_column or None,
+        source=settings.source_column or None,
+    )
+    kept: list[reviews.NewReview] = []
+    dropped: list[tuple[str, str, str, str]] = []
+    with bar(None, f"ingest {path.name}", unit=" rows") as shown:
+        for item in sources.read(path, columns, settings.encoding or None):
+            shown.update()
+            reason = _unusable(item, context.config.ingest.max_chars)
+            if reason is None:
+                assert isinstance(item, RawReview)
+                kept.append(_row(item, path))
+            else:
+                if context.config.ingest.on_bad_row == "stop":
+                    raise InputError(f"{reason[0]}: {reason[1]}", where=f"{path} row {item.row}", fix='or set ingest.on_bad_row = "reject"')
+                dropped.append((f"{path.name}:{item.row}", *reason))
+            if len(kept) + len(dropped) >= _BATCH:
+                _flush(context, kept, dropped)
+    _flush(context, kept, dropped)
+
+
+def _unusable(item: RawReview | RejectedRow, max_chars: int) -> tuple[str, str, str] | None:
+    """(reason, detail, raw) of a row that cannot be used."""
+    if isinstance(item, RejectedRow):
+        return item.reason, item.detail, item.raw
+    if not item.text.strip():
+        return "empty", "the text is empty", item.text
+    if not HAN.search(item.text):
+        return "no-han", "the text has no Han character", item.text
+    if len(item.text) > max_chars:
+        return "too-long", f"{len(item.text)} characters, ingest.max_chars is {max_chars}", item.text
+    return None
+
+
+def _row(item: RawReview, path: Path) -> reviews.NewReview:
+    script = script_of(item.text)
+    normal = "".join(c for c in view(item.text, script=script).text.lower() if c.isalnum())
+    key = item.id if item.id else f"{path.stem}-{item.row}"
+    language = _LANGUAGES.get(script, "und")
+    return key, item.text, item.source, item.place, item.rating, path.name, item.row, script, language, _hash(item.text), _hash(normal or item.text)
+
+
+def _flush(context: Context, kept: list[reviews.NewReview], dropped: list[tuple[str, str, str, str]]) -> None:
+    """Write a batch. A key that is taken gets the row's number, so that no review is lost to a careless id column."""
+    taken = reviews.keys_taken(context.connection, [row[0] for row in kept])
+    batch = []
+    for row in kept:
+        key = row[0] if row[0] not in taken else f"{row[0]}~{row[5]}:{row[6]}"
+        taken.add(key)
+        batch.append((key, *row[1:]))
+    reviews.insert(context.connection, batch)
+    reviews.reject(context.connection, "ingest", dropped)
+    kept.clear()
+    dropped.clear()
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _split(key: str, norm_hash: str, gold: frozenset[str], test: float, valid: float) -> str:
+    """A review's split is a function of its normalised text, so that adding reviews moves none. Gold reviews are the test split."""
+    if gold:
+        if key in gold:
+            return "test"
+        test = 0.0
+    place = int(norm_hash[:13], 16) / 16**13
+    return "test" if place < test else "valid" if place < test + valid else "train"

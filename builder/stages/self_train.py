@@ -1,0 +1,136 @@
+"""self_train: Algorithm 1 of the paper with the variants A, B, C and D.
+
+S_0 is the rules' triplets of the train split (A, C: those the discriminator calls YY). Each round i >= 1 predicts with M_{i-1} on the
+reviews of the training data, filters by the variant, adds what is new, and fine-tunes the same base again: S_i = S_{i-1} + R'. Every round
+is one transaction (training set, predictions, verdicts, counts), and inside a round the model resumes at its last epoch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from builder.errors import ModelError
+from builder.model.task import Example, Extractor, Judge, TaggerConfig
+from builder.records import Review, StoredTriplet
+from builder.stages import discriminate
+from builder.stages.context import Context, ModelBar
+from builder.stages.training import examples, stored_predictions, view_texts
+from builder.store import db, reviews, runs, triplets
+
+Trainer = Callable[[list[Example], str], Extractor]
+
+
+def run(context: Context) -> runs.Counts:
+    connection = context.connection
+    if runs.setting(connection, "self_train.key") != context.key:
+        with db.atomic(connection):
+            for variant in "ABCD":
+                runs.forget_rounds(connection, variant)
+            triplets.drop_sources(connection, "model")
+            runs.set_setting(connection, "self_train.key", context.key)
+    judge = discriminate.load(context)
+    counts: dict[str, int | float | str] = {}
+    for variant in context.config.self_train.variants:
+        for number in range(context.config.self_train.iterations + 1):
+            if not any(done.round == number for done in runs.rounds(connection, variant)):
+                _round(context, variant, number, judge)
+        last = runs.rounds(connection, variant)[-1]
+        counts[f"{variant} S_0"] = runs.rounds(connection, variant)[0].triplets
+        counts[f"{variant} S_{last.round}"] = last.triplets
+    return counts
+
+
+def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
+    """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
+    connection = context.connection
+    started = time.monotonic()
+    listed = _reviews(context)
+    base = triplets.training(connection, variant, number - 1) if number else None
+    before = [one.id for one in base] if base is not None else []
+    proposed = _accepted(context, variant, number, listed["train"])
+    after = sorted(set(before) | set(proposed.accepted))
+    if not after:
+        raise ModelError("the training set is empty after filtering", where=f"self-train {variant}, round {number}", fix="use variant B or D, or more reviews")
+    shown = ModelBar(f"self-train {variant}{number}")
+    extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
+    everything = listed["train"] + listed["valid"] + listed["test"]
+    predictions = stored_predictions(context, everything, extractor.predict(view_texts(context, everything), shown))
+    with db.atomic(connection):
+        source = triplets.source(connection, f"{variant}{number}", "model", extractor.digest)
+        ids = triplets.propose(connection, source, [(review, replace(one, rules=(), source=f"{variant}{number}")) for review, one in predictions])
+        _judge_new(context, judge, ids, shown)
+        triplets.set_training(connection, variant, number, after)
+        done = runs.Round(
+            variant, number, context.key, extractor.digest, len({i >> triplets.BITS for i in after}), len(after), proposed.predicted,
+            len(proposed.accepted), len(after) - len(before), time.monotonic() - started,
+        )  # fmt: skip
+        runs.finish_round(connection, done)
+    shown.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """R and R' of a round: how many triplets were predicted and the ids that the variant accepts."""
+
+    predicted: int
+    accepted: list[int]
+
+
+def _accepted(context: Context, variant: str, number: int, train: list[Review]) -> _Proposed:
+    connection = context.connection
+    name = "rules" if number == 0 else f"{variant}{number - 1}"
+    source, judge = triplets.source_id(connection, name), triplets.source_id(connection, discriminate.NAME)
+    assert source is not None and judge is not None, f"{name} and the discriminator have run"
+    reviewed = {review.id for review in train}
+    stored = [one for one in triplets.proposed(connection, source, "train") if one.review in reviewed]
+    labels = triplets.verdicts(connection, judge)
+    kept = stored
+    if number and variant in "AB":
+        kept = [one for one in kept if not in_lexicon(context, one)]
+    if variant in ("AC" if number == 0 else "ABC"):
+        kept = [one for one in kept if labels.get(one.id) == "YY"]
+    return _Proposed(len(stored), [one.id for one in kept])
+
+
+def in_lexicon(context: Context, one: StoredTriplet) -> bool:
+    """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do not)."""
+    lexicon = context.lexicon
+    word = one.triplet.opinion.text.lower()
+    if word in lexicon.opinions:
+        return True
+    return any(word.startswith(negator) and word[len(negator) :] in lexicon.opinions for negator in lexicon.negators)
+
+
+def _train(context: Context, name: str, stored: list[StoredTriplet], shown: ModelBar) -> Extractor:
+    from builder.model import save, train_tagger
+
+    connection, config = context.connection, context.config
+    rules = triplets.source_id(connection, "rules")
+    assert rules is not None
+    train, _ = examples(context, stored)
+    valid, _ = examples(context, triplets.proposed(connection, rules, "valid"))
+    settings = TaggerConfig(epochs=config.self_train.epochs, threads=config.threads)
+    extractor = train_tagger(train, valid, settings, config.seed, context.models / f"{name}.training", shown)
+    save(extractor, context.models / name)
+    return extractor
+
+
+def _judge_new(context: Context, judge: Judge, ids: list[int], shown: ModelBar) -> None:
+    """Judge the triplets that have no verdict yet, inside the caller's transaction."""
+    source = triplets.source_id(context.connection, discriminate.NAME)
+    assert source is not None
+    known = triplets.verdicts(context.connection, source)
+    fresh = sorted({i for i in ids if i not in known})
+    discriminate.verdicts(context, judge, source, list(triplets.subset(context.connection, fresh)), shown)
+
+
+def _reviews(context: Context) -> dict[str, list[Review]]:
+    """Train reviews with a rule triplet (the paper's successfully analysed ones); all of valid and test."""
+    rules = triplets.source_id(context.connection, "rules")
+    assert rules is not None
+    seeded = {one.review for one in triplets.proposed(context.connection, rules, "train")}
+    listed = {split: list(reviews.in_split(context.connection, split)) for split in ("train", "valid", "test")}
+    listed["train"] = [review for review in listed["train"] if review.id in seeded]
+    return listed

@@ -1,0 +1,129 @@
+"""The working directory's database: opening, locking, migrating, and one atomic block.
+
+A build holds an OS lock on `build.lock`, so that a second one says so instead of waiting; readers need none (WAL). sqlite-utils
+gives the connection's comforts (rows as dicts, quoting); statements live in this package only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import IO
+
+from builder.errors import QueryError, WorkdirError
+
+APPLICATION_ID = 0x41535445  # "ASTE"
+NAME = "builder.db"
+
+
+def schema() -> list[tuple[int, str]]:
+    """Numbered schema files in order; a released one is never edited."""
+    folder = files("builder.store") / "schema"
+    listed = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
+    return [(int(item.name.split("_")[0]), item.read_text(encoding="utf-8")) for item in listed]
+
+
+@contextmanager
+def lock(workdir: Path) -> Iterator[None]:
+    """Hold the build lock of a working directory; WorkdirError names the process that has it."""
+    workdir.mkdir(parents=True, exist_ok=True)
+    handle: IO[str] = open(workdir / "build.lock", "a+", encoding="utf-8")
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            handle.seek(0)
+            holder = handle.read().strip() or "unknown"
+            raise WorkdirError(
+                f"another build is running here (process {holder})", where=str(workdir), fix="wait for it, or use another --workdir"
+            ) from error
+        handle.truncate(0)
+        handle.write(str(os.getpid()))
+        handle.flush()
+        yield
+
+
+def connect(workdir: Path) -> sqlite3.Connection:
+    """Open the database for writing, creating or migrating it; WorkdirError if it is not ours, newer, or damaged."""
+    workdir.mkdir(parents=True, exist_ok=True)
+    path = workdir / NAME
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("PRAGMA foreign_keys = ON")
+        _check(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        _migrate(connection)
+    except sqlite3.DatabaseError as error:
+        raise translated(error, path) from error
+    return connection
+
+
+def read_only(workdir: Path) -> sqlite3.Connection:
+    """Open for reading; SQLite itself refuses writes (mode=ro and query_only)."""
+    path = workdir / NAME
+    if not path.is_file():
+        raise WorkdirError("no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir")
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+        _check(connection, path)
+    except sqlite3.DatabaseError as error:
+        raise translated(error, path) from error
+    return connection
+
+
+@contextmanager
+def atomic(connection: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction: all of the block or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def translated(error: sqlite3.Error, path: Path) -> WorkdirError | QueryError:
+    """SQLite's error as one a user can act on."""
+    text = str(error)
+    if "disk is full" in text or "disk I/O" in text:
+        return WorkdirError(f"the disk is full or failing ({text})", where=str(path), fix="free some space, then `builder resume`")
+    if "not a database" in text or "malformed" in text:
+        return WorkdirError(f"the database is damaged ({text})", where=str(path), fix="restore it, or build in a new --workdir")
+    if "readonly" in text or "unable to open" in text:
+        return WorkdirError(f"cannot write here ({text})", where=str(path), fix="check the permissions, or choose another --workdir")
+    if "locked" in text:
+        return WorkdirError(f"the database is in use ({text})", where=str(path), fix="try again when the other program is done")
+    return QueryError(text, where=str(path))
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    newest = schema()[-1][0]
+    if not empty and application != APPLICATION_ID:
+        raise WorkdirError("this database was not made by builder", where=str(path), fix="choose another --workdir")
+    if version > newest:
+        raise WorkdirError(
+            f"this working directory has schema {version}, this builder knows up to {newest}",
+            where=str(path),
+            fix="use the builder that made it, or another --workdir",
+        )
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Apply the schema files that are missing, each in one transaction with its version number."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    for number, script in schema():
+        if number > version:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};\nCOMMIT;"
+            )

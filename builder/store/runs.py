@@ -1,0 +1,104 @@
+"""What has been run: stage keys, rounds of self-training, metrics, settings, releases."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+Counts = Mapping[str, int | float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished stage: its completion key, what it counted, how long it took."""
+
+    stage: str
+    key: str
+    counts: Counts
+    seconds: float
+    finished: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A finished round of a variant: M_round trained on S_round, and how S_round came from S_{round-1}."""
+
+    variant: str
+    round: int
+    key: str
+    model: str
+    reviews: int
+    triplets: int
+    predicted: int
+    accepted: int
+    added: int
+    seconds: float
+
+
+def finish(connection: sqlite3.Connection, stage: str, key: str, counts: Counts, seconds: float) -> None:
+    """Record a stage as done. The wall clock is for people; nothing reads it back."""
+    connection.execute(
+        "INSERT OR REPLACE INTO runs (stage, key, counts, seconds, finished) VALUES (?,?,?,?,?)",
+        (stage, key, json.dumps(dict(counts)), round(seconds, 3), datetime.now(UTC).isoformat(timespec="seconds")),
+    )
+
+
+def forget(connection: sqlite3.Connection, stage: str) -> None:
+    connection.execute("DELETE FROM runs WHERE stage = ?", (stage,))
+
+
+def runs(connection: sqlite3.Connection) -> dict[str, Run]:
+    rows = connection.execute("SELECT stage, key, counts, seconds, finished FROM runs")
+    return {row[0]: Run(row[0], row[1], json.loads(row[2]), row[3], row[4]) for row in rows}
+
+
+def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[Round]:
+    rows = connection.execute(
+        "SELECT variant, round, key, model, reviews, triplets, predicted, accepted, added, seconds FROM rounds"
+        " WHERE variant = coalesce(?, variant) ORDER BY variant, round",
+        (variant,),
+    )
+    return [Round(*row) for row in rows]
+
+
+def finish_round(connection: sqlite3.Connection, done: Round) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added, seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        (done.variant, done.round, done.key, done.model, done.reviews, done.triplets, done.predicted, done.accepted, done.added, round(done.seconds, 3)),
+    )
+
+
+def forget_rounds(connection: sqlite3.Connection, variant: str) -> None:
+    connection.execute("DELETE FROM rounds WHERE variant = ?", (variant,))
+    connection.execute("DELETE FROM training_sets WHERE variant = ?", (variant,))
+
+
+def set_metrics(connection: sqlite3.Connection, rows: Iterable[tuple[str, str, str, float, str]]) -> None:
+    """Replace all metrics by `rows` of (system, split, metric, value, signature)."""
+    connection.execute("DELETE FROM metrics")
+    connection.executemany("INSERT INTO metrics (system, split, metric, value, signature) VALUES (?,?,?,?,?)", rows)
+
+
+def metrics(connection: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
+    return list(connection.execute("SELECT system, split, metric, value FROM metrics ORDER BY system, split, metric"))
+
+
+def setting(connection: sqlite3.Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?,?)", (name, value))
+
+
+def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest))
+
+
+def release(connection: sqlite3.Connection, version: str) -> tuple[str, str] | None:
+    row = connection.execute("SELECT path, digest FROM releases WHERE version = ?", (version,)).fetchone()
+    return None if row is None else (str(row[0]), str(row[1]))

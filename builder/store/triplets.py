@@ -1,0 +1,161 @@
+"""Triplets, proposals, verdicts and training sets: writing and streaming.
+
+A triplet is stored once however many sources propose it; its id is a function of review, spans and polarity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from builder.records import Element, Polarity, StoredTriplet, Triplet
+
+_COLUMNS = "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
+BITS = 31
+"""An id shifted right by this is the review's id."""
+
+
+def triplet_id(review: int, triplet: Triplet) -> int:
+    """31 bits of hash within a review: two triplets of a review collide once in some hundred million reviews."""
+    text = json.dumps([triplet.aspect.spans, triplet.opinion.spans, triplet.polarity])
+    return (review << BITS) | (int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1)
+
+
+def source(connection: sqlite3.Connection, name: str, kind: str, signature: str) -> int:
+    """The id of a source, after dropping what it said before: a rerun replaces."""
+    connection.execute("DELETE FROM sources WHERE name = ?", (name,))
+    cursor = connection.execute("INSERT INTO sources (name, kind, signature) VALUES (?,?,?)", (name, kind, signature))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def source_id(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") -> None:
+    """Forget sources of a kind, and triplets that nobody proposes any more."""
+    connection.execute("DELETE FROM sources WHERE kind = ? AND name LIKE ? || '%'", (kind, prefix))
+    drop_orphans(connection)
+
+
+def drop_orphans(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
+
+
+def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]]) -> list[int]:
+    """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order."""
+    ids = [triplet_id(review, triplet) for review, triplet in rows]
+    connection.executemany(
+        "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING",
+        (
+            (i, review, t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text, t.polarity, t.valence, _spans(t))
+            for i, (review, t) in zip(ids, rows, strict=True)
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
+        ((source, i, t.confidence, t.rules[0] if t.rules else None, _story(t)) for i, (_, t) in zip(ids, rows, strict=True)),
+    )
+    return ids
+
+
+def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str, float]]) -> None:
+    """`rows` of (triplet id, label, score)."""
+    connection.executemany(
+        "INSERT INTO verdicts (source, triplet, label, score) VALUES (?,?,?,?) ON CONFLICT DO NOTHING", ((source, *row) for row in rows)
+    )
+
+
+def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, str]:
+    return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
+
+
+def proposed(connection: sqlite3.Connection, source: int, split: str) -> Iterator[StoredTriplet]:
+    """The triplets that a source proposes for the reviews of a split, by review and place."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM triplets t JOIN proposals p ON p.triplet = t.id AND p.source = ? JOIN reviews r ON r.id = t.review"
+        " WHERE r.split = ? ORDER BY t.review, t.id",
+        (source, split),
+    )
+    yield from map(_stored, rows)
+
+
+def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
+    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
+    connection.executemany("INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids))
+
+
+def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
+    """S_round of a variant, by review and place."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM training_sets s JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY t.review, t.id",
+        (variant, round_),
+    )
+    yield from map(_stored, rows)
+
+
+def of_review(connection: sqlite3.Connection, review: int) -> list[StoredTriplet]:
+    return [_stored(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM triplets t WHERE t.review = ? ORDER BY t.id", (review,))]
+
+
+def names(connection: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
+    """Triplet id -> names of the sources that propose it."""
+    out: dict[int, list[str]] = {}
+    for triplet, name in connection.execute("SELECT p.triplet, s.name FROM proposals p JOIN sources s ON s.id = p.source ORDER BY p.triplet, s.id"):
+        out.setdefault(triplet, []).append(name)
+    return {triplet: tuple(listed) for triplet, listed in out.items()}
+
+
+def _stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
+    i, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans = row
+    at = {name: tuple((s, e) for s, e in listed) for name, listed in json.loads(spans).items()}
+    triplet = Triplet(
+        Element(aspect, at["aspect"]),
+        Element(aspect_full, at["aspect_full"]),
+        Element(opinion, at["opinion"]),
+        Element(opinion_full, at["opinion_full"]),
+        polarity,
+        valence,
+        owner=Element(owner, at["owner"]) if owner is not None else None,
+    )
+    return StoredTriplet(i, review, triplet)
+
+
+def _spans(triplet: Triplet) -> str:
+    named = {"aspect": triplet.aspect, "aspect_full": triplet.aspect_full, "opinion": triplet.opinion, "opinion_full": triplet.opinion_full}
+    if triplet.owner:
+        named["owner"] = triplet.owner
+    return json.dumps({name: element.spans for name, element in named.items()}, separators=(",", ":"))
+
+
+def _story(triplet: Triplet) -> str:
+    return json.dumps([*(("rule", rule) for rule in triplet.rules), *triplet.evidence], ensure_ascii=False, separators=(",", ":"))
+
+
+def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float | str]:
+    """Triplets of a source by polarity, and the reviews that have one."""
+    rows = connection.execute(
+        "SELECT t.polarity, count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ? JOIN triplets t ON t.id = p.triplet GROUP BY 1",
+        (name,),
+    )
+    by_polarity = dict(rows.fetchall())
+    covered = connection.execute(
+        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ? JOIN triplets t ON t.id = p.triplet", (name,)
+    ).fetchone()[0]
+    return {"triplets": sum(by_polarity.values()), "reviews": covered} | {polarity: by_polarity.get(polarity, 0) for polarity in ("POS", "NEG", "NEU")}
+
+
+def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
+    found = dict(connection.execute("SELECT label, count(*) FROM verdicts WHERE source = ? GROUP BY label", (source,)).fetchall())
+    return {label: int(found.get(label, 0)) for label in ("YY", "YN", "NX")}
+
+
+def subset(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredTriplet]:
+    """Triplets by id, by review and place."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(?)) ORDER BY t.review, t.id", (json.dumps(ids),))
+    yield from map(_stored, rows)

@@ -1,0 +1,205 @@
+"""The view of a text: normalised, in Traditional script, with an offset map back to the stored text; and its clauses.
+
+In: the stored text, never edited. Out: `View`, whose every character knows the code points it came from, and the sentence and
+clause spans of the view. Everything downstream (words, rules, models) reads the view, and `View.to_source` brings its spans back.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Literal
+
+from builder.records import Element, Span
+
+Script = Literal["traditional", "simplified", "mixed", "none"]
+
+# Blocks written with \U so that a character beyond the BMP is as much Han as one inside it.
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+HAN = re.compile(f"[{_HAN}]")
+_DROPPED = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
+_SENTENCE_END = frozenset("。！？!?…\n")
+_CLAUSE_END = frozenset("，,；;：:～~()（）「」『』【】《》〈〉[]\"“”|/")
+_FULLWIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"} | {"\u3000": " "}
+MAX_REPEAT = 2
+"""Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A normalised text. Character i came from stored code points [starts[i], ends[i])."""
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def to_source(self, span: Span) -> Span:
+        """The stored code points that a non-empty view span covers."""
+        start, end = span
+        assert 0 <= start < end <= len(self.text), f"span {span} outside a view of {len(self.text)} characters"
+        return self.starts[start], self.ends[end - 1]
+
+    def element(self, spans: Iterable[Span], source: str) -> Element:
+        """View spans as an element of the stored text: surface and merged, ordered spans."""
+        merged: list[Span] = []
+        for start, end in sorted(self.to_source(span) for span in spans):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return Element("".join(source[start:end] for start, end in merged), tuple(merged))
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a view: [start, end) without its boundary marks, and the number of the sentence it belongs to."""
+
+    start: int
+    end: int
+    sentence: int
+
+
+@cache
+def converter(name: str) -> Callable[[str], str]:
+    """OpenCC conversion `name` (s2tw, t2s, …) that never changes a length: where phrases would, single characters are used."""
+    from opencc import OpenCC
+
+    convert = OpenCC(name).convert
+    char = cache(lambda c: converted if len(converted := convert(c)) == 1 else c)
+
+    def same_length(text: str) -> str:
+        converted: str = convert(text)
+        return converted if len(converted) == len(text) else "".join(char(c) for c in text)
+
+    return same_length
+
+
+@cache
+def _script_of_char(char: str) -> int:
+    """+1 if only Traditional texts write it, -1 if only Simplified ones do, 0 for both."""
+    simplified, traditional = converter("t2s")(char), converter("s2t")(char)
+    return (simplified != char and traditional == char) - (traditional != char and simplified == char)
+
+
+# Written in both scripts: OpenCC calls them Simplified, Taiwanese reviews use them (台, 里 in names, 只, 才, 面 in 方面 …).
+_SHARED = frozenset("台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划")
+
+
+def script_of(text: str) -> Script:
+    """Which script a text is written in; `mixed` if a fifth or more of the telling characters belong to the other one."""
+    votes = [vote for c in text if c not in _SHARED and HAN.match(c) and (vote := _script_of_char(c))]
+    if not votes:
+        return "traditional" if HAN.search(text) else "none"
+    simplified = votes.count(-1) / len(votes)
+    return "simplified" if simplified > 0.8 else "mixed" if simplified >= 0.2 else "traditional"
+
+
+def view(text: str, variants: Mapping[str, str] | None = None, script: Script | None = None) -> View:
+    """Normalise `text` for reading by rules and models.
+
+    Width folded, invisible characters dropped, runs of one character shortened, Simplified and mixed texts in Traditional
+    script (OpenCC s2tw), spelling variants (same length, from lexicons/variants.tsv) made one.
+    """
+    chars: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    run = 0
+    for i, raw in enumerate(text):
+        if _DROPPED.match(raw):
+            continue
+        char = _FULLWIDTH.get(raw, raw)
+        char = "\n" if char in "\r\v\f\x85\u2028\u2029" else " " if char == "\t" or (char != "\n" and unicodedata.category(char) in ("Zs", "Cc", "Cs")) else char
+        run = run + 1 if chars and chars[-1] == char else 1
+        if run > MAX_REPEAT and not (char.isascii() and char.isalnum()):
+            if run == MAX_REPEAT + 1:
+                chars.pop(), starts.pop(), ends.pop()
+            continue
+        chars.append(char)
+        starts.append(i)
+        ends.append(i + 1)
+    shown = "".join(chars)
+    if (script or script_of(shown)) in ("simplified", "mixed"):
+        shown = converter("s2tw")(shown)
+    for variant, canonical in (variants or {}).items():
+        shown = shown.replace(variant, canonical)
+    assert len(shown) == len(starts), f"view of {len(starts)} characters became {len(shown)}"
+    return View(shown, tuple(starts), tuple(ends))
+
+
+def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
+    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` and `so good` stay."""
+    char = text[i]
+    if char in _SENTENCE_END:
+        return "sentence"
+    if char in _CLAUSE_END:
+        return "" if char in ",:./~" and _between_digits(text, i) else "clause"
+    if char == ".":
+        return "" if _between_digits(text, i) or (i + 1 < len(text) and text[i + 1].isascii() and text[i + 1].isalnum()) else "sentence"
+    if char == " ":
+        before, after = text[:i].rstrip(" ")[-1:], text[i + 1 :].lstrip(" ")[:1]
+        latin = [c for c in (before, after) if c.isascii() and c.isalnum()]
+        return "" if latin else "clause"
+    return "clause" if unicodedata.category(char) in ("So", "Sk") else ""
+
+
+def _between_digits(text: str, i: int) -> bool:
+    return 0 < i < len(text) - 1 and text[i - 1].isdigit() and text[i + 1].isdigit()
+
+
+def clauses(text: str) -> list[Clause]:
+    """The clauses of a view's text, in order; boundary marks belong to none. 、 separates list items, not clauses.
+
+    Spaces between Han characters and line breaks are boundaries: three reviews in ten punctuate by spaces.
+    """
+    out: list[Clause] = []
+    start, sentence, fresh = 0, 0, False
+    for i in range(len(text) + 1):
+        kind = _boundary(text, i) if i < len(text) else "sentence"
+        if not kind:
+            continue
+        if text[start:i].strip():
+            out.append(Clause(start, i, sentence))
+            fresh = True
+        start = i + 1
+        if kind == "sentence" and fresh:
+            sentence, fresh = sentence + 1, False
+    return out
+
+
+def sentences(parts: list[Clause]) -> list[Span]:
+    """The sentence spans that `clauses` numbered."""
+    spans: dict[int, Span] = {}
+    for part in parts:
+        spans[part.sentence] = spans.get(part.sentence, (part.start, part.end))[0], part.end
+    return list(spans.values())
+
+
+def same_script(text: str, script: Literal["keep", "traditional", "simplified"]) -> str:
+    """`text` for release in the wanted script. The length never changes, so offsets of the stored text stay true."""
+    name = {"keep": "", "traditional": "s2tw", "simplified": "t2s"}[script]
+    return converter(name)(text) if name else text
+
+
+def in_order(spans: Iterable[Span]) -> bool:
+    """Whether spans are non-empty, ordered and disjoint."""
+    listed = list(spans)
+    return all(start < end for start, end in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
+
+
+def from_source(shown: View, spans: Iterable[Span]) -> tuple[Span, ...] | None:
+    """Spans of the stored text as spans of its view; None where one covers nothing that the view shows."""
+    out: list[Span] = []
+    for start, end in spans:
+        first, last = bisect_left(shown.ends, start + 1), bisect_left(shown.starts, end)
+        if first >= last:
+            return None
+        if out and out[-1][1] == first:
+            out[-1] = out[-1][0], last
+        else:
+            out.append((first, last))
+    return tuple(out)
