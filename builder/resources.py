@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Mapping
+from typing import Mapping, TypeVar
 
 from builder.errors import ResourceError
+from builder.text import Variants
+
+Entry = TypeVar("Entry")
 
 _PACKAGE = Path(__file__).parent
 
@@ -62,7 +65,7 @@ class Lexicon:
     irrealis: Mapping[str, str]
     general: Mapping[str, str]
     not_aspects: Mapping[str, str]
-    variants: Mapping[str, str]
+    variants: Variants
     morphemes: Mapping[str, str]
     categories: Mapping[str, float]
     digest: str
@@ -101,40 +104,28 @@ class Rule:
 def load_lexicon(directory: Path | None = None) -> Lexicon:
     """Read lexicons/. ResourceError with file:line on a broken line, an unknown category, or a word listed twice."""
     root = directory or data_dir("lexicons")
-    categories = {row[0]: _valence(row[1], where) for row, where in _rows(root / "opinion_categories.tsv", 3)}
-    opinions: dict[str, OpinionEntry] = {}
-    for path in sorted((root / "opinions").glob("*.tsv")):
-        for (word, category), where in _rows(path, 2):
-            if category not in categories:
-                raise ResourceError(f"unknown category {category!r}", where=where, fix="add it to opinion_categories.tsv")
-            _once(opinions, word, where, lambda entry: entry.where)
-            opinions[word] = OpinionEntry(word, category, categories[category], where)
-    classes = {row[0] for row, _ in _rows(root / "aspect_classes.tsv", 2)}
-    aspects: dict[str, AspectEntry] = {}
-    for path in sorted((root / "aspects").glob("*.tsv")):
-        for (word, cls), where in _rows(path, 2):
-            if cls not in classes:
-                raise ResourceError(f"unknown aspect class {cls!r}", where=where, fix="add it to aspect_classes.tsv")
-            _once(aspects, word, where, lambda entry: entry.where)
-            aspects[word] = AspectEntry(word, cls, where)
-    context: dict[str, list[tuple[str, float]]] = {}
-    for (opinion, aspect, valence), where in _rows(root / "context.tsv", 3):
-        context.setdefault(opinion, []).append((aspect, _valence(valence, where)))
-    pairs = {name: _pairs(root / f"{name}.tsv") for name in ("degree", "negators", "irrealis", "general", "not_aspects", "variants", "food_morphemes")}
-    for variant, canonical in pairs["variants"].items():
+    table = _pairs(root / "variants.tsv")
+    for variant, canonical in table.items():
         if len(variant) != len(canonical):
             raise ResourceError(f"variant {variant!r} and {canonical!r} differ in length", where=str(root / "variants.tsv"))
+    variants = Variants(table)
+    categories = {row[0]: _valence(row[1], where) for row, where in _rows(root / "opinion_categories.tsv", 3)}
+    classes = {row[0]: 0.0 for row, _ in _rows(root / "aspect_classes.tsv", 2)}
+    context: dict[str, list[tuple[str, float]]] = {}
+    for (opinion, aspect, valence), where in _rows(root / "context.tsv", 3):
+        context.setdefault(variants.canonical(opinion), []).append((variants.canonical(aspect), _valence(valence, where)))
+    plain = {name: _read_as_written(_pairs(root / f"{name}.tsv"), variants) for name in ("degree", "negators", "irrealis", "general", "not_aspects", "food_morphemes")}
     return Lexicon(
-        opinions=MappingProxyType(opinions),
-        aspects=MappingProxyType(aspects),
+        opinions=_entries(root / "opinions", categories, variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where)),
+        aspects=_entries(root / "aspects", classes, variants, AspectEntry),
         context=MappingProxyType({word: tuple(rows) for word, rows in context.items()}),
-        degree=pairs["degree"],
-        negators=pairs["negators"],
-        irrealis=pairs["irrealis"],
-        general=pairs["general"],
-        not_aspects=pairs["not_aspects"],
-        variants=pairs["variants"],
-        morphemes=pairs["food_morphemes"],
+        degree=plain["degree"],
+        negators=plain["negators"],
+        irrealis=plain["irrealis"],
+        general=plain["general"],
+        not_aspects=plain["not_aspects"],
+        variants=variants,
+        morphemes=plain["food_morphemes"],
         categories=MappingProxyType(categories),
         digest=_digest(root, "*.tsv"),
     )
@@ -171,9 +162,25 @@ def _rule(name: str, body: object, where: str) -> Rule:
     return Rule(name, body.pop("kind"), body.pop("order"), body.pop("about"), MappingProxyType(body), tuple(examples), where)
 
 
-def _once(seen: Mapping[str, object], word: str, where: str, at: object) -> None:
-    if word in seen:
-        raise ResourceError(f"{word!r} is listed already", where=where, fix=f"keep one of it and {at(seen[word])}")  # type: ignore[operator]
+def _entries(folder: Path, kinds: Mapping[str, float], variants: Variants, make: Callable[[str, str, str], Entry]) -> Mapping[str, Entry]:
+    """`word kind` rows of all files of a folder, words as the view writes them; a word may stand in one row only."""
+    seen: dict[str, str] = {}
+    out: dict[str, Entry] = {}
+    for path in sorted(folder.glob("*.tsv")):
+        for (word, kind), where in _rows(path, 2):
+            if kind not in kinds:
+                raise ResourceError(f"unknown {folder.name[:-1]} kind {kind!r}", where=where, fix="add it to the table of categories or classes, or correct it")
+            if word in seen:
+                raise ResourceError(f"{word!r} is listed already", where=where, fix=f"keep one of it and {seen[word]}")
+            seen[word] = where
+            canonical = variants.canonical(word.lower())
+            out.setdefault(canonical, make(canonical, kind, where))
+    return MappingProxyType(out)
+
+
+def _read_as_written(pairs: Mapping[str, str], variants: Variants) -> Mapping[str, str]:
+    """The same pairs with words as the view writes them."""
+    return MappingProxyType({variants.canonical(word.lower()): value for word, value in pairs.items()})
 
 
 def _rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:

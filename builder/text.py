@@ -99,7 +99,18 @@ def script_of(text: str) -> Script:
     return "simplified" if simplified > 0.8 else "mixed" if simplified >= 0.2 else "traditional"
 
 
-def view(text: str, variants: Mapping[str, str] | None = None, script: Script | None = None) -> View:
+class Variants:
+    """Spelling variants and what is read instead, of equal length (lexicons/variants.tsv); replaced in one pass, longest first."""
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._table = dict(table)
+        self._pattern = re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True)))) if table else None
+
+    def canonical(self, text: str) -> str:
+        return self._pattern.sub(lambda match: self._table[match[0]], text) if self._pattern else text
+
+
+def view(text: str, variants: Variants | None = None, script: Script | None = None) -> View:
     """Normalise `text` for reading by rules and models.
 
     Width folded, invisible characters dropped, runs of one character shortened, Simplified and mixed texts in Traditional
@@ -125,8 +136,8 @@ def view(text: str, variants: Mapping[str, str] | None = None, script: Script | 
     shown = "".join(chars)
     if (script or script_of(shown)) in ("simplified", "mixed"):
         shown = converter("s2tw")(shown)
-    for variant, canonical in (variants or {}).items():
-        shown = shown.replace(variant, canonical)
+    if variants is not None:
+        shown = variants.canonical(shown)
     assert len(shown) == len(starts), f"view of {len(starts)} characters became {len(shown)}"
     return View(shown, tuple(starts), tuple(ends))
 

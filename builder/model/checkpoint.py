@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from builder.errors import ModelError
+from builder.records import Triplet
 
 KEPT = 2
 
@@ -43,13 +44,14 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     return total.hexdigest()
 
 
-def fingerprint(kind: str, config: object, seed: int, *data: Sequence[object]) -> str:
-    """What makes two trainings the same: configuration, seed, data, torch version."""
+def fingerprint(kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]]) -> str:
+    """What makes two trainings the same: configuration, seed, torch version, and data as texts with labelled triplets."""
     total = hashlib.sha256(repr((kind, config, seed, torch.__version__)).encode())
     for items in data:
         total.update(f"\n{len(items)}\n".encode())
-        for item in items:
-            total.update(repr(item).encode("utf-8", "surrogatepass"))
+        for text, triplets in items:
+            places = [(t.key, t.aspect_full.spans, t.opinion_full.spans, label) for t, label in triplets]
+            total.update(repr((text, places)).encode("utf-8", "surrogatepass"))
     return total.hexdigest()
 
 

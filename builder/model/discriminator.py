@@ -114,7 +114,7 @@ def train_discriminator(
     vocabulary = Vocabulary.of((item.text for item in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = DiscriminatorNetwork(vocabulary, config)
-        base_weights(network, vocabulary, seed)
+        base_weights(network.trunk, vocabulary, seed)
     encoder = Encoder(vocabulary, config.bigram_buckets)
     items = [_item(encoder, item.id, item.text, item.verdicts) for item in train if item.verdicts]
     held_out = [_item(encoder, item.id, item.text, item.verdicts) for item in valid]
@@ -126,7 +126,7 @@ def train_discriminator(
 
     fitted = fit(
         network, [len(item.text) for item in items], loss, lambda: accuracy(probabilities(network, held_out, config.threads), held_out),
-        config, seed, checkpoints, fingerprint("discriminator", config, seed, train, valid), progress,
+        config, seed, checkpoints, fingerprint("discriminator", config, seed, *([(j.text, j.verdicts) for j in part] for part in (train, valid))), progress,
     )
     facts = {
         "valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train), "triplets": sum(len(item.verdicts) for item in items),

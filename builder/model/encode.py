@@ -120,9 +120,18 @@ def _last_cut(cuts: Sequence[int], start: int, limit: int) -> int | None:
     return max((cut for cut in cuts if start < cut <= start + limit), default=None)
 
 
+def padded(length: int) -> int:
+    """The length a text is padded to: at most an eighth more, in few distinct sizes.
+
+    Every new shape costs the convolution library a compiled kernel that it keeps (about 1 MB each, measured), so shapes are few.
+    """
+    step = max(4, 1 << max(0, length.bit_length() - 4))
+    return max(step, -(-length // step) * step)
+
+
 def collate(texts: Sequence[Encoded]) -> Batch:
-    """Pad to the longest text."""
-    longest = max(1, max(len(text) for text in texts))
+    """Pad to the longest text's padded length."""
+    longest = padded(max(len(text) for text in texts))
     ids, clause, sentence = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
     bigrams = np.zeros((len(texts), longest + 1), np.int64)
     for row, text in enumerate(texts):
@@ -133,20 +142,27 @@ def collate(texts: Sequence[Encoded]) -> Batch:
 
 
 def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = None) -> list[list[int]]:
-    """Indices grouped by like length into batches of at most `budget` characters with padding (one text at least).
+    """Indices in batches of one padded length, of at most `budget` characters with padding (one text at least).
 
-    With `draw` the neighbours and the order of the batches are random, else both follow the length.
+    What is left of a length joins the next longer one. With `draw` the order within a length and that of the batches is random.
     """
-    spread = {i: length * (draw.uniform(0.9, 1.1) if draw else 1.0) + (draw.random() if draw else 0.0) for i, length in enumerate(lengths)}
+    sizes: dict[int, list[int]] = {}
+    for i, length in enumerate(lengths):
+        sizes.setdefault(padded(length), []).append(i)
     out: list[list[int]] = []
-    longest = 0
-    for i in sorted(spread, key=lambda i: (spread[i], i)):
-        longest = max(longest, lengths[i])
-        if out and longest * (len(out[-1]) + 1) <= budget:
-            out[-1].append(i)
-        else:
-            out.append([i])
-            longest = lengths[i]
+    left: list[int] = []
+    for size in sorted(sizes):
+        if draw:
+            draw.shuffle(sizes[size])
+        count = max(1, budget // size)
+        if len(left) >= count:  # left over where more short texts made a batch
+            out.append(left)
+            left = []
+        left += sizes[size]
+        whole = len(left) // count * count
+        out += [left[at : at + count] for at in range(0, whole, count)]
+        left = left[whole:]
+    out += [left] if left else []
     if draw:
         draw.shuffle(out)
     return out

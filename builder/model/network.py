@@ -42,7 +42,6 @@ class Trunk(nn.Module):
 
     def __init__(self, vocabulary: Vocabulary, config: NetworkConfig) -> None:
         super().__init__()
-        self.chars = nn.Embedding(len(vocabulary), config.char_size, padding_idx=PAD)
         self.bigrams = nn.Embedding(config.bigram_buckets, config.bigram_size)
         self.enter = nn.Linear(config.char_size + 2 * config.bigram_size, config.width)
         self.layers = nn.ModuleList(
@@ -50,6 +49,7 @@ class Trunk(nn.Module):
         )
         self.norm = nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
+        self.chars = nn.Embedding(len(vocabulary), config.char_size, padding_idx=PAD)  # last: its size is drawn from the data
 
     def forward(self, batch: Batch) -> Tensor:
         bigrams = self.bigrams(batch.bigrams)
@@ -157,19 +157,18 @@ def gap(aspects: Spans, opinions: Spans) -> tuple[Tensor, Tensor]:
     return low, torch.maximum(low, torch.maximum(aspects.start, opinions.start))
 
 
-def base_weights(network: nn.Module, vocabulary: Vocabulary, seed: int) -> None:
+def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int) -> None:
     """Set the embedding of each character from (seed, character): the same base model M for every round (paper, section 3.3.1).
 
     The other parameters are drawn before, in an order that no vocabulary changes; these rows are drawn one by one, so that a character
     starts from the same vector whatever else the training texts hold.
     """
-    table = next(module for name, module in network.named_modules() if name.endswith("trunk.chars"))
-    assert isinstance(table, nn.Embedding)
+    weight = trunk.chars.weight
     with torch.no_grad():
         for row, code in ((1, 0), *((i + SPECIAL, code) for i, code in enumerate(vocabulary.codes))):
-            drawn = np.random.default_rng([seed, code]).standard_normal(table.embedding_dim)
-            table.weight[row] = torch.from_numpy(drawn) * 0.5
-        table.weight[PAD] = 0
+            drawn = np.random.default_rng([seed, code]).standard_normal(weight.shape[1])
+            weight[row] = torch.from_numpy(drawn) * 0.5
+        weight[PAD] = 0
 
 
 def seed_of(*parts: object) -> int:

@@ -25,6 +25,7 @@ from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
 PREDICT_CHARS = 8192
+Proposal = tuple[float, Triplet]
 Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 
 
@@ -46,23 +47,23 @@ class Tagger:
     def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
         """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and polarity."""
         found = propose(self.network, self.vocabulary, self.config, texts, self.threshold, progress)
-        return [settle(triplets) for triplets in found]
+        return [settle([triplet for _, triplet in proposals]) for proposals in found]
 
 
 def propose(
     network: TaggerNetwork, vocabulary: Vocabulary, config: TaggerConfig, texts: Sequence[str], floor: float, progress: Progress | None = None
-) -> list[list[Triplet]]:
-    """Every triplet with a pair probability of at least `floor`, clashing ones included; its `evidence` holds that probability."""
+) -> list[list[Proposal]]:
+    """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that probability."""
     encoder = Encoder(vocabulary, config.bigram_buckets)
     pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
     encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
-    out: list[list[Triplet]] = [[] for _ in texts]
+    out: list[list[Proposal]] = [[] for _ in texts]
     done, total = 0, sum(len(text) for text in encoded)
     network.eval()
     with scope(config.threads), torch.inference_mode():
         for chosen in batches([len(text) for text in encoded], PREDICT_CHARS):
-            for row, triplet in _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor):
-                out[row].append(triplet)
+            for row, proposal in _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor):
+                out[row].append(proposal)
             done += sum(len(encoded[i]) for i in chosen)
             if progress:
                 progress(done, total, "tagging")
@@ -71,7 +72,7 @@ def propose(
 
 def _decode(
     network: TaggerNetwork, encoded: list[Encoded], pieces: list[tuple[int, Span]], texts: Sequence[str], floor: float
-) -> list[tuple[int, Triplet]]:
+) -> list[tuple[int, Proposal]]:
     batch = collate(encoded)
     context = network.context(batch)
     found = network.candidates(context, network.table(context.hidden, batch.mask))
@@ -86,11 +87,9 @@ def _decode(
     out = []
     for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(numbers, *elements, strict=True):
         named = POLARITIES[index]
-        triplet = Triplet(
-            aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=round(pair * sure, 4),
-            evidence=(("pair", f"{pair:.4f}"),),
-        )
-        out.append((pieces[row][0], triplet))
+        certainty = round(pair * sure, 4)
+        triplet = Triplet(aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty)
+        out.append((pieces[row][0], (pair, triplet)))
     return out
 
 
@@ -145,7 +144,7 @@ def train_tagger(
     vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = TaggerNetwork(vocabulary, config)
-        base_weights(network, vocabulary, seed)
+        base_weights(network.trunk, vocabulary, seed)
     encoder = Encoder(vocabulary, config.bigram_buckets)
     cut = [learnable(example, encoder, config) for example in train]
     items = [window for pieces, _ in cut for window in pieces]
@@ -158,7 +157,7 @@ def train_tagger(
     lengths = [len(item.text) for item in items]
     fitted = fit(
         network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), evaluate, config, seed, checkpoints,
-        fingerprint("tagger", config, seed, train, valid), progress,
+        fingerprint("tagger", config, seed, *([(e.text, [(t, "") for t in e.triplets]) for e in part] for part in (train, valid))), progress,
     )
     threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {
@@ -202,13 +201,13 @@ def _bits(core: Sequence[Span], full: Element, longest: int) -> list[int]:
     return [int(any(start <= i < end for start, end in core)) for i in range(full.start, full.start + longest)]
 
 
-def best_threshold(found: Sequence[Sequence[Triplet]], gold: Sequence[set[Key]]) -> tuple[float, float]:
+def best_threshold(found: Sequence[Sequence[Proposal]], gold: Sequence[set[Key]]) -> tuple[float, float]:
     """The threshold with the best exact micro triplet F1, and that F1; the lowest of equals."""
     scored = []
     for threshold in THRESHOLDS:
         hits = said = 0
-        for triplets, wanted in zip(found, gold, strict=True):
-            keys = {t.key for t in settle([t for t in triplets if float(t.evidence[0][1]) >= threshold])}
+        for proposals, wanted in zip(found, gold, strict=True):
+            keys = {t.key for t in settle([t for chance, t in proposals if chance >= threshold])}
             hits, said = hits + len(keys & wanted), said + len(keys)
         scored.append((2 * hits / max(1, said + sum(map(len, gold))), threshold))
     f1, threshold = max(scored, key=lambda pair: (pair[0], -pair[1]))

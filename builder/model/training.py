@@ -39,9 +39,9 @@ def scope(threads: int, seed: int | None = None) -> Iterator[None]:
     """Deterministic torch on `threads` threads; with `seed`, random numbers of our own. Everything is put back at the end."""
     deterministic, warn = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     before = torch.get_num_threads()
-    filling = memory.fill_uninitialized_memory
+    filling = memory.fill_uninitialized_memory  # type: ignore[attr-defined]
     torch.use_deterministic_algorithms(True)
-    memory.fill_uninitialized_memory = False  # only guards against reading it, at a cost
+    memory.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # only guards against reading it, at a cost
     torch.set_num_threads(threads)
     try:
         with torch.random.fork_rng(devices=[], enabled=seed is not None):
@@ -50,7 +50,7 @@ def scope(threads: int, seed: int | None = None) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
-        memory.fill_uninitialized_memory = filling
+        memory.fill_uninitialized_memory = filling  # type: ignore[attr-defined]
         torch.use_deterministic_algorithms(deterministic, warn_only=warn)
 
 

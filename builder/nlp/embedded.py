@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from builder.errors import ConfigError, ResourceError
 from builder.nlp import crf
+from builder.nlp.conllu import TAGS_V1
 from builder.nlp.features import fold
 from builder.nlp.words import Words, chosen, runs
 from builder.records import Span, Token
@@ -187,6 +188,7 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     folder = models or MODELS
     digests = _verified(folder)
     segmenter = crf.load(folder / FILES[0])
+    words = {word: TAGS_V1.get(tag, tag) for word, tag in words.items()}
     for word, tag in words.items():
         if not word or any(map(str.isspace, word)):
             raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
@@ -204,6 +206,8 @@ def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:
     """Write config.json for the model files in `folder`: their digests and what they were trained on."""
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
     text = json.dumps({"format": 1, "sha256": digests, "trained_on": dict(trained_on)}, indent=2, ensure_ascii=False, sort_keys=True)
+    for name in FILES:
+        (folder / name).chmod(0o644)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -23,7 +23,6 @@ from builder.nlp.features import WINDOWS, lay_out, streams
 from builder.nlp.variants import without_final_mark
 from builder.text import converter, script_of
 
-_TAGS_V1 = {"CCONJ": "CONJ", "SCONJ": "ADV", "INTJ": "PART"}
 _ASPECT = frozenset("了著過")
 
 
@@ -77,7 +76,7 @@ def to_v1(sentence: Sentence) -> Sentence:
             tag = "PART"
         elif tag == "AUX" and word in ("是", "為"):
             tag = "VERB"
-        tags.append(_TAGS_V1.get(tag, tag))
+        tags.append(conllu.TAGS_V1.get(tag, tag))
     return Sentence(sentence.words, tuple(tags), sentence.heads, sentence.rels)
 
 

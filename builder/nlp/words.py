@@ -51,7 +51,7 @@ class Words:
             if char in tags:
                 yield start, start + 1
             for length in lengths.get(shown[start : start + 2], ()):
-                if length > 1 and shown[start : start + length] in tags:
+                if 1 < length <= len(shown) - start and shown[start : start + length] in tags:
                     yield start, start + length
 
     def tag(self, surface: str) -> str:

@@ -48,8 +48,11 @@ def read(path: Path, columns: Columns | None = None, encoding: str | None = None
 def digest(path: Path) -> str:
     """sha256 of the file's bytes, in hexadecimal."""
     check_readable(path)
+    sha256 = hashlib.sha256()
     with opened(Source(path), unpack=False) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while chunk := stream.read(1 << 20):
+            sha256.update(chunk)
+    return sha256.hexdigest()
 
 
 def _reader(path: Path) -> Reader:

@@ -12,9 +12,10 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from builder.errors import InputError
-from builder.sources.opening import Bytes, Source, opened
+from builder.sources.opening import Source, opened
 
 LINE_LIMIT = 64 << 20
 """Bytes. A text file without line ends would otherwise be read into memory whole."""
@@ -112,7 +113,7 @@ def _named(source: Source, head: bytes) -> str:
     return name.removesuffix("-sig")
 
 
-def _raw_lines(stream: Bytes, codec: Codec, source: Source) -> Iterator[bytes]:
+def _raw_lines(stream: BinaryIO, codec: Codec, source: Source) -> Iterator[bytes]:
     if codec.wide:  # their line ends are not the byte \n
         for text in io.TextIOWrapper(stream, codec.name, codec.errors, newline="\n"):
             yield text.encode(codec.name, codec.errors)
@@ -127,7 +128,7 @@ def _raw_lines(stream: Bytes, codec: Codec, source: Source) -> Iterator[bytes]:
         yield raw
 
 
-def _check(stream: Bytes, codec: Codec, source: Source) -> None:
+def _check(stream: BinaryIO, codec: Codec, source: Source) -> None:
     """An `InputError` if more than half of what is not ASCII is invalid."""
     decoder = codecs.getincrementaldecoder(codec.name)(codec.errors)
     sample, first, offset, line, bad, good = b"", None, 0, 1, 0, 0

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from builder.errors import InputError
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
-Bytes = io.BufferedReader | gzip.GzipFile
 _BUFFER = 1 << 20
 
 
@@ -74,14 +73,14 @@ def check_readable(path: Path) -> None:
 
 
 @contextmanager
-def opened(source: Source, *, unpack: bool = True) -> Iterator[Bytes]:
+def opened(source: Source, *, unpack: bool = True) -> Iterator[BinaryIO]:
     """The bytes of the file; those of the packed content for a .gz, unless `unpack` is off."""
     raw: _Counted | None = None
     try:
         raw = _Counted(source.path, source.progress)
         with io.BufferedReader(raw, _BUFFER) as packed:
             if unpack and source.path.suffix.lower() == ".gz":
-                with gzip.GzipFile(fileobj=packed) as stream:
+                with gzip.GzipFile(fileobj=packed) as unpacked, io.BufferedReader(unpacked, _BUFFER) as stream:
                     yield stream
             else:
                 yield packed

@@ -13,7 +13,7 @@ from builder import nlp
 from builder.records import Review, Token
 from builder.stages.context import Context, advance, bar, begin, sharded
 from builder.store import db, reviews, runs
-from builder.text import View, view
+from builder.text import Variants, View, view
 
 _Task = list[tuple[int, str, str]]
 _worker: dict[str, object] = {}
@@ -25,7 +25,7 @@ def run(context: Context) -> runs.Counts:
     models = Path(config.annotate.models) if config.annotate.models else None
     words = context.lexicon.words()
     signature = nlp.load(config.annotate.backend, words, models).signature
-    arguments = (config.annotate.backend, words, str(models or ""), dict(context.lexicon.variants))
+    arguments = (config.annotate.backend, words, str(models or ""), context.lexicon.variants)
     with bar(reviews.count(connection), "annotate") as shown:
         shown.update(reviews.annotated_count(connection))
         for rows in sharded(_annotate, _tasks(context, at), config.workers, _prepare, arguments):
@@ -47,7 +47,7 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield [(review.id, review.text, review.script) for review in rows]
 
 
-def _prepare(backend: str, words: Mapping[str, str], models: str, variants: Mapping[str, str]) -> None:
+def _prepare(backend: str, words: Mapping[str, str], models: str, variants: Variants) -> None:
     """Load the backend once a process, on one thread: the workers share the cores."""
     import torch
 
@@ -74,5 +74,5 @@ def viewed(tokens: tuple[Token, ...], shown: View) -> tuple[Token, ...]:
     return tuple(Token(starts[n], starts[n + 1], t.pos, t.head, t.rel) for n, t in enumerate(tokens))
 
 
-def review_view(review: Review, variants: Mapping[str, str]) -> View:
+def review_view(review: Review, variants: Variants) -> View:
     return view(review.text, variants, review.script)  # type: ignore[arg-type]

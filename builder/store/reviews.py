@@ -128,3 +128,9 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
 def reasons(connection: sqlite3.Connection) -> str:
     rows = connection.execute("SELECT reason, count(*) FROM rejected GROUP BY reason ORDER BY count(*) DESC, reason")
     return ", ".join(f"{reason} {number}" for reason, number in rows)
+
+
+def backend(connection: sqlite3.Connection) -> str:
+    """The signature of the annotations."""
+    row = connection.execute("SELECT backend FROM annotations LIMIT 1").fetchone()
+    return str(row[0]) if row else ""

@@ -159,3 +159,13 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[Store
     """Triplets by id, by review and place."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(?)) ORDER BY t.review, t.id", (json.dumps(ids),))
     yield from map(_stored, rows)
+
+
+def rule_names(connection: sqlite3.Connection) -> dict[int, str]:
+    """Triplet id -> the rule that made it, where one did."""
+    return dict(connection.execute("SELECT triplet, rule FROM proposals WHERE rule IS NOT NULL"))
+
+
+def signatures(connection: sqlite3.Connection) -> dict[str, str]:
+    """Source name -> its signature, people left out."""
+    return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'human' ORDER BY id"))

@@ -1,0 +1,61 @@
+"""The paper's format (Lu et al. 2024): one JSON line a review with `question` and `answer` in its wording. Pure.
+
+`answer`: the aspects joined by 、, then for each `aspect：opinion(正面)、….`; an attribute stands in brackets behind its owner,
+餐點[口感]. What the format cannot hold (its own marks inside a term) is refused with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from builder.records import Polarity, Triplet
+
+NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
+_POLARITIES = {name: polarity for polarity, name in NAMES.items()}
+_MARKS = re.compile("[、。：()\\n]")
+_OPINION = re.compile(r"(?P<opinion>[^、：。]+?)\((?P<polarity>正面|負面|中性)\)")
+
+
+def aspect_text(triplet: Triplet) -> str:
+    """The aspect as the paper writes it: 餐點[口感] for an attribute with its owner."""
+    if triplet.owner is None or not triplet.aspect.text.startswith(triplet.owner.text):
+        return triplet.aspect.text
+    attribute = triplet.aspect.text[len(triplet.owner.text) :].removeprefix("的").removeprefix("之").strip()
+    return f"{triplet.owner.text}[{attribute}]" if attribute else triplet.aspect.text
+
+
+def refused(triplet: Triplet) -> str | None:
+    """Why the format cannot hold a triplet, or None."""
+    for name, text in (("aspect", aspect_text(triplet)), ("opinion", triplet.opinion.text)):
+        if _MARKS.search(text):
+            return f"the {name} {text!r} holds a mark of the format"
+    return None
+
+
+def line(number: int, text: str, triplets: Sequence[Triplet]) -> str:
+    """A review as a line of the paper's file; `number` is its integer id. Triplets must not be `refused`."""
+    grouped: dict[str, list[str]] = {}
+    for triplet in triplets:
+        told = grouped.setdefault(aspect_text(triplet), [])
+        if (opinion := f"{triplet.opinion.text}({NAMES[triplet.polarity]})") not in told:
+            told.append(opinion)
+    questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped)]
+    answer = "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items()) if grouped else ""
+    return json.dumps({"id": number, "question": f"question: {' '.join(questions)}  context: {text}", "answer": answer}, ensure_ascii=False)
+
+
+def parse(answer: str) -> list[tuple[str, str, Polarity]]:
+    """(aspect, opinion, polarity) of an answer; ValueError says what does not parse."""
+    if not answer.strip():
+        return []
+    _, _, rest = answer.partition("。")
+    out: list[tuple[str, str, Polarity]] = []
+    for part in filter(None, (one.strip() for one in rest.split("。"))):
+        aspect, colon, told = part.partition("：")
+        found = list(_OPINION.finditer(told))
+        if not colon or not found or "、".join(match[0] for match in found) != told:
+            raise ValueError(f"no `aspect：opinion(polarity)` in {part!r}")
+        out += [(aspect, match["opinion"], _POLARITIES[match["polarity"]]) for match in found]
+    return out

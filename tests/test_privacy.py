@@ -1,0 +1,197 @@
+"""Masking hides what identifies a person or a place, nothing else, and its offset map holds for any text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder.place_names import forms
+from builder.privacy import REPLACEMENTS, mask
+
+PLACE = "鼎香園-台北信義店"
+SECRETS = [
+    ("phone", "0912345678"), ("phone", "0912-345-678"), ("phone", "0912 345 678"), ("phone", "０９１２－３４５－６７８"), ("phone", "(02)2345-6789"),
+    ("phone", "02-2345-6789"), ("phone", "（04）2345 6789"), ("phone", "05-2345678"), ("phone", "037-234567"), ("phone", "+886 912 345 678"),
+    ("phone", "+886-2-2345-6789"), ("phone", "886-0912345678"), ("phone", "0800-000-123"), ("phone", "13812345678"), ("phone", "138-1234-5678"),
+    ("phone", "+86 138 1234 5678"), ("phone", "02-2345-6789#12"),
+    ("email", "foo.bar@mail.example.com"), ("email", "ｆｏｏ＠ｇｍａｉｌ．ｃｏｍ"), ("email", "foo @ gmail.com"),
+    ("url", "https://example.com/a?b=c&d=%E5"), ("url", "http://goo.gl/AbC"), ("url", "www.example.com.tw/menu"), ("url", "reurl.cc/abc12"),
+    ("url", "example.com"), ("url", "maps.app.goo.gl/xyz"),
+    ("handle", "@food_lover"), ("handle", "@abc.123"),
+    ("place", "鼎香園"), ("place", "鼎 香園"), ("place", "鼎香园"), ("place", "鼎香園 台北信義店"),
+]  # fmt: skip
+HARMLESS = [
+    "吃到飽399元", "2023/05/01", "2023-09-12 1130-1400", "11:30-14:00", "0930-1130 1700-2100", "營業0800-1000", "1130-1400 1700-2130",
+    "一生一世1314", "給4.5/5分", "4.5/5", "@ 199元", "@199元", "一份@450", "約@5pm", "$1,200", "1200-1500元", "滿1000送100", "20230501晚餐", "統編12345678",
+    "電話 1130-1400 都打不通", "電話打了 3 次", "好吃55555555", "LINE Pay 付款", "line pay5%", "IG 打卡送小菜", "FB: 好吃", "QQ: so good", "QQ的珍珠",
+    "waiting in line", "關注微信送蛋", "超多人@@！", "No.1", "so good.me too", "鼎香", "香園", "1.5倍", "0.5公里", "消費 150 200 300",
+]  # fmt: skip
+TEXTS = st.text(
+    st.one_of(st.sampled_from("鼎香園好吃 ，。@＠.09-０９:：/abLINEig#🍜\U00020bb7[]電話"), st.characters(exclude_categories=["Cs"])),
+    max_size=40,
+)
+MIXED = st.lists(st.one_of(TEXTS, st.sampled_from([secret for _, secret in SECRETS] + list(REPLACEMENTS.values()))), max_size=8).map(
+    "".join
+)
+NAMES = st.lists(st.one_of(st.sampled_from([PLACE, "Mos Burger 摩斯漢堡", "電話", "50嵐", "A+B (C)"]), TEXTS), max_size=2)
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS)
+def test_a_secret_is_masked_and_the_words_around_it_stay(kind: str, secret: str) -> None:
+    text = f"很好吃🍜，{secret}，下次\U00020bb7再來"
+    masked = mask(text, [PLACE])
+    assert masked.text == f"很好吃🍜，{REPLACEMENTS[kind]}，下次\U00020bb7再來"  # type: ignore[index]
+    assert masked.masks == ((5, 5 + len(secret), kind),)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_prices_times_dates_ratings_and_plain_words_stay(text: str) -> None:
+    assert mask(text, [PLACE]).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("LINE：abc123", "LINE：[帳號]"),
+        ("line id: xx_yy", "line id: [帳號]"),
+        ("line的id是abc12喔", "line的id是[帳號]喔"),
+        ("IG: foodie 追蹤", "IG: [帳號] 追蹤"),
+        ("ig @foodie", "ig @[帳號]"),
+        ("ig foodie_tw", "ig [帳號]"),
+        ("加LINE abc123", "加LINE [帳號]"),
+        ("微信號abc_1", "微信號[帳號]"),
+        ("QQ：12345678", "QQ：[帳號]"),
+        ("電話:2345-6789", "電話:[電話]"),
+        ("☎️ 2345 6789", "☎️ [電話]"),
+        ("02-2345-6789/0912-345-678", "[電話]/[電話]"),
+        ("05-2345678 #05-2345679", "[電話] #[電話]"),
+        ("(https://example.com)。", "([網址])。"),
+        ("https://example.com，好吃", "[網址]，好吃"),
+        ("我的信箱foo@example.com與電話0912345678", "我的信箱[信箱]與電話[電話]"),
+    ],
+)
+def test_a_cue_stays_readable_and_only_what_it_announces_is_masked(text: str, shown: str) -> None:
+    assert mask(text).text == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("鼎香園-台北信義店", {"鼎香園-台北信義店", "鼎香園"}),
+        ("鼎香園信義店", {"鼎香園信義店", "鼎香園"}),
+        ("鼎香園台北羅斯福店", {"鼎香園台北羅斯福店", "鼎香園"}),
+        ("鼎香園（信義店）", {"鼎香園(信義店)", "鼎香園"}),
+        ("【鼎香園】台北店", {"【鼎香園】台北店", "鼎香園"}),
+        ("鼎香園餐廳", {"鼎香園餐廳", "鼎香園"}),
+        ("鼎香園 ｜信義區美食｜必吃", {"鼎香園 |信義區美食|必吃", "鼎香園"}),
+        ("台北-鼎香園", {"台北-鼎香園", "鼎香園"}),
+        ("鼎香園(Ding Xiang)", {"鼎香園(Ding Xiang)", "鼎香園", "Ding Xiang"}),
+        ("50嵐 永康店", {"50嵐 永康店", "50嵐"}),
+        ("85度C", {"85度C"}),
+        ("老王牛肉麵", {"老王牛肉麵"}),
+        ("阿忠 Bistro", {"阿忠 Bistro", "阿忠"}),
+    ],
+)
+def test_a_name_gives_its_sensible_short_forms(name: str, expected: set[str]) -> None:
+    assert set(forms(name)) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "餐廳",
+        "小吃店",
+        "火鍋",
+        "牛肉麵",
+        "咖啡",
+        "麻辣火鍋",
+        "台北牛肉麵",
+        "老台北牛肉麵店",
+        "好吃",
+        "好好吃餐廳",
+        "嵐",
+        "AB",
+        "7-11",
+        "The Coffee Shop",
+        "🍜",
+        "",
+        " ",
+    ],
+)
+def test_generic_and_short_names_are_never_masked(name: str) -> None:
+    assert forms(name) == ()
+    assert mask("這家餐廳火鍋牛肉麵咖啡好吃 coffee 7-11 AB", [name]).masks == ()
+
+
+def test_a_latin_name_is_masked_as_a_word_only() -> None:
+    assert mask("cosmos burger、ＭＯＳ　burger、Mosburger", ["Mos Burger"]).text == "cosmos burger、[店名]、[店名]"
+
+
+def test_a_two_character_name_is_not_found_across_a_space() -> None:
+    assert mask("價格親民 生意好", ["民生"]).masks == ()
+
+
+def test_replacements_that_stand_in_a_text_are_left_alone() -> None:
+    assert mask("請打[電話]訂位", ["電話訂位", "電話"]).text == "請打[電話]訂位"
+
+
+def test_a_span_that_touches_a_mask_has_no_place_in_the_masked_text() -> None:
+    masked = mask("打0912345678訂位")
+    assert masked.text == "打[電話]訂位"
+    assert [masked.to_masked(span) for span in [(0, 1), (0, 2), (5, 6), (10, 12), (11, 13)]] == [(0, 1), None, None, None, (5, 7)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(MIXED, NAMES)
+def test_outside_the_masks_nothing_changes(text: str, names: list[str]) -> None:
+    masked = mask(text, names)
+    rebuilt, at = "", 0
+    for start, end, kind in masked.masks:
+        assert at <= start < end <= len(text)
+        rebuilt += text[at:start] + REPLACEMENTS[kind]
+        at = end
+    assert masked.text == rebuilt + text[at:]
+
+
+@settings(max_examples=300, deadline=None)
+@given(MIXED, NAMES, st.data())
+def test_a_span_outside_the_masks_maps_to_equal_text(text: str, names: list[str], data: st.DataObject) -> None:
+    masked = mask(text, names)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    moved = masked.to_masked((start, end))
+    if moved is None:
+        assert any(a < end and start < b for a, b, _ in masked.masks)
+    else:
+        assert masked.text[slice(*moved)] == text[start:end]
+
+
+@settings(max_examples=300, deadline=None)
+@given(MIXED, NAMES)
+def test_masking_a_masked_text_changes_nothing(text: str, names: list[str]) -> None:
+    once = mask(text, names)
+    assert mask(once.text, names).text == once.text
+    assert mask(once.text, names).masks == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0" * 20_000,
+        "a." * 10_000,
+        "@" * 20_000,
+        "a@" * 10_000,
+        "09 " * 7_000,
+        "line " * 4_000,
+        "鼎 " * 10_000,
+        "-" * 20_000,
+        "https://" * 2_500,
+    ],
+)
+def test_a_hostile_text_takes_linear_time(text: str) -> None:
+    import time
+
+    start = time.perf_counter()
+    mask(text, [PLACE, "A+B (C)"])
+    assert time.perf_counter() - start < 3

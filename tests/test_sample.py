@@ -1,0 +1,198 @@
+"""The shipped sample keeps its promises: varied reviews, and gold triplets whose every offset points at what it says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import statistics
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from builder.privacy import REPLACEMENTS, mask
+from builder.records import POLARITIES
+from builder.resources import sample_dir
+from builder.text import HAN, in_order, script_of, view
+
+Reviews = dict[str, dict[str, str]]
+Gold = dict[str, list[dict[str, Any]]]
+ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
+
+
+@pytest.fixture(scope="module")
+def reviews() -> Reviews:
+    with (sample_dir() / "reviews.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["review_id"] for row in rows}) == len(rows)
+    return {row["review_id"]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def gold() -> Gold:
+    lines = [json.loads(line) for line in (sample_dir() / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len({line["id"] for line in lines}) == len(lines)
+    return {line["id"]: line["triplets"] for line in lines}
+
+
+def normal(text: str) -> str:
+    return "".join(c for c in view(text).text.lower() if c.isalnum())
+
+
+def spans(triplet: dict[str, Any], element: str) -> list[tuple[int, int]]:
+    return [(start, end) for start, end in triplet[f"{element}_spans"]]
+
+
+def test_ids_count_up_and_places_and_ratings_are_plausible(reviews: Reviews) -> None:
+    assert list(reviews) == [f"s{n:04d}" for n in range(1, len(reviews) + 1)]
+    assert all(row["place"] and row["rating"] in ("", "1", "2", "3", "4", "5") for row in reviews.values())
+    assert len(Counter(row["place"] for row in reviews.values())) >= 20
+
+
+def test_there_are_over_400_reviews_of_the_promised_lengths(reviews: Reviews) -> None:
+    lengths = [len(row["text"]) for row in reviews.values()]
+    assert len(lengths) >= 440
+    assert 20 <= statistics.median(lengths) <= 35 and 35 <= statistics.mean(lengths) <= 55 and 300 <= max(lengths) <= 400
+
+
+def test_punctuation_varies_as_in_real_reviews(reviews: Reviews) -> None:
+    texts = [row["text"] for row in reviews.values()]
+    by_spaces = sum(bool(re.search(r"[\u4e00-\u9fff] [\u4e00-\u9fff]", text)) for text in texts) / len(texts)
+    without = sum(len(text) > 10 and not re.search(r"[^\w]", text) for text in texts) / len(texts)
+    assert 0.25 <= by_spaces <= 0.4
+    assert 0.06 <= without <= 0.15
+    assert sum("\n" in text for text in texts) >= 10
+
+
+def test_one_review_in_eight_is_simplified_and_none_is_mixed(reviews: Reviews) -> None:
+    scripts = Counter(script_of(row["text"]) for row in reviews.values())
+    assert 0.08 <= scripts["simplified"] / len(reviews) <= 0.16
+    assert scripts["mixed"] == 0
+
+
+@pytest.mark.parametrize(
+    "trait",
+    [
+        r"[ㄅ-ㄩ]",
+        r"[\U0001f300-\U0001faff]",
+        r"[Ａ-Ｚａ-ｚ０-９]",
+        r"[A-Za-z]{3,}",
+        r"(.)\1{3,}",
+        r"[？?]",
+        "希望",
+        "如果",
+        "以前",
+        "不會太",
+        "沒有很",
+        "不是不",
+        "說不上",
+        "沒什麼",
+        "店家回覆",
+        "CP值",
+        "尚讚",
+    ],
+)
+def test_every_promised_kind_of_text_occurs(reviews: Reviews, trait: str) -> None:
+    assert any(re.search(trait, row["text"]) for row in reviews.values())
+
+
+def test_a_few_rows_cannot_be_used_and_are_never_gold(reviews: Reviews, gold: Gold) -> None:
+    unusable = {key for key, row in reviews.items() if not HAN.search(row["text"])}
+    assert 4 <= len(unusable) <= 10
+    assert any(not reviews[key]["text"].strip() for key in unusable) and any(re.search("[a-z]", reviews[key]["text"]) for key in unusable)
+    assert not unusable & set(gold)
+
+
+def test_duplicates_occur_and_are_never_gold(reviews: Reviews, gold: Gold) -> None:
+    exact = Counter(row["text"] for row in reviews.values())
+    near = Counter(normal(row["text"]) for row in reviews.values())
+    assert max(exact.values()) > 1
+    assert sum(count > 1 for count in near.values()) > sum(count > 1 for count in exact.values())
+    assert [key for key in gold if near[normal(reviews[key]["text"])] > 1] == []
+
+
+def test_masking_finds_every_kind_and_covers_no_gold_span(reviews: Reviews, gold: Gold) -> None:
+    masked = {key: mask(row["text"], [row["place"]]) for key, row in reviews.items()}
+    assert {kind for one in masked.values() for *_, kind in one.masks} == set(REPLACEMENTS)
+    covered = [
+        (key, span)
+        for key, triplets in gold.items()
+        for one in triplets
+        for name in ELEMENTS
+        for span in spans(one, name)
+        if masked[key].to_masked(span) is None
+    ]
+    assert covered == []
+
+
+def test_contacts_are_obviously_invented(reviews: Reviews) -> None:
+    text = "\n".join(row["text"] for row in reviews.values())
+    assert set(re.findall(r"https?://([^/\s]+)|\w+@([\w.]+)", text)) == {("example.com", ""), ("", "example.com")}
+    assert set(re.findall(r"\d{2,4}-\d{3,4}-\d{3,4}", text)) == {"0912-345-678", "02-5550-1234"}
+
+
+def test_gold_is_at_least_100_reviews_some_of_them_without_a_triplet(gold: Gold) -> None:
+    assert len(gold) >= 110
+    assert sum(not triplets for triplets in gold.values()) >= 12
+    assert sum(map(len, gold.values())) >= 400
+
+
+def test_every_gold_span_points_at_what_it_says(reviews: Reviews, gold: Gold) -> None:
+    for key, triplets in gold.items():
+        text = reviews[key]["text"]
+        for triplet in triplets:
+            for element in ELEMENTS:
+                where = spans(triplet, element)
+                assert in_order(where), (key, triplet)
+                assert "".join(text[start:end] for start, end in where) == triplet[element] != "", (key, element, triplet)
+
+
+def test_full_phrases_are_contiguous_and_contain_their_cores(gold: Gold) -> None:
+    for key, triplets in gold.items():
+        for triplet in triplets:
+            for core in ("aspect", "opinion"):
+                [(start, end)] = spans(triplet, f"{core}_full")
+                assert all(start <= a and b <= end for a, b in spans(triplet, core)), (key, triplet)
+
+
+def test_aspects_are_contiguous_and_apart_from_their_opinions(gold: Gold) -> None:
+    for key, triplets in gold.items():
+        for triplet in triplets:
+            [(start, end)] = spans(triplet, "aspect")
+            assert all(b <= start or end <= a for a, b in spans(triplet, "opinion")), (key, triplet)
+
+
+def test_no_opinion_phrase_ends_in_a_particle_and_no_core_keeps_a_degree_word(gold: Gold) -> None:
+    everything = [triplet for triplets in gold.values() for triplet in triplets]
+    assert [one["opinion_full"] for one in everything if re.search(r"[的了喔啊吧ㄟ]$", one["opinion_full"])] == []
+    degree = re.compile("(不會|不|沒有|没有)?(太|很|超|非常|偏|有點|有点|特别|比較)")
+    assert [one["opinion"] for one in everything if degree.match(one["opinion"])] == []
+
+
+def test_no_pair_is_annotated_twice_and_all_polarities_and_split_opinions_occur(gold: Gold) -> None:
+    for key, triplets in gold.items():
+        pairs = [(tuple(spans(one, "aspect")), tuple(spans(one, "opinion"))) for one in triplets]
+        assert len(set(pairs)) == len(pairs), key
+    everything = [triplet for triplets in gold.values() for triplet in triplets]
+    assert {one["polarity"] for one in everything} == set(POLARITIES)
+    assert sum(len(one["opinion_spans"]) > 1 for one in everything) >= 15
+
+
+def test_gold_covers_both_scripts(reviews: Reviews, gold: Gold) -> None:
+    scripts = Counter(script_of(reviews[key]["text"]) for key in gold)
+    assert scripts["simplified"] >= 10 and scripts["traditional"] >= 90
+
+
+def test_the_readme_states_the_counts_as_they_are(reviews: Reviews, gold: Gold) -> None:
+    readme = " ".join((sample_dir() / "README.md").read_text(encoding="utf-8").split())
+    polarity = Counter(one["polarity"] for triplets in gold.values() for one in triplets)
+    for said in (
+        f"{len(reviews)} restaurant reviews",
+        f"{len(gold)} of them annotated",
+        f"{polarity.total()} triplets: {polarity['POS']} positive",
+        f"{polarity['NEG']} negative",
+        f"{polarity['NEU']} neutral",
+        f"{sum(not one for one in gold.values())} reviews have no triplet",
+    ):
+        assert said in readme
