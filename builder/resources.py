@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Mapping, TypeVar
@@ -55,7 +55,10 @@ class AspectEntry:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All lexicons, by word. `context` maps an opinion to (aspect class prefix `@price` or literal word, valence) rows."""
+    """All lexicons, by word. `context` maps an opinion to (aspect class prefix `@price` or literal word, valence) rows.
+
+    `overridden` are the words whose meaning an overlay replaced.
+    """
 
     opinions: Mapping[str, OpinionEntry]
     aspects: Mapping[str, AspectEntry]
@@ -69,6 +72,7 @@ class Lexicon:
     morphemes: Mapping[str, str]
     categories: Mapping[str, float]
     digest: str
+    overridden: tuple[str, ...] = ()
 
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide."""
@@ -76,7 +80,8 @@ class Lexicon:
         out |= {word: "NOUN" for word in self.aspects if word not in out}
         out |= {word: "NOUN" for word in self.not_aspects}
         out |= {word: "ADV" for words in (self.degree, self.negators) for word in words}
-        return out | {word: "" for word in self.irrealis if word not in out} | dict(self.general)
+        out |= {word: "" for word in self.irrealis if word not in out}
+        return {word: pos for word, pos in (out | {w: p for w, p in self.general.items() if w not in out}).items() if not any(map(str.isspace, word))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +106,24 @@ class Rule:
     where: str
 
 
-def load_lexicon(directory: Path | None = None) -> Lexicon:
-    """Read lexicons/. ResourceError with file:line on a broken line, an unknown category, or a word listed twice."""
+def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -> Lexicon:
+    """Read lexicons/ and lay `overlays` (folders that builder.lexicon writes) on top, the last one uppermost.
+
+    ResourceError with file:line on a broken line, an unknown category, or a word listed twice in a folder.
+    """
     root = directory or data_dir("lexicons")
     table = _pairs(root / "variants.tsv")
     for variant, canonical in table.items():
         if len(variant) != len(canonical):
             raise ResourceError(f"variant {variant!r} and {canonical!r} differ in length", where=str(root / "variants.tsv"))
     variants = Variants(table)
-    categories = {row[0]: _valence(row[1], where) for row, where in _rows(root / "opinion_categories.tsv", 3)}
-    classes = {row[0]: 0.0 for row, _ in _rows(root / "aspect_classes.tsv", 2)}
+    categories = {row[0]: _valence(row[1], where) for row, where in read_rows(root / "opinion_categories.tsv", 3)}
+    classes = {row[0]: 0.0 for row, _ in read_rows(root / "aspect_classes.tsv", 2)}
     context: dict[str, list[tuple[str, float]]] = {}
-    for (opinion, aspect, valence), where in _rows(root / "context.tsv", 3):
+    for (opinion, aspect, valence), where in read_rows(root / "context.tsv", 3):
         context.setdefault(variants.canonical(opinion), []).append((variants.canonical(aspect), _valence(valence, where)))
     plain = {name: _read_as_written(_pairs(root / f"{name}.tsv"), variants) for name in ("degree", "negators", "irrealis", "general", "not_aspects", "food_morphemes")}
-    return Lexicon(
+    lexicon = Lexicon(
         opinions=_entries(root / "opinions", categories, variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where)),
         aspects=_entries(root / "aspects", classes, variants, AspectEntry),
         context=MappingProxyType({word: tuple(rows) for word, rows in context.items()}),
@@ -128,6 +136,31 @@ def load_lexicon(directory: Path | None = None) -> Lexicon:
         morphemes=plain["food_morphemes"],
         categories=MappingProxyType(categories),
         digest=_digest(root, "*.tsv"),
+    )
+    for overlay in overlays:
+        lexicon = _overlaid(lexicon, overlay, classes)
+    return lexicon
+
+
+def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> Lexicon:
+    """`lexicon` with the opinions, aspects and categories of `folder`, which win over what it said."""
+    if not folder.is_dir():
+        raise ResourceError("this lexicon overlay does not exist", where=str(folder), fix="make one with `builder lexicon import` or leave it out")
+    table = folder / "opinion_categories.tsv"
+    if strange := sorted(path.name for path in folder.glob("*.tsv") if path != table):
+        raise ResourceError(f"a lexicon overlay cannot hold {', '.join(strange)}", where=str(folder), fix="it holds opinion_categories.tsv, opinions/ and aspects/")
+    own = {row[0]: _valence(row[1], where) for row, where in read_rows(table, 3)} if table.is_file() else {}
+    categories = {**lexicon.categories, **own}
+    opinions = _entries(folder / "opinions", categories, lexicon.variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where))
+    aspects = _entries(folder / "aspects", classes, lexicon.variants, AspectEntry)
+    digest = hashlib.sha256(f"{lexicon.digest} {_digest(folder, '*.tsv')}".encode()).hexdigest()[:16]
+    return replace(
+        lexicon,
+        opinions=MappingProxyType({**lexicon.opinions, **opinions}),
+        aspects=MappingProxyType({**lexicon.aspects, **aspects}),
+        categories=MappingProxyType(categories),
+        digest=digest,
+        overridden=tuple(dict.fromkeys([*lexicon.overridden, *sorted(opinions.keys() & lexicon.opinions.keys()), *sorted(aspects.keys() & lexicon.aspects.keys())])),
     )
 
 
@@ -167,7 +200,7 @@ def _entries(folder: Path, kinds: Mapping[str, float], variants: Variants, make:
     seen: dict[str, str] = {}
     out: dict[str, Entry] = {}
     for path in sorted(folder.glob("*.tsv")):
-        for (word, kind), where in _rows(path, 2):
+        for (word, kind), where in read_rows(path, 2):
             if kind not in kinds:
                 raise ResourceError(f"unknown {folder.name[:-1]} kind {kind!r}", where=where, fix="add it to the table of categories or classes, or correct it")
             if word in seen:
@@ -183,7 +216,7 @@ def _read_as_written(pairs: Mapping[str, str], variants: Variants) -> Mapping[st
     return MappingProxyType({variants.canonical(word.lower()): value for word, value in pairs.items()})
 
 
-def _rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
+def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
     """The rows of a TSV with a header line: exactly `columns` non-empty cells, `#` starts a comment line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -200,7 +233,7 @@ def _rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
 
 def _pairs(path: Path) -> Mapping[str, str]:
     out: dict[str, str] = {}
-    for (key, value), where in _rows(path, 2):
+    for (key, value), where in read_rows(path, 2):
         if out.setdefault(key, value) != value:
             raise ResourceError(f"{key!r} is listed with {out[key]!r} and {value!r}", where=where, fix="keep one")
     return MappingProxyType(out)

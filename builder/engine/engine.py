@@ -14,6 +14,7 @@ from builder.engine.items import Grammar, Item, Phrase, items
 from builder.engine.pairing import Found, Pairer, Scene, Topic, strings
 from builder.engine.polarity import Excess, valence
 from builder.engine.units import units
+from builder.config import Convention
 from builder.errors import ResourceError
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
@@ -46,7 +47,8 @@ class _Clause:
 class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
-    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> None:
+        self.convention = convention
         self.lexicon = lexicon
         by_kind: dict[str, list[Rule]] = {}
         for rule in rules:

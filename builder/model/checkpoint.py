@@ -1,7 +1,7 @@
 """Tensors on disk: atomic, checked, never pickled. Checkpoints of a training, in safetensors.
 
-A checkpoint `epoch-003.safetensors` holds flat names (network.*, best.*, exp_avg.*, exp_avg_sq.*, step.*) and, as metadata, the fingerprint of
-configuration, seed and data, the scores so far, and a digest of the tensors. The last two are kept.
+A checkpoint `epoch-003.safetensors` holds flat names (network.*, best.*, exp_avg.*, exp_avg_sq.*, step.*) and, as metadata, the
+fingerprint of configuration, seed and data, the scores so far, and a digest of the tensors. The last two are kept.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def write_file(path: Path, data: bytes) -> None:
     """Write beside, fsync, rename: a reader sees the old file or the whole new one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("wb") as file:
             file.write(data)
             file.flush()
@@ -67,7 +68,8 @@ def write_file(path: Path, data: bytes) -> None:
     except OSError as error:
         raise ModelError(f"cannot write: {error.strerror}", where=str(path)) from error
     finally:
-        beside.unlink(missing_ok=True)
+        if beside.exists():
+            beside.unlink()
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -95,7 +97,12 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def write(
-    folder: Path, fingerprint: str, network: nn.Module, optimizer: torch.optim.Optimizer, best: Mapping[str, Tensor], scores: Sequence[float]
+    folder: Path,
+    fingerprint: str,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    best: Mapping[str, Tensor],
+    scores: Sequence[float],
 ) -> None:
     """The checkpoint after epoch len(scores); older ones than the last `KEPT` go."""
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
@@ -103,7 +110,6 @@ def write(
     for name, parameter in network.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"{key}.{name}"] = value
-    folder.mkdir(parents=True, exist_ok=True)
     metadata = {"fingerprint": fingerprint, "scores": json.dumps(list(scores))}
     write_tensors(folder / f"epoch-{len(scores):03d}.safetensors", tensors, metadata)
     for old in sorted(folder.glob("epoch-*.safetensors"))[:-KEPT]:

@@ -25,7 +25,6 @@ from builder.model.task import DiscriminatorConfig, Example, Judged, Progress
 from builder.model.training import fit, scope
 from builder.records import POLARITIES, VERDICTS, Triplet, Verdict
 
-PREDICT_CHARS = 8192
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 
 
@@ -79,19 +78,21 @@ class Discriminator:
         """Per item and triplet the most probable label and the probability of YY."""
         encoder = Encoder(self.vocabulary, self.config.bigram_buckets)
         ready = [_item(encoder, item.id, item.text, [(t, "YY") for t in item.triplets]) for item in items]
-        found = probabilities(self.network, ready, self.config.threads, progress)
+        found = probabilities(self.network, self.config, ready, progress)
         return [tuple((VERDICTS[row.index(max(row))], round(row[YY], 4)) for row in rows.tolist()) for rows in found]
 
 
-def probabilities(network: DiscriminatorNetwork, items: Sequence[Item], threads: int, progress: Progress | None = None) -> list[Tensor]:
+def probabilities(
+    network: DiscriminatorNetwork, config: DiscriminatorConfig, items: Sequence[Item], progress: Progress | None = None
+) -> list[Tensor]:
     """Per item [n, 3]: the probabilities of YY, YN, NX."""
     out = [torch.empty(0, 3)] * len(items)
     asked = [i for i, item in enumerate(items) if len(item.triplets)]
     lengths = [len(items[i].text) for i in asked]
     done, total = 0, sum(lengths)
     network.eval()
-    with scope(threads), torch.inference_mode():
-        for chosen in batches(lengths, PREDICT_CHARS):
+    with scope(config.threads), torch.inference_mode():
+        for chosen in batches(lengths, config.batch_chars):
             batch = [items[asked[i]] for i in chosen]
             scored = network(batch).exp().split([len(item.triplets) for item in batch])
             for i, rows in zip(chosen, scored, strict=True):
@@ -103,7 +104,12 @@ def probabilities(network: DiscriminatorNetwork, items: Sequence[Item], threads:
 
 
 def train_discriminator(
-    train: Sequence[Judged], valid: Sequence[Judged], config: DiscriminatorConfig, seed: int, checkpoints: Path, progress: Progress | None = None
+    train: Sequence[Judged],
+    valid: Sequence[Judged],
+    config: DiscriminatorConfig,
+    seed: int,
+    checkpoints: Path,
+    progress: Progress | None = None,
 ) -> Discriminator:
     """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
 
@@ -124,12 +130,17 @@ def train_discriminator(
         wanted = torch.from_numpy(np.concatenate([item.verdicts for item in batch]))
         return functional.nll_loss(network(batch), wanted)
 
-    fitted = fit(
-        network, [len(item.text) for item in items], loss, lambda: accuracy(probabilities(network, held_out, config.threads), held_out),
-        config, seed, checkpoints, fingerprint("discriminator", config, seed, *([(j.text, j.verdicts) for j in part] for part in (train, valid))), progress,
-    )
+    def evaluate() -> float:
+        return accuracy(probabilities(network, config, held_out), held_out)
+
+    data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
+    unique = fingerprint("discriminator", config, seed, *data)
+    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
     facts = {
-        "valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train), "triplets": sum(len(item.verdicts) for item in items),
+        "valid_accuracy": fitted.score,
+        "epoch": fitted.epoch,
+        "examples": len(train),
+        "triplets": sum(len(item.verdicts) for item in items),
     }
     return Discriminator(network, vocabulary, config, facts)
 

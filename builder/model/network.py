@@ -128,7 +128,9 @@ class PairScorer(nn.Module):
         self.out = nn.Linear(size, 4)
         self.register_buffer("steps", torch.tensor(DISTANCES), persistent=False)
 
-    def forward(self, context: Context, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor], extra: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, context: Context, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor], extra: Tensor
+    ) -> tuple[Tensor, Tensor]:
         a, o = self.aspect(context, aspects)[index[0]], self.opinion(context, opinions)[index[1]]
         first, second = aspects.at(index[0]), opinions.at(index[1])
         hidden = a + o + self.product(a * o) + self._place(context, first, second) + self.extra(extra)

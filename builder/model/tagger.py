@@ -24,7 +24,6 @@ from builder.model.training import fit, scope
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
-PREDICT_CHARS = 8192
 Proposal = tuple[float, Triplet]
 Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 
@@ -51,7 +50,12 @@ class Tagger:
 
 
 def propose(
-    network: TaggerNetwork, vocabulary: Vocabulary, config: TaggerConfig, texts: Sequence[str], floor: float, progress: Progress | None = None
+    network: TaggerNetwork,
+    vocabulary: Vocabulary,
+    config: TaggerConfig,
+    texts: Sequence[str],
+    floor: float,
+    progress: Progress | None = None,
 ) -> list[list[Proposal]]:
     """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that probability."""
     encoder = Encoder(vocabulary, config.bigram_buckets)
@@ -61,7 +65,7 @@ def propose(
     done, total = 0, sum(len(text) for text in encoded)
     network.eval()
     with scope(config.threads), torch.inference_mode():
-        for chosen in batches([len(text) for text in encoded], PREDICT_CHARS):
+        for chosen in batches([len(text) for text in encoded], config.batch_chars):
             for row, proposal in _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor):
                 out[row].append(proposal)
             done += sum(len(encoded[i]) for i in chosen)
@@ -94,7 +98,13 @@ def _decode(
 
 
 def _elements(
-    network: TaggerNetwork, context: Context, found: Candidates, layer: int, index: torch.Tensor, pieces: list[tuple[int, Span]], texts: Sequence[str]
+    network: TaggerNetwork,
+    context: Context,
+    found: Candidates,
+    layer: int,
+    index: torch.Tensor,
+    pieces: list[tuple[int, Span]],
+    texts: Sequence[str],
 ) -> list[tuple[Element, Element]]:
     """Core and full element of each chosen span, in offsets of the whole text."""
     used, back = torch.unique(index, return_inverse=True)
@@ -140,7 +150,7 @@ def train_tagger(
     Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
     """
     if not any(example.triplets for example in train):
-        raise ModelError(f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews in which rules or people found triplets")
+        raise ModelError(f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets")
     vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = TaggerNetwork(vocabulary, config)
@@ -154,15 +164,20 @@ def train_tagger(
     def evaluate() -> float:
         return best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[1] if texts else 0.0
 
-    lengths = [len(item.text) for item in items]
-    fitted = fit(
-        network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), evaluate, config, seed, checkpoints,
-        fingerprint("tagger", config, seed, *([(e.text, [(t, "") for t in e.triplets]) for e in part] for part in (train, valid))), progress,
-    )
+    def loss(chosen: list[int]) -> torch.Tensor:
+        return network.loss([items[i] for i in chosen])
+
+    data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
+    unique = fingerprint("tagger", config, seed, *data)
+    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
     threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {
-        "valid_f1": fitted.score, "epoch": fitted.epoch, "examples": len(train), "windows": len(items),
-        "triplets": sum(len(example.triplets) for example in train), "triplets_lost": sum(lost for _, lost in cut),
+        "valid_f1": fitted.score,
+        "epoch": fitted.epoch,
+        "examples": len(train),
+        "windows": len(items),
+        "triplets": sum(len(example.triplets) for example in train),
+        "triplets_lost": sum(lost for _, lost in cut),
     }
     return Tagger(network, vocabulary, config, threshold, facts)
 
@@ -175,16 +190,14 @@ def learnable(example: Example, encoder: Encoder, config: TaggerConfig) -> tuple
         pairs = {_pair(t, start): t for t in reversed(inside)}
         cores = {
             (layer, full.start - start, full.end - start): (core.spans, full)
-            for t in reversed(inside) for layer, (core, full) in enumerate(((t.aspect, t.aspect_full), (t.opinion, t.opinion_full)))
+            for t in reversed(inside)
+            for layer, (core, full) in enumerate(((t.aspect, t.aspect_full), (t.opinion, t.opinion_full)))
         }
         rows = [[*key, *_bits(spans, full, config.max_span)] for key, (spans, full) in sorted(cores.items())]
         gold = [[*key, POLARITIES.index(t.polarity)] for key, t in sorted(pairs.items())]
         held += len(pairs)
-        out.append(
-            Window(
-                encoder(example.text[start:end]), np.array(gold, np.int64).reshape(-1, 5), np.array(rows, np.int64).reshape(-1, 3 + config.max_span)
-            )
-        )
+        bits = np.array(rows, np.int64).reshape(-1, 3 + config.max_span)
+        out.append(Window(encoder(example.text[start:end]), np.array(gold, np.int64).reshape(-1, 5), bits))
     return out, len(example.triplets) - held
 
 

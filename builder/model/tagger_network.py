@@ -1,4 +1,4 @@
-"""The tagger's network: which spans are aspects and opinions, which of them belong together and how, which of their characters are the core.
+"""The tagger's network: which spans are aspects and opinions, which of them belong together, and which of their characters are core.
 
 Every span of up to `max_span` characters has a logit of its own per layer, so nested and overlapping spans are no special case. Spans
 that score above a cut go to the pair scorer, which sees how many other candidates stand between the two.
@@ -168,7 +168,8 @@ def _spans(chosen: Tensor) -> Spans:
 
 def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor]) -> Tensor:
     """Per pair: the two span logits, and the expected number of aspects and opinions that begin between the two and near both. [P, 6]"""
-    own = [scores[s.row, layer, s.start, s.end - 1].clamp(-8, 8)[at] for layer, (s, at) in enumerate(zip((aspects, opinions), index, strict=True))]
+    logits = [scores[spans.row, layer, spans.start, spans.end - 1] for layer, spans in enumerate((aspects, opinions))]
+    own = [logit.clamp(-8, 8)[at] / 4 for logit, at in zip(logits, index, strict=True)]
     begins = functional.pad(scores.sigmoid().sum(-1).cumsum(-1), (1, 0))
     first, second = aspects.at(index[0]), opinions.at(index[1])
     low, high = gap(first, second)
@@ -179,7 +180,7 @@ def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor,
     before = begins[row, ASPECT, left] - begins[row, ASPECT, (left - 12).clamp(min=0)]
     after = begins[row, ASPECT, (right + 12).clamp(max=edge)] - begins[row, ASPECT, right]
     near = [torch.log1p(side.clamp(min=0)) for side in (before, after)]
-    return torch.stack([own[0] / 4, own[1] / 4, *rivals, *near], -1)
+    return torch.stack([*own, *rivals, *near], -1)
 
 
 def _gold(windows: Sequence[Window]) -> Gold:

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Protocol, TypeVar
 
 from builder.errors import ConfigError
 from builder.records import Element, Polarity, Span, Triplet, Verdict
@@ -84,9 +84,10 @@ class NetworkConfig:
     threads: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "char_size", "bigram_size", "bigram_buckets", "pair_size", "min_count", "epochs", "batch_chars", "threads"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} = {getattr(self, name)} is below 1", where="model config")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int" and value < 1:
+                raise ConfigError(f"{field.name} = {value} is below 1", where="model config")
         if not (0 <= self.dropout < 1 and 0 <= self.warmup <= 1 and self.rate > 0 and self.clip > 0):
             raise ConfigError("dropout and warmup are shares, rate and clip above 0", where="model config")
 
@@ -104,6 +105,19 @@ class DiscriminatorConfig(NetworkConfig):
     """A discriminator reads a whole review at once and scores the triplets it is given."""
 
     epochs: int = 4
+
+
+Config = TypeVar("Config", bound=NetworkConfig)
+
+
+def sized(config: Config, chars: int) -> Config:
+    """`config` for `chars` characters of training text: where they are few, smaller batches and more passes.
+
+    Below 300,000 characters there are at least 150 steps a pass and passes over 300,000 characters in all, 24 at most.
+    """
+    batch = max(256, min(config.batch_chars, chars // 150))
+    passes = max(config.epochs, min(24, -(-300_000 // max(1, chars))))
+    return replace(config, batch_chars=min(batch, config.batch_chars), epochs=passes)
 
 
 def element(text: str, spans: Sequence[Span]) -> Element:

@@ -1,8 +1,8 @@
 """The one training loop, and the scope in which it is deterministic.
 
-In: a network, a loss over a batch of item indices, a score on the validation items. Out: the network with the weights of its best epoch. After
-every epoch a checkpoint is written, and a run that was killed goes on from there to the same weights. torch's random state, thread
-count and deterministic mode are as before when the scope ends.
+In: a network, a loss over a batch of item indices, a score on the validation items. Out: the network with the weights of its best
+epoch. After every epoch a checkpoint is written, and a run that was killed goes on from there to the same weights. torch's random
+state, thread count and deterministic mode are as before when the scope ends.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def scope(threads: int, seed: int | None = None) -> Iterator[None]:
     try:
         with torch.random.fork_rng(devices=[], enabled=seed is not None):
             if seed is not None:
-                torch.manual_seed(seed)
+                torch.default_generator.manual_seed(seed)
             yield
     finally:
         torch.set_num_threads(before)

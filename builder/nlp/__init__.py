@@ -31,7 +31,23 @@ def _embedded(words: Mapping[str, str], models: Path | None) -> Backend:
     return embedded.load(words, models)
 
 
-BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {"embedded": _embedded}
+def _ckip(words: Mapping[str, str], models: Path | None) -> Backend:
+    from builder.nlp import ckip
+
+    return ckip.load(words, models)
+
+
+def _ckip_stanza(words: Mapping[str, str], models: Path | None) -> Backend:
+    from builder.nlp import ckip
+
+    return ckip.load(words, models, trees="stanza")
+
+
+BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {
+    "embedded": _embedded,
+    "ckip": _ckip,
+    "ckip-stanza": _ckip_stanza,
+}
 
 
 def load(name: str, words: Mapping[str, str], models: Path | None = None) -> Backend:

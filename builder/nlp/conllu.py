@@ -13,7 +13,6 @@ from pathlib import Path
 
 from builder.errors import InputError
 
-
 TAGS_V1 = {"CCONJ": "CONJ", "SCONJ": "ADV", "INTJ": "PART"}
 """Tags of UD v2 that GSD v1 does not have, and what it uses instead (雖然 ADV, 和 CONJ, 啊 PART)."""
 

@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 LETTERS = "BIES"
 FREE, JOIN, SPLIT = 0, 1, 2
+ANY, WORD = -2, -1
+_NOT_OF_WORDS = frozenset(("PROPN", "PUNCT", "SYM", "X"))
 _NEVER = np.float32(-1e4)
 _BATCH = 64
 
@@ -61,8 +63,13 @@ def margins(scores: Floats, tags: int) -> Floats:
     return out
 
 
-def constrain(scores: Floats, lengths: Sequence[int], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16], tags: int) -> None:
-    """Rule out, in place, labels that contradict `gaps` (before each character: FREE, JOIN, SPLIT) and `fixed` tags (-1: free)."""
+def constrain(
+    tags: Sequence[str], scores: Floats, lengths: Sequence[int], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16]
+) -> None:
+    """Rule out, in place, labels that contradict `gaps` (before each character: FREE, JOIN, SPLIT) and `fixed` tags.
+
+    `fixed` is a tag's index, ANY, or WORD for a word of the user's without a tag: any tag but a name, a mark or a foreign word.
+    """
     ends = np.cumsum(lengths)
     left = gaps.copy()
     left[ends[:-1]] = SPLIT
@@ -74,13 +81,13 @@ def constrain(scores: Floats, lengths: Sequence[int], gaps: npt.NDArray[np.int8]
         place[SPLIT, :, i] += _NEVER * (letter in "IE")
         place[:, JOIN, i] += _NEVER * (letter in "ES")
         place[:, SPLIT, i] += _NEVER * (letter in "BI")
-    tag = np.full((tags + 1, tags), _NEVER, np.float32)
-    np.fill_diagonal(tag, 0.0)
-    tag[tags] = 0.0
-    shaped = scores.reshape(len(scores), 4, tags)
+    allowed = np.full((len(tags) + 1, len(tags)), _NEVER, np.float32)
+    np.fill_diagonal(allowed, 0.0)
+    allowed[WORD] = [_NEVER if tag in _NOT_OF_WORDS else 0.0 for tag in tags]
+    shaped = scores.reshape(len(scores), 4, len(tags))
     shaped += place[left, right][:, :, None]
-    known = np.flatnonzero(fixed >= 0)
-    shaped[known] += tag[fixed[known]][:, None, :]
+    known = np.flatnonzero(fixed != ANY)
+    shaped[known] += allowed[fixed[known]][:, None, :]
 
 
 def viterbi(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Ints:
@@ -161,7 +168,7 @@ def tag_words(crf: Crf, sentences: Sequence[Sequence[str]]) -> list[tuple[str, .
         gaps += [gap for start, end in found for gap in (SPLIT, *[JOIN] * (end - start - 1))]
     lengths = [len(chain) for chain in chains]
     scores = emissions(crf, chains)
-    constrain(scores, lengths, np.array(gaps, np.int8), np.full(len(gaps), -1, np.int16), len(crf.tags))
+    constrain(crf.tags, scores, lengths, np.array(gaps, np.int8), np.full(len(gaps), ANY, np.int16))
     tags = iter([crf.tags[tag] for chain in spans(viterbi(crf, scores, lengths), lengths, len(crf.tags)) for _, _, tag in chain])
     return [tuple(next(tags) for _ in words) for words in sentences]
 
@@ -198,13 +205,15 @@ def load(path: Path) -> Crf:
         tables = {(name, offset): _table(tensors, f"{name}.{offset}", width) for name, offsets in WINDOWS.items() for offset in offsets}
         return Crf(tags, rows, tables, tensors["transitions"].astype(np.float32))
     except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise ResourceError(f"not a segmenter of this version: {error}", where=str(path), fix="train it again or reinstall builder") from error
+        fix = "train it again or reinstall builder"
+        raise ResourceError(f"not a segmenter of this version: {error}", where=str(path), fix=fix) from error
 
 
 def _table(tensors: Mapping[str, npt.NDArray[np.generic]], key: str, width: int) -> Floats:
     counts = tensors[f"counts.{key}"].astype(np.int64)
     table = np.zeros((len(counts), width), np.float32)
-    table[np.repeat(np.arange(len(counts)), counts), tensors[f"columns.{key}"].astype(np.int64)] = tensors[f"weights.{key}"].astype(np.float32)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    table[rows, tensors[f"columns.{key}"].astype(np.int64)] = tensors[f"weights.{key}"].astype(np.float32)
     return table
 
 

@@ -66,7 +66,7 @@ class Embedded:
     def _block(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
         pieces = [_pieces(text) for text in texts]
         chains = [text[a:b] for text, found in zip(texts, pieces, strict=True) for a, b, _, blank in found if not blank]
-        words = iter(self._words(chains))
+        words = iter(_words(self.segmenter, self.words, chains))
         drafts = [_Draft.of(text, found, words, self.segmenter.tags) for text, found in zip(texts, pieces, strict=True)]
         units = [(draft, part) for draft in drafts for part in draft.units()]
         trees = self.parser.parse([([draft.surface(i) for i in part], [draft.tags[i] for i in part]) for draft, part in units])
@@ -76,40 +76,54 @@ class Embedded:
                 draft.rels[i] = rel
         return [draft.tokens() for draft in drafts]
 
-    def _words(self, chains: Sequence[str]) -> list[list[tuple[int, int, int]]]:
-        """(start, end, tag index) of the words of each chain."""
-        if not chains:
-            return []
-        tags = self.segmenter.tags
-        lengths = [len(chain) for chain in chains]
-        scores = crf.emissions(self.segmenter, chains)
-        margins = crf.margins(scores, len(tags)).tolist()
-        gaps = np.zeros(len(scores), np.int8)
-        fixed = np.full(len(scores), -1, np.int16)
-        at = 0
-        for chain, length in zip(chains, lengths, strict=True):
-            self._steer(chain, margins[at : at + length], gaps[at : at + length], fixed[at : at + length])
-            at += length
-        crf.constrain(scores, lengths, gaps, fixed, len(tags))
-        return crf.spans(crf.viterbi(self.segmenter, scores, lengths), lengths, len(tags))
 
-    def _steer(self, chain: str, margins: Sequence[float], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16]) -> None:
-        """Write what is decided beforehand about a chain into its slices of `gaps` and `fixed`: runs first, user words over them."""
-        joined = [False] * len(chain)
-        number = self.segmenter.tags.index
-        for start, end, tag in runs(chain):
-            joined[start + 1 : end] = [True] * (end - start - 1)
-            gaps[start + 1 : end] = crf.JOIN
-            if tag:
-                gaps[start] = crf.SPLIT
-                gaps[end : end + 1] = crf.SPLIT
-                fixed[start:end] = number(tag)
-        for start, end in chosen(chain, self.words, margins, joined):
-            gaps[start + 1 : end] = crf.JOIN
+def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of every sentence of the texts as the backend would cut them; for training."""
+    known = Words.of(words)
+    for first in range(0, len(texts), 1000):
+        block = texts[first : first + 1000]
+        pieces = [(text, piece) for text in block for piece in _pieces(text) if not piece[3]]
+        found = _words(segmenter, known, [text[a:b] for text, (a, b, *_) in pieces])
+        for (text, (start, *_)), chain in zip(pieces, found, strict=True):
+            yield [text[start + a : start + b] for a, b, _ in chain]
+
+
+def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list[tuple[int, int, int]]]:
+    """(start, end, tag index) of the words of each chain."""
+    if not chains:
+        return []
+    lengths = [len(chain) for chain in chains]
+    scores = crf.emissions(segmenter, chains)
+    margins = crf.margins(scores, len(segmenter.tags)).tolist()
+    gaps = np.zeros(len(scores), np.int8)
+    fixed = np.full(len(scores), crf.ANY, np.int16)
+    at = 0
+    for chain, length in zip(chains, lengths, strict=True):
+        part = slice(at, at + length)
+        _steer(segmenter.tags, words, chain, margins[part], gaps[part], fixed[part])
+        at += length
+    crf.constrain(segmenter.tags, scores, lengths, gaps, fixed)
+    return crf.spans(crf.viterbi(segmenter, scores, lengths), lengths, len(segmenter.tags))
+
+
+def _steer(
+    tags: Sequence[str], words: Words, chain: str, margins: Sequence[float], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16]
+) -> None:
+    """Write what is decided beforehand about a chain into its slices of `gaps` and `fixed`: runs first, user words over them."""
+    joined = [False] * len(chain)
+    for start, end, tag in runs(chain):
+        joined[start + 1 : end] = [True] * (end - start - 1)
+        gaps[start + 1 : end] = crf.JOIN
+        if tag:
             gaps[start] = crf.SPLIT
             gaps[end : end + 1] = crf.SPLIT
-            tag = self.words.tag(chain[start:end])
-            fixed[start:end] = number(tag) if tag else -1
+            fixed[start:end] = tags.index(tag)
+    for start, end in chosen(chain, words, margins, joined):
+        gaps[start + 1 : end] = crf.JOIN
+        gaps[start] = crf.SPLIT
+        gaps[end : end + 1] = crf.SPLIT
+        tag = words.tag(chain[start:end])
+        fixed[start:end] = tags.index(tag) if tag else crf.WORD
 
 
 @dataclass(slots=True)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -23,38 +24,44 @@ from builder.nlp.variants import review_like
 _GOLD_TAGS = 0.25
 _TAG_LOST = 0.04
 _WORD_LOST = 0.25
+_VECTOR_LOST = 0.3
 _IGNORED = -100
 
 
-def vocabulary_of(sentences: Sequence[Sentence]) -> Vocabulary:
+def vocabulary_of(sentences: Sequence[Sentence], vectors: Iterable[str] = ()) -> Vocabulary:
     """Words and characters seen twice or more; all tags and relations."""
     words = Counter(fold(word.lower()) for s in sentences for word in s.words)
     chars = Counter(char for word, n in words.items() for char in word * n)
     tags = sorted({tag for s in sentences for tag in s.tags})
     rels = tuple(sorted({rel for s in sentences for rel in s.rels}))
-    numbers = [{item: i for i, item in enumerate(sorted(k for k, n in counted.items() if n >= 2), 1)} for counted in (words, chars)]
-    return Vocabulary(numbers[0], numbers[1], {tag: i for i, tag in enumerate(tags, 1)}, rels)
+    frequent = [sorted(item for item, n in counted.items() if n >= 2) for counted in (words, chars)]
+    return Vocabulary(_numbered(frequent[0]), _numbered(vectors), _numbered(frequent[1]), _numbered(tags), rels)
+
+
+def _numbered(items: Iterable[str]) -> dict[str, int]:
+    return {item: i for i, item in enumerate(items, 1)}
 
 
 def fit_parser(
     sentences: Sequence[Sentence],
     tags: Sequence[tuple[str, ...]],
+    vectors: Mapping[str, npt.NDArray[np.float32]],
     seed: int,
     *,
-    epochs: int = 24,
-    batch_words: int = 1500,
+    epochs: int = 40,
+    batch_words: int = 1000,
     rate: float = 2e-3,
     after_epoch: Callable[[int, float, Parser], None] = lambda epoch, loss, parser: None,
 ) -> Parser:
     """Adam with a linear warm-up and a cosine to zero. `after_epoch` gets the epoch, the mean loss and the parser so far."""
     random = Random(seed)
-    known = vocabulary_of(sentences)
+    known = vocabulary_of(sentences, vectors)
     rare = _rare(sentences, known)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = _initial(Shape(len(known.words), len(known.chars), len(known.tags), len(known.rels)))
+        network = _initial(Shape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors)
         parser = Parser(known, network, {})
-        optimiser = torch.optim.AdamW(network.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
+        optimiser = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
         steps_an_epoch = max(1, sum(map(len, sentences)) // batch_words)
         total = epochs * steps_an_epoch
         schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -83,8 +90,11 @@ def fit_parser(
     return parser
 
 
-def _initial(shape: Shape) -> Network:
+def _initial(shape: Shape, vectors: Mapping[str, npt.NDArray[np.float32]]) -> Network:
+    """Small random scores; the fixed vectors scaled to the size of the learned ones."""
     network = Network(shape)
+    if vectors:
+        network.vector.weight[1:] = torch.from_numpy(np.stack(list(vectors.values()))) * shape.vector_dim**0.5
     for name in ("arc", "rel"):
         torch.nn.init.normal_(getattr(network, name), std=0.02)
     return network
@@ -126,10 +136,10 @@ def _tensors(
     relation = {rel: i for i, rel in enumerate(known.rels)}
     for i, sentence in enumerate(batch):
         for j, (word, tag) in enumerate(zip(sentence.words, sentence.tags, strict=True)):
-            number, first, second, last, length = known.columns(word)
+            number, vector, *letters = known.columns(word)
             if number and random.random() < rare[fold(word.lower())]:
-                number = 0
-            columns[i, j] = number, first, second, last, 0 if random.random() < _TAG_LOST else known.tags.get(tag, 0), length
+                number, vector = 0, 0 if random.random() < _VECTOR_LOST else vector
+            columns[i, j] = number, vector, *letters, 0 if random.random() < _TAG_LOST else known.tags.get(tag, 0)
         heads[i, 1 : len(sentence) + 1] = np.array(sentence.heads) + 1
         rels[i, 1 : len(sentence) + 1] = [relation[rel] for rel in sentence.rels]
     lengths = torch.tensor([len(s) for s in batch])

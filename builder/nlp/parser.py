@@ -1,13 +1,14 @@
 """The dependency parser: words and tags in, heads and UD v1 relations out. Needs torch; imported by `embedded` when it loads.
 
-A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if training knew it, its first, second and
-last character, its tag and its length, so that unknown dishes still parse by their characters and tags. Units are parsed in
+A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a fixed vector if
+raw text knew it (`vectors.py`), its first, second and last character, its tag and its length, so that unknown dishes still parse by
+their characters and tags. Units are parsed in
 batches of like length, formed from the call's units alone: the same call gives the same trees on every machine layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,8 +23,10 @@ from builder.nlp.trees import repair
 
 _BATCH_WORDS = 3000
 _CACHE = 200_000
-FEATURES = 6
-"""Columns of a word: word, first, second and last character, tag, length."""
+_CACHED = 256  # rows whose products stay in the processor's cache
+_STRINGS = ("words", "vectors", "chars", "tags", "rels")
+FEATURES = 7
+"""Columns of a word: word, fixed vector, first, second and last character, length, tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +34,18 @@ class Shape:
     """Sizes of the network; stored with the weights."""
 
     words: int
+    vectors: int
     chars: int
     tags: int
     rels: int
-    word_dim: int = 80
+    word_dim: int = 48
+    vector_dim: int = 64
     char_dim: int = 48
     tag_dim: int = 32
-    hidden: int = 112
+    hidden: int = 144
     layers: int = 2
-    arc: int = 112
-    rel: int = 48
+    arc: int = 128
+    rel: int = 40
     dropout: float = 0.33
 
 
@@ -49,16 +54,17 @@ class Vocabulary:
     """Numbers from 1; 0 is unknown or absent."""
 
     words: Mapping[str, int]
+    vectors: Mapping[str, int]
     chars: Mapping[str, int]
     tags: Mapping[str, int]
     rels: tuple[str, ...]
 
-    def columns(self, word: str) -> tuple[int, int, int, int, int]:
-        """Word, first, second and last character, length."""
+    def columns(self, word: str) -> tuple[int, int, int, int, int, int]:
+        """All columns of FEATURES but the tag."""
         shown = fold(word.lower())
         char = self.chars.get
         second = char(shown[1], 0) if len(shown) > 1 else 0
-        return self.words.get(shown, 0), char(shown[0], 0), second, char(shown[-1], 0), min(len(shown), 7)
+        return self.words.get(shown, 0), self.vectors.get(shown, 0), char(shown[0], 0), second, char(shown[-1], 0), min(len(shown), 7)
 
 
 class Network(nn.Module):
@@ -68,10 +74,12 @@ class Network(nn.Module):
         super().__init__()
         self.shape = shape
         self.word = nn.Embedding(shape.words + 1, shape.word_dim, padding_idx=0)
+        self.vector = nn.Embedding(shape.vectors + 1, shape.vector_dim, padding_idx=0)
+        self.vector.weight.requires_grad_(False)
         self.char = nn.Embedding(shape.chars + 1, shape.char_dim, padding_idx=0)
         self.tag = nn.Embedding(shape.tags + 1, shape.tag_dim)
         self.length = nn.Embedding(8, 8)
-        width = shape.word_dim + 3 * shape.char_dim + shape.tag_dim + 8
+        width = shape.word_dim + shape.vector_dim + 3 * shape.char_dim + shape.tag_dim + 8
         self.lstm = nn.LSTM(width, shape.hidden, shape.layers, bidirectional=True, batch_first=True, dropout=shape.dropout)
         self.root = nn.Parameter(torch.zeros(2 * shape.hidden))
         sizes = {"arc_head": shape.arc, "arc_dep": shape.arc, "rel_head": shape.rel, "rel_dep": shape.rel}
@@ -82,8 +90,8 @@ class Network(nn.Module):
 
     def encode(self, columns: Tensor, lengths: Tensor) -> Tensor:
         """[units, words, FEATURES] -> [units, 1 + words, 2 hidden]; position 0 is the root."""
-        word, chars, tag, length = columns[..., 0], columns[..., 1:4], columns[..., 4], columns[..., 5]
-        parts = [self.word(word), self.char(chars).flatten(2), self.tag(tag), self.length(length)]
+        word, vector, chars, length, tag = columns[..., 0], columns[..., 1], columns[..., 2:5], columns[..., 5], columns[..., 6]
+        parts = [self.word(word), self.vector(vector), self.char(chars).flatten(2), self.tag(tag), self.length(length)]
         packed = pack_padded_sequence(self.drop(torch.cat(parts, 2)), lengths, batch_first=True)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         root = self.root.expand(len(states), 1, -1)
@@ -108,15 +116,19 @@ class Network(nn.Module):
         one = torch.ones_like(dependent[..., :1])
         dependent, head = torch.cat([dependent, one], 2), torch.cat([head, one], 2)
         size = dependent.shape[2]
-        left = (dependent @ self.rel.permute(1, 0, 2).reshape(size, -1)).view(*dependent.shape[:2], -1, size)
-        return (left @ head[..., None])[..., 0]
+        weights = self.rel.permute(1, 0, 2).reshape(size, -1)
+        rows = [
+            ((left @ weights).view(len(left), -1, size) @ right[..., None])[..., 0]
+            for left, right in zip(torch.split(dependent.view(-1, size), _CACHED), torch.split(head.view(-1, size), _CACHED), strict=True)
+        ]
+        return torch.cat(rows).view(*heads.shape, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
     vocabulary: Vocabulary
     network: Network
-    cache: dict[str, tuple[int, int, int, int, int]]
+    cache: dict[str, tuple[int, int, int, int, int, int]]
 
     def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
         """(words, tags) -> (heads, relations) of each unit; heads are word indices, -1 for its one root."""
@@ -146,13 +158,13 @@ class Parser:
             for head, labelled, n in zip(heads, labels, lengths, strict=True)
         ]
 
-    def _columns(self, word: str, tag: str) -> tuple[int, int, int, int, int, int]:
+    def _columns(self, word: str, tag: str) -> tuple[int, ...]:
         found = self.cache.get(word)
         if found is None:
             found = self.vocabulary.columns(word)
             if len(self.cache) < _CACHE:
                 self.cache[word] = found
-        return *found[:4], self.vocabulary.tags.get(tag, 0), found[4]
+        return *found, self.vocabulary.tags.get(tag, 0)
 
 
 def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
@@ -171,9 +183,15 @@ def save(parser: Parser, path: Path) -> None:
 
     tensors = {f"net.{name}": value.detach().half().contiguous() for name, value in parser.network.state_dict().items()}
     known = parser.vocabulary
-    for name, strings in {"words": known.words, "chars": known.chars, "tags": known.tags, "rels": known.rels}.items():
+    for name in _STRINGS:
+        strings: Iterable[str] = getattr(known, name)
         tensors[f"strings.{name}"] = torch.frombuffer(bytearray("\x00".join(strings).encode("utf-8")), dtype=torch.uint8)
     save_file(tensors, str(path), metadata={name: str(value) for name, value in asdict(parser.network.shape).items()})
+
+
+def _unpack(packed: Tensor) -> list[str]:
+    text = bytes(packed.tolist()).decode("utf-8")
+    return text.split("\x00") if text else []
 
 
 def load(path: Path) -> Parser:
@@ -187,9 +205,10 @@ def load(path: Path) -> Parser:
         sizes = {name: float(value) if name == "dropout" else int(value) for name, value in metadata.items()}
         network = Network(Shape(**sizes))  # type: ignore[arg-type]
         network.load_state_dict({name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")})
-        strings = {name: bytes(tensors[f"strings.{name}"].tolist()).decode("utf-8").split("\x00") for name in ("words", "chars", "tags", "rels")}
+        strings = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ResourceError(f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder") from error
     network.eval()
     numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
-    return Parser(Vocabulary(numbered["words"], numbered["chars"], numbered["tags"], tuple(strings["rels"])), network, {})
+    known = Vocabulary(numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"]))
+    return Parser(known, network, {})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -19,19 +19,23 @@ import numpy as np
 
 from builder.nlp import conllu, crf
 from builder.nlp.conllu import Sentence, surface
-from builder.nlp.features import WINDOWS, lay_out, streams
+from builder.nlp.features import WINDOWS, fold, lay_out, streams
+from builder.nlp.relabel import v1_like
 from builder.nlp.variants import without_final_mark
 from builder.text import converter, script_of
 
-_ASPECT = frozenset("了著過")
+_VECTORS = 10_000
+_VECTOR_SIZE = 64
 
 
 def train(
     v1: Sequence[Path],
     v2: Sequence[Path],
+    raw: Sequence[Path],
     out: Path,
     seed: int = 1,
     *,
+    words: Mapping[str, str] | None = None,
     folds: int = 3,
     iterations: int = 100,
     epochs: int = 40,
@@ -39,23 +43,32 @@ def train(
 ) -> Path:
     """Train both models and write them with their config.json to `out`, which is created.
 
-    `v1`: treebanks with the labels of UD v1, for segmenter and parser; `v2`: further ones, for the segmenter alone, whose tags
-    are mapped and whose Simplified text is converted. About 15 minutes on one core; peak memory 1.5 GB.
+    `v1`: treebanks with the labels of UD v1; `v2`: further ones, retold in those labels (`relabel.py`), Simplified converted; `raw`:
+    text files, one text a line, for word vectors, segmented with the user's `words`. About 25 minutes on one core, 1.5 GB.
     """
     from builder.nlp import embedded, parser
     from builder.nlp.fit_parser import fit_parser
+    from builder.nlp.vectors import word_vectors
 
-    trees = [sentence for path in v1 for sentence in conllu.read(path)]
-    others = [to_v1(traditional(sentence)) for path in v2 for sentence in conllu.read(path)]
+    model = [sentence for path in v1 for sentence in conllu.read(path)]
+    trees = [*model, *v1_like([traditional(sentence) for path in v2 for sentence in conllu.read(path)], model)]
     out.mkdir(parents=True, exist_ok=True)
-    say(f"segmenter: {len(trees) + len(others)} sentences")
-    crf.save(fit_crf([*trees, *others], seed, iterations=iterations), out / embedded.FILES[0])
+    say(f"segmenter: {len(trees)} sentences")
+    segmenter = fit_crf(trees, seed, iterations=iterations)
+    crf.save(segmenter, out / embedded.FILES[0])
     say(f"tags for the parser by {folds} segmenters")
-    tags = cross_tagged(trees, others, seed, folds, iterations // 2)
-    say(f"parser: {len(trees)} trees, {epochs} epochs")
-    report = lambda epoch, loss, _: say(f"epoch {epoch + 1}: loss {loss:.3f}")
-    parser.save(fit_parser(trees, tags, seed, epochs=epochs, after_epoch=report), out / embedded.FILES[1])
-    embedded.write_config(out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*v1, *v2)})
+    tags = cross_tagged(trees, seed, folds, iterations // 2)
+    say("word vectors")
+    texts = [line for path in raw for line in path.read_text(encoding="utf-8").split("\n")]
+    shown = [*embedded.segmented(segmenter, words or {}, texts), *(list(sentence.words) for sentence in trees)]
+    vectors = word_vectors([[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed)
+    say(f"parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
+
+    def report(epoch: int, loss: float, _: parser.Parser) -> None:
+        say(f"epoch {epoch + 1}: loss {loss:.3f}")
+
+    parser.save(fit_parser(trees, tags, vectors, seed, epochs=epochs, after_epoch=report), out / embedded.FILES[1])
+    embedded.write_config(out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*v1, *v2, *raw)})
     return out
 
 
@@ -66,18 +79,6 @@ def traditional(sentence: Sentence) -> Sentence:
         return sentence
     shown = iter(converter("s2tw")(text))
     return replace(sentence, words=tuple("".join(next(shown) for _ in word) for word in sentence.words))
-
-
-def to_v1(sentence: Sentence) -> Sentence:
-    """A UD v2 sentence with the tags that GSD v1 would give: 是 VERB, 了 PART, CONJ for CCONJ. Relations stay as they are."""
-    tags = []
-    for word, tag in zip(sentence.words, sentence.tags, strict=True):
-        if tag == "AUX" and word in _ASPECT:
-            tag = "PART"
-        elif tag == "AUX" and word in ("是", "為"):
-            tag = "VERB"
-        tags.append(conllu.TAGS_V1.get(tag, tag))
-    return Sentence(sentence.words, tuple(tags), sentence.heads, sentence.rels)
 
 
 def chains_of(sentence: Sentence) -> list[tuple[str, list[str]]]:
@@ -96,9 +97,11 @@ def chains_of(sentence: Sentence) -> list[tuple[str, list[str]]]:
     return out
 
 
-def fit_crf(sentences: Sequence[Sentence], seed: int, *, iterations: int = 100, c1: float = 0.1, c2: float = 0.1, minfreq: int = 2) -> crf.Crf:
+def fit_crf(
+    sentences: Sequence[Sentence], seed: int, *, iterations: int = 100, c1: float = 0.1, c2: float = 0.1, minfreq: int = 2
+) -> crf.Crf:
     """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file small."""
-    import pycrfsuite  # type: ignore[import-untyped]
+    import pycrfsuite
 
     random = Random(seed)
     chains = [chain for s in sentences for chain in chains_of(without_final_mark(s) if random.random() < 0.5 else s)]
@@ -148,13 +151,13 @@ def _unpack(
     return crf.Crf(tuple(tags), rows, tables, transitions)
 
 
-def cross_tagged(sentences: Sequence[Sentence], others: Sequence[Sentence], seed: int, folds: int, iterations: int) -> list[tuple[str, ...]]:
+def cross_tagged(sentences: Sequence[Sentence], seed: int, folds: int, iterations: int) -> list[tuple[str, ...]]:
     """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those it will get."""
     out: list[tuple[str, ...]] = [()] * len(sentences)
     for fold_number in range(folds):
         held = range(fold_number, len(sentences), folds)
         seen = [s for i, s in enumerate(sentences) if i % folds != fold_number]
-        model = fit_crf([*seen, *others], seed, iterations=iterations)
+        model = fit_crf(seen, seed, iterations=iterations)
         for i, tags in zip(held, crf.tag_words(model, [sentences[i].words for i in held]), strict=True):
             out[i] = tags
     return out

@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from builder.records import Span
 
-_SINGLE_BONUS = 2.0
+_SINGLE_BONUS = 1.0
 _BONUS = 5.0
 _GROWTH = 1.5
 _RUN = re.compile(

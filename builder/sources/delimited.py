@@ -97,17 +97,18 @@ def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | s
 
 def _broken(row: int, cells: list[str] | str, width: int, read: list[Line], codec: Codec) -> RejectedRow | None:
     line = read[0].number
-    raw = storable("".join(line.text for line in read))
     bad = next((line.bad for line in read if line.bad is not None), None)
     if bad is not None:
-        return RejectedRow(row, "encoding", f"row {row}: invalid {codec.label} at byte {bad}", raw)
-    if any("\0" in line.text for line in read):
-        return RejectedRow(row, "nul", f"row {row}: NUL byte, line {line}", raw)
-    if isinstance(cells, str):
-        return RejectedRow(row, "quote", f"row {row}: {cells}, line {line}", raw)
-    if len(cells) != width:
-        return RejectedRow(row, "fields", f"row {row}: {len(cells)} fields where the header has {width}, line {line}", raw)
-    return None
+        fault = "encoding", f"invalid {codec.label} at byte {bad}"
+    elif any("\0" in line.text for line in read):
+        fault = "nul", f"NUL byte, line {line}"
+    elif isinstance(cells, str):
+        fault = "quote", f"{cells}, line {line}"
+    elif len(cells) != width:
+        fault = "fields", f"{len(cells)} fields where the header has {width}, line {line}"
+    else:
+        return None
+    return RejectedRow(row, fault[0], f"row {row}: {fault[1]}", storable("".join(line.text for line in read)))
 
 
 def _unclosed(feed: _Feed, source: Source, delimiter: str) -> InputError:

@@ -103,7 +103,7 @@ def _named(source: Source, head: bytes) -> str:
     if source.encoding is None:
         return marked or "utf-8"
     try:
-        b"".decode(source.encoding)
+        io.TextIOWrapper(io.BytesIO(), source.encoding)  # refuses what is a codec but no text encoding, such as base64
         name = codecs.lookup(source.encoding).name
     except LookupError as error:
         known = ", ".join(_CANDIDATES)

@@ -38,7 +38,7 @@ class _Window:
         self._before += self._codec.size(self.text[: self.at])
         waiting = self.text[self.at :]
         if len(waiting) > ELEMENT_LIMIT:
-            raise self.error(f"an element longer than {ELEMENT_LIMIT >> 20} million characters", 0)
+            raise self.error(f"an element longer than {ELEMENT_LIMIT >> 20} million characters", self._before)
         parts, wanted = [waiting], max(len(waiting), 1)
         while wanted > 0 and (part := next(self._chunks, None)) is not None:
             parts.append(part)
@@ -60,11 +60,10 @@ class _Window:
         """The offset in the file of a position in the window."""
         return self._before + self._codec.size(self.text[:at])
 
-    def error(self, what: str, at: int | None = None) -> InputError:
-        where = f"{self._where} row {self.row}, byte {self.byte(self.at if at is None else at)}"
-        return InputError(
-            f"broken JSON array: {what}", where=where, fix='correct the file, or give one object a line and the ending ".jsonl"'
-        )
+    def error(self, what: str, byte: int | None = None) -> InputError:
+        where = f"{self._where} row {self.row}, byte {self.byte(self.at) if byte is None else byte}"
+        fix = 'correct the file, or give one object a line and the ending ".jsonl"'
+        return InputError(f"broken JSON array: {what}", where=where, fix=fix)
 
 
 def _items(window: _Window, codec: Codec) -> Iterator[Item | RejectedRow]:
@@ -96,10 +95,11 @@ def _value(window: _Window) -> tuple[object, int]:
         try:
             value, end = DECODER.raw_decode(window.text, window.at)
         except json.JSONDecodeError as error:
+            byte = window.byte(error.pos)  # before the window moves
             cut = error.msg.startswith("Unterminated string") or error.pos > len(window.text) - _TOKEN
             if cut and window.more():
                 continue
-            raise window.error(error.msg, error.pos) from error
+            raise window.error(error.msg, byte) from error
         except (ValueError, RecursionError) as error:
             raise window.error(type(error).__name__) from error
         if end < len(window.text) or not window.more():  # a number at the very end may go on

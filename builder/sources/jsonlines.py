@@ -22,13 +22,14 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
 
 
 def _item(row: int, line: Line, codec: Codec) -> Item | RejectedRow:
-    raw = storable(line.text.rstrip("\r\n"))
     if line.bad is not None:
-        return RejectedRow(row, "encoding", f"row {row}: invalid {codec.label} at byte {line.bad}", raw)
-    if "\0" in line.text:
-        return RejectedRow(row, "nul", f"row {row}: NUL byte, line {line.number}", raw)
-    try:
-        return Item(row, DECODER.decode(line.text))
-    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        return RejectedRow(row, "json", f"row {row}: bad JSON, line {line.number} ({reason})", raw)
+        fault = "encoding", f"invalid {codec.label} at byte {line.bad}"
+    elif "\0" in line.text:
+        fault = "nul", f"NUL byte, line {line.number}"
+    else:
+        try:
+            return Item(row, DECODER.decode(line.text))
+        except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+            fault = "json", f"bad JSON, line {line.number} ({reason})"
+    return RejectedRow(row, fault[0], f"row {row}: {fault[1]}", storable(line.text.rstrip("\r\n")))

@@ -7,7 +7,7 @@ its verdicts are rows of `verdicts` under the source `discriminator`.
 from __future__ import annotations
 
 from builder.errors import ModelError
-from builder.model.task import DiscriminatorConfig, Judge
+from builder.model.task import DiscriminatorConfig, Example, Judge, Judged
 from builder.records import StoredTriplet
 from builder.stages.context import Context, ModelBar
 from builder.stages.training import examples
@@ -17,7 +17,9 @@ NAME = "discriminator"
 
 
 def run(context: Context) -> runs.Counts:
-    from builder.model import discriminator_data, save, train_discriminator
+    from builder.model.discriminator import train_discriminator
+    from builder.model.negatives import discriminator_data
+    from builder.model.store import save
 
     connection, config = context.connection, context.config
     rules = triplets.source_id(connection, "rules")
@@ -62,16 +64,17 @@ def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTri
 
 
 def load(context: Context) -> Judge:
-    from builder.model import load_discriminator
+    from builder.model.discriminator import Discriminator
+    from builder.model.store import load as load_model
 
-    return load_discriminator(context.models / NAME)
+    model = load_model(context.models / NAME)
+    if not isinstance(model, Discriminator):
+        raise ModelError("this is no discriminator", where=str(context.models / NAME), fix="`builder run discriminate --force`")
+    return model
 
 
-def _accuracy(judge: Judge, judged: list[object]) -> float:
+def _accuracy(judge: Judge, items: list[Judged]) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
-    from builder.model.task import Example, Judged
-
-    items = [one for one in judged if isinstance(one, Judged)]
     answers = judge.classify([Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in items])
     right = [label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)]
     return sum(right) / max(1, len(right))

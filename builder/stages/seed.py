@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from builder.config import Convention
 from builder.engine import Doc, Engine
 from builder.records import Review, Triplet
 from builder.resources import Lexicon, data_dir, load_lexicon, load_rules
@@ -43,7 +44,7 @@ def extract(engine: Engine, lexicon: Lexicon, review: Review, words: str) -> lis
 
 
 def _resources(context: Context) -> tuple[object, ...]:
-    return (str(data_dir("lexicons")), str(data_dir("rules")))
+    return str(data_dir("lexicons")), str(data_dir("rules")), context.config.rules.convention
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
@@ -52,9 +53,9 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield rows
 
 
-def _prepare(lexicons: str, rules: str) -> None:
+def _prepare(lexicons: str, rules: str, convention: Convention) -> None:
     lexicon = load_lexicon(Path(lexicons))
-    _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules(Path(rules)))
+    _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules(Path(rules)), convention)
 
 
 def _seed(task: _Task) -> _Answer:

@@ -104,7 +104,8 @@ def in_lexicon(context: Context, one: StoredTriplet) -> bool:
 
 
 def _train(context: Context, name: str, stored: list[StoredTriplet], shown: ModelBar) -> Extractor:
-    from builder.model import save, train_tagger
+    from builder.model.store import save
+    from builder.model.tagger import train_tagger
 
     connection, config = context.connection, context.config
     rules = triplets.source_id(connection, "rules")

@@ -1,0 +1,53 @@
+"""The command line: parse, call one function, print counts. Every error of ours is one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from builder import __version__
+from builder.commands import build, extract, inspect, release, tools
+from builder.errors import BuilderError
+
+
+class _Commands(click.Group):
+    """A group that shows its commands in the order in which a user needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="builder")
+def cli() -> None:
+    """From raw Chinese restaurant reviews to a versioned dataset of aspect sentiment triplets, without human labels.
+
+    `builder build` alone runs the whole job on the shipped sample.
+    """
+
+
+for command in (build.build, build.run, build.status, build.resume, extract.extract, inspect.sql, inspect.query, inspect.explain, extract.score, release.verify, tools.lexicon, tools.nlp):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; the only place where our errors are caught."""
+    try:
+        cli.main(standalone_mode=False)
+    except BuilderError as error:
+        _fail(str(error))
+    except click.UsageError as error:
+        _fail(error.format_message(), f"; see `{error.ctx.command_path} --help`" if error.ctx else "")
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("\nstopped; what is finished is kept: `builder resume` goes on", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+    except OSError as error:
+        _fail(f"{error.strerror or error}: {error.filename or 'while writing'}", "; free some space or check the permissions, then `builder resume`")
+
+
+def _fail(message: str, hint: str = "") -> None:
+    click.echo(f"builder: error: {' '.join(message.split())}{hint}", err=True)
+    sys.exit(2)

@@ -1,0 +1,145 @@
+"""`builder build`, `run`, `status`, `resume`: the pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from builder.pipeline import Build, Done
+
+WORKDIR = click.option("--workdir", type=click.Path(path_type=Path), default=Path("workdir"), show_default=True, help="Working directory: database, models, checkpoints.")
+OUT = click.option("--out", type=click.Path(path_type=Path), default=Path("releases"), show_default=True, help="Where releases go.")
+CONFIG = click.option("--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`.")
+SET = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="One setting, for example self_train.iterations=1 (repeatable).")
+COLUMNS = {"text": "the review text", "id": "ids", "place": "the place's name (masked in releases)", "rating": "the rating", "source": "the source"}
+
+
+def _column_options(command: click.decorators.FC) -> click.decorators.FC:
+    for name, about in reversed(COLUMNS.items()):
+        command = click.option(f"--{name}-column", help=f"Column with {about}; guessed if not given.")(command)
+    return command
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path))
+@CONFIG
+@WORKDIR
+@OUT
+@_column_options
+@click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
+@click.option("--licence", help="Licence of the release, as an SPDX name.")
+@click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
+@SET
+@click.option("--show-config", is_flag=True, help="Print every setting and where it came from, and stop.")
+def build(inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], show_config: bool, **options: object) -> None:
+    """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
+
+    INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
+    """
+    from builder import pipeline
+
+    made = _build(inputs, config, workdir, out, sets, options)
+    if show_config:
+        click.echo("\n".join(made.resolved.lines()))
+        return
+    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), made.workdir)
+
+
+@click.command()
+@click.argument("stage")
+@WORKDIR
+@click.option("--force", is_flag=True, help="Run the stage even if it is done.")
+@SET
+def run(stage: str, workdir: Path, force: bool, sets: tuple[str, ...]) -> None:
+    """Run the build of a working directory up to STAGE."""
+    from dataclasses import replace
+
+    from builder import pipeline
+    from builder.config import flat, resolve
+
+    made = pipeline.remembered(workdir)
+    options = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()}
+    made = replace(made, resolved=resolve(options=options | _settings(sets)))
+    _summary(pipeline.run(made, until=stage, force=(stage,) if force else (), told=lambda line: click.echo(line, err=True)), workdir)
+
+
+@click.command()
+@WORKDIR
+def status(workdir: Path) -> None:
+    """Show which stages are done, stale or due."""
+    from tabulate import tabulate
+
+    from builder import pipeline
+
+    rows = [(s.name, state, f"{done.seconds:.1f}" if done else "", _counts(done.counts) if done else s.about) for s, state, done in pipeline.status(workdir)]
+    click.echo(tabulate(rows, headers=["stage", "state", "seconds", "counts"]))
+
+
+@click.command()
+@WORKDIR
+@click.option("--out", type=click.Path(path_type=Path), help="Where releases go; as before if not given.")
+def resume(workdir: Path, out: Path | None) -> None:
+    """Go on with a build that was stopped or killed."""
+    from builder import pipeline
+
+    _summary(pipeline.resume(workdir, out, told=lambda line: click.echo(line, err=True)), workdir)
+
+
+def _build(inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], options: dict[str, object]) -> Build:
+    from builder.config import resolve
+    from builder.pipeline import Build
+    from builder.resources import sample_dir
+
+    names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
+    given = {names[key]: value for key, value in options.items() if value is not None} | _settings(sets)
+    if not inputs:
+        sample = sample_dir()
+        inputs = (sample / "reviews.csv",)
+        given = {"evaluate.gold": str(sample / "gold.jsonl"), "release.name": "sample-restaurant-aste", "release.licence": "CC-BY-4.0", "self_train.epochs": 12, "discriminate.epochs": 6} | given
+    return Build(workdir, out, inputs, resolve(config, given))
+
+
+def _settings(sets: tuple[str, ...]) -> dict[str, object]:
+    """KEY=VALUE pairs with values as TOML writes them; a bare word is a string."""
+    import tomllib
+
+    from builder.errors import ConfigError
+
+    out: dict[str, object] = {}
+    for one in sets:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise ConfigError(f"{one!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1")
+        try:
+            out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            out[key.strip()] = value
+    return out
+
+
+def _summary(done: list[Done], workdir: Path) -> None:
+    """The table at the end: what went in, what came out, how long it took."""
+    from tabulate import tabulate
+
+    from builder.store import db, queries
+
+    rows = [(one.stage, f"{one.seconds:.1f}" if one.ran else "kept", _counts(one.counts)) for one in done]
+    click.echo(tabulate(rows, headers=["stage", "seconds", "counts"], maxcolwidths=[None, None, 100]))
+    connection = db.read_only(workdir)
+    try:
+        columns, table = queries.named(connection, "summary", {})
+    finally:
+        connection.close()
+    click.echo("\n" + tabulate(table, headers=columns))
+    if done[-1].stage == "release":
+        click.echo(f"\nrelease: {done[-1].counts['path']}")
+
+
+def _counts(counts: object) -> str:
+    from collections.abc import Mapping
+
+    assert isinstance(counts, Mapping)
+    return ", ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items())

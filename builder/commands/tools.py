@@ -1,0 +1,49 @@
+"""`builder lexicon …` and `builder nlp …`: the data and the models that a build stands on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def nlp() -> None:
+    """Train and evaluate the embedded segmenter, tagger and parser."""
+
+
+@nlp.command()
+@click.argument("treebanks", nargs=-1, required=True, type=_PATH)
+@click.option("--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, for the segmenter alone (repeatable).")
+@click.option("--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--epochs", default=40, show_default=True, help="Epochs of the parser.")
+def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], out: Path, seed: int, epochs: int) -> None:
+    """Train on CoNLL-U TREEBANKS with UD v1 labels."""
+    from builder.nlp.train import train as fit
+
+    click.echo(fit(treebanks, others, out, seed, epochs=epochs, say=lambda line: click.echo(line, err=True)))
+
+
+@nlp.command()
+@click.argument("treebank", type=_PATH)
+@click.option("--backend", default="embedded", show_default=True)
+@click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
+@click.option("--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation.")
+def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:
+    """Score a backend on a CoNLL-U TREEBANK."""
+    from tabulate import tabulate
+
+    from builder import nlp as backends
+    from builder.nlp.evaluate import evaluate as scored
+    from builder.resources import load_lexicon
+
+    loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
+    click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
+
+
+@click.group()
+def lexicon() -> None:
+    """Check, import and grow the lexicons."""

@@ -1,0 +1,188 @@
+"""What a corpus says about each word: how it is used and what it is linked to, counted in one pass.
+
+In: documents. Out: `Uses` by word. The links are those of double propagation (Qiu, Liu, Bu & Chen 2011, Computational Linguistics
+37(1), table 1: opinion-target, opinion-opinion and target-target relations), read from the dependency tree and, because reviews are short and
+parsers err on them, from the order of words in a clause (ASPECT DEGREE word; word 的 ASPECT). Memory grows with the vocabulary, not
+with the corpus; of the texts only (review, offset) is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from builder.lexicon.slots import CANDIDATES, Document, Slot, clauses, contrasts
+from builder.resources import Lexicon
+
+SNIPPETS = 3
+_SUBJECT, _MODIFIER = ("nsubj", "nsubjpass"), ("amod", "acl", "acl:relcl")
+_JOINTS = frozenset("、 和 跟 與 及 以及 又 且 而 也 還 又是 &".split())
+_CLOSERS = frozenset("了 的 啊 啦 喔 哦 呢 吧 欸 耶 呀 嘍 囉 唷 噢 嗎 吼 哈 呵 哇 咧 餒".split())
+_LONGEST, _PARTS = 6, 4
+
+
+@dataclass(slots=True)
+class Uses:
+    """How a word is used. `described` counts the nouns it may describe, `describing` (as a noun) the words that may describe it.
+
+    `peers` are words coordinated with it; `near` and `far` sum, by opinion word, the signs under which that one stands in the same or in a
+    neighbouring clause (negators and contrast turn a sign). `ratings` sums (number, stars) of reviews that use it.
+    """
+
+    count: int = 0
+    reviews: int = 0
+    seen: int = -1
+    degree: int = 0
+    negated: int = 0
+    final: int = 0
+    counted: int = 0
+    tags: Counter[str] = field(default_factory=Counter)
+    described: Counter[str] = field(default_factory=Counter)
+    graded: int = 0
+    describing: Counter[str] = field(default_factory=Counter)
+    peers: Counter[str] = field(default_factory=Counter)
+    near: Counter[str] = field(default_factory=Counter)
+    far: Counter[str] = field(default_factory=Counter)
+    rated: int = 0
+    stars: float = 0.0
+    parts: tuple[str, ...] = ()
+    snippets: list[tuple[int, int]] = field(default_factory=list)
+
+
+def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, float]) -> dict[str, Uses]:
+    """The uses of every content word and of every candidate phrase in the corpus. `ratings` are stars by index of the review."""
+    uses: dict[str, Uses] = {}
+    for index, doc in enumerate(docs):
+        before: list[tuple[Slot, int]] = []
+        sentence = -1
+        for clause, found in clauses(doc, lexicon):
+            slots = _with_phrases(found, doc.text)
+            for slot in slots:
+                _count(uses, slot, index, ratings.get(index))
+            _order(uses, slots, index)
+            _tree(uses, slots, doc)
+            signs = _signs(slots)
+            flip = -1 if contrasts(doc, clause) else 1
+            for slot, sign in signs:
+                _neighbours(uses[slot.word].near, slot, sign, signs)
+                if clause.sentence == sentence:
+                    _neighbours(uses[slot.word].far, slot, sign * flip, before)
+                    for other, other_sign in before:
+                        _neighbours(uses[other.word].far, other, other_sign * flip, [(slot, sign)])
+            before, sentence = signs, clause.sentence
+    return uses
+
+
+def _with_phrases(slots: list[Slot], text: str) -> list[Slot]:
+    """Slots plus one for the words that close a clause behind a degree word or an aspect (打不進去), should they be one expression."""
+    end = len(slots)
+    while end and slots[end - 1].word in _CLOSERS or end and slots[end - 1].role == "post":
+        end -= 1
+    start = end
+    while start and end - start < _PARTS and (slots[start - 1].role in CANDIDATES or slots[start - 1].role in ("other", "negator", "known")):
+        start -= 1
+    opened = start and slots[start - 1].role in ("degree", "aspect")
+    if not opened or end - start < 2 or slots[end - 1].end - slots[start].start > _LONGEST or slots[start].word in _CLOSERS:
+        return slots
+    if not any(slot.role in CANDIDATES for slot in slots[start:end]):
+        return slots
+    first, last = slots[start], slots[end - 1]
+    word = text[first.start : last.end].lower()
+    return [*slots[:start], Slot(first.start, last.end, word, "verb", "PHRASE", first.first, last.last), *slots[end:]]
+
+
+def _count(uses: dict[str, Uses], slot: Slot, index: int, stars: float | None) -> None:
+    found = uses.get(slot.word)
+    if found is None:
+        found = uses[slot.word] = Uses()
+    found.count += 1
+    found.tags[slot.pos] += 1
+    if found.seen != index:
+        found.seen = index
+        found.reviews += 1
+        if stars is not None:
+            found.rated += 1
+            found.stars += stars
+        if len(found.snippets) < SNIPPETS:
+            found.snippets.append((index, slot.start))
+
+
+def _order(uses: dict[str, Uses], slots: Sequence[Slot], index: int) -> None:
+    """Links by word order, and the grammatical company of each word."""
+    for k, slot in enumerate(slots):
+        here = uses[slot.word]
+        left = slots[k - 1] if k else None
+        if left is not None:
+            here.degree += left.role == "degree"
+            here.negated += left.role == "negator"
+            here.counted += left.pos == "NUM"
+        here.final += all(s.role == "post" or s.word in _CLOSERS for s in slots[k + 1 :])
+        if slot.role in ("opinion", "known") or slot.role in CANDIDATES:
+            _subject(uses, slots, k)
+            if k + 2 < len(slots) and slots[k + 1].word == "的" and slots[k + 2].nominal:
+                _link(uses, slot, slots[k + 2], False)
+        if k + 2 < len(slots) and slots[k + 1].word in _JOINTS and slots[k + 2].role not in ("other", "degree"):
+            here.peers[slots[k + 2].word] += 1
+            uses[slots[k + 2].word].peers[slot.word] += 1
+
+
+def _subject(uses: dict[str, Uses], slots: Sequence[Slot], k: int) -> None:
+    """The noun before a word, over degree words, negators and adverbs only."""
+    i, graded = k - 1, False
+    while i >= 0 and (slots[i].role in ("degree", "negator", "other") or slots[i].role == "known" and slots[i].pos in ("ADV", "AUX")):
+        graded = graded or slots[i].role == "degree"
+        i -= 1
+    if i >= 0 and slots[i].nominal and slots[k].first > slots[i].last:
+        _link(uses, slots[k], slots[i], graded)
+
+
+def _link(uses: dict[str, Uses], word: Slot, noun: Slot, graded: bool) -> None:
+    uses[word.word].described[noun.word] += 1
+    uses[word.word].graded += graded
+    uses[noun.word].describing[word.word] += 1
+
+
+def _tree(uses: dict[str, Uses], slots: Sequence[Slot], doc: Document) -> None:
+    """Links by dependency that word order does not show: subjects and modifiers that stand apart, coordination."""
+    by_token = {token: slot for slot in slots for token in range(slot.first, slot.last + 1)}
+    place = {id(slot): k for k, slot in enumerate(slots)}
+    for token, slot in by_token.items():
+        head, rel = by_token.get(doc.tokens[token].head), doc.tokens[token].rel
+        if head is None or head is slot or abs(place[id(head)] - place[id(slot)]) < 2:
+            continue
+        if rel in _SUBJECT and slot.nominal and not head.nominal:
+            _link(uses, head, slot, False)
+        elif rel in _MODIFIER and head.nominal and not slot.nominal:
+            _link(uses, slot, head, False)
+        elif rel == "conj" and slot.nominal == head.nominal:
+            uses[slot.word].peers[head.word] += 1
+            uses[head.word].peers[slot.word] += 1
+
+
+def _signs(slots: Sequence[Slot]) -> list[tuple[Slot, int]]:
+    """Opinions and candidates with -1 where a negator stands before them, over degree words; under irrealis nothing counts."""
+    out: list[tuple[Slot, int]] = []
+    sign = 1
+    for slot in slots:
+        if slot.role == "unreal":
+            return out
+        if slot.role == "negator":
+            sign = -sign
+        elif slot.role == "opinion" or slot.role in CANDIDATES:
+            out.append((slot, sign))
+            sign = 1
+        elif slot.role not in ("degree", "other"):
+            sign = 1
+    return out
+
+
+def _neighbours(into: Counter[str], slot: Slot, sign: int, others: Iterable[tuple[Slot, int]]) -> None:
+    for other, other_sign in others:
+        if other is not slot and other.role in ("opinion", "adjective", "verb"):
+            into[other.word] += sign * other_sign
+
+
+def phrases(uses: Mapping[str, Uses]) -> Iterator[str]:
+    """The words that are phrases."""
+    return (word for word, found in uses.items() if "PHRASE" in found.tags)

@@ -1,0 +1,100 @@
+"""An annotated review as induction reads it: clauses of slots, each with the role that the lexicon or its tag gives it.
+
+In: a document (view text, tokens, clauses) and the lexicon. Out: `Slot`s, in order. Longest match over token edges, as in the engine;
+what no lexicon knows keeps its tag and is a candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from builder.records import Token
+from builder.resources import Lexicon
+from builder.text import HAN, Clause
+
+Role = Literal["opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"]
+CANDIDATES: frozenset[Role] = frozenset({"noun", "adjective", "verb"})
+CONTRAST = ("但是", "但", "可是", "不過", "可惜", "只是", "只可惜", "卻", "然而", "雖然", "雖說", "雖", "反而", "唯一", "除了", "缺點")
+_ROLES: dict[str, Role] = {"NOUN": "noun", "PROPN": "noun", "ADJ": "adjective", "VERB": "verb", "PUNCT": "mark", "SYM": "mark", "SPACE": "mark"}
+_MAX_WORD = 12
+
+
+class Document(Protocol):
+    """What `engine.Doc` is: a view's text with its tokens and clauses."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def tokens(self) -> Sequence[Token]: ...
+    @property
+    def clauses(self) -> Sequence[Clause]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A word of a clause: [start, end) of the view, lower-case word, role, tag, and the tokens first..last."""
+
+    start: int
+    end: int
+    word: str
+    role: Role
+    pos: str
+    first: int
+    last: int
+
+    @property
+    def nominal(self) -> bool:
+        return self.role in ("aspect", "noun") or self.role == "known" and self.pos in ("NOUN", "PROPN")
+
+
+def clauses(doc: Document, lexicon: Lexicon) -> Iterator[tuple[Clause, list[Slot]]]:
+    """The slots of each clause; marks and spaces have none."""
+    at = 0
+    for clause in doc.clauses:
+        while at < len(doc.tokens) and doc.tokens[at].start < clause.start:
+            at += 1
+        stop = at
+        while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
+            stop += 1
+        yield clause, [slot for slot in _slots(doc, at, stop, lexicon) if slot.role != "mark"]
+        at = stop
+
+
+def _slots(doc: Document, first: int, stop: int, lexicon: Lexicon) -> Iterator[Slot]:
+    i = first
+    while i < stop:
+        start = doc.tokens[i].start
+        last = i
+        while last + 1 < stop and doc.tokens[last + 1].end - start <= _MAX_WORD:
+            last += 1
+        role: Role | None = None
+        while role is None:
+            word = doc.text[start : doc.tokens[last].end].lower()
+            role = _listed(word, lexicon)
+            if role is None and last == i:
+                role = _ROLES.get(doc.tokens[i].pos, "other")
+            elif role is None:
+                last -= 1
+        yield Slot(start, doc.tokens[last].end, word, role, doc.tokens[last].pos, i, last)
+        i = last + 1
+
+
+def _listed(word: str, lexicon: Lexicon) -> Role | None:
+    if word in lexicon.degree:
+        return "post" if lexicon.degree[word] == "post" else "degree"
+    if word in lexicon.negators:
+        return "negator"
+    if word in lexicon.opinions:
+        return "opinion"
+    if word in lexicon.aspects:
+        return "aspect"
+    if word in lexicon.irrealis:
+        return "unreal"
+    return "known" if word in lexicon.not_aspects or word in lexicon.general else None
+
+
+def contrasts(doc: Document, clause: Clause) -> bool:
+    """Whether a clause opens against what was said before: 但, 可是, 不過 …"""
+    return doc.text.startswith(CONTRAST, clause.start) or HAN.match(doc.text[clause.start]) is not None and "卻" in doc.text[clause.start : clause.end]

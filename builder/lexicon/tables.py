@@ -1,0 +1,92 @@
+"""A lenient reader for lexicon files: all rows that can be read, and a finding for every one that cannot.
+
+In: the root of a lexicon, possibly broken. Out: rows by table and findings. `resources.load_lexicon` stops at the first error, which
+is right for a run and useless for a person who repairs ten files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong with an entry: `kind` is one of check.KINDS, `where` is file:line below the lexicon's root."""
+
+    kind: str
+    word: str
+    where: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry of a table: its cells, the first of which is the word."""
+
+    cells: tuple[str, ...]
+    where: str
+
+    @property
+    def word(self) -> str:
+        return self.cells[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a file or folder of the lexicon must look like. `values` are the kinds its second column may hold, empty for any."""
+
+    name: str
+    columns: int
+    values: frozenset[str] = frozenset()
+    folder: bool = False
+
+
+_POS = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
+TABLES = (
+    Table("opinion_categories", 3),
+    Table("opinions", 2, folder=True),
+    Table("context", 3),
+    Table("aspect_classes", 2),
+    Table("aspects", 2, folder=True),
+    Table("food_morphemes", 2, frozenset({"ingredient", "method", "flavour", "head"})),
+    Table("degree", 2, frozenset({"high", "mid", "low", "over", "post"})),
+    Table("negators", 2, frozenset({"not", "fail", "without"})),
+    Table("irrealis", 2, frozenset({"wish", "condition", "past", "hearsay", "question"})),
+    Table("general", 2, frozenset(_POS.split())),
+    Table("not_aspects", 2),
+    Table("variants", 2),
+)
+
+
+def read(root: Path) -> tuple[Mapping[str, list[Row]], list[Finding]]:
+    """The rows of every table and what could not be read."""
+    rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+    findings: list[Finding] = []
+    for table in TABLES:
+        paths = sorted((root / table.name).glob("*.tsv")) if table.folder else [root / f"{table.name}.tsv"]
+        if not paths:
+            findings.append(Finding("missing", table.name, f"{table.name}/", "the folder holds no .tsv file"))
+        for path in paths:
+            _read_file(path, root, table, rows[table.name], findings)
+    return rows, findings
+
+
+def _read_file(path: Path, root: Path, table: Table, rows: list[Row], findings: list[Finding]) -> None:
+    name = path.relative_to(root).as_posix()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        findings.append(Finding("missing" if not path.is_file() else "format", table.name, name, f"cannot be read: {error}"))
+        return
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip() or line.startswith("#"):
+            continue
+        where, cells = f"{name}:{number}", tuple(line.split("\t"))
+        if len(cells) != table.columns or not all(cell and cell == cell.strip() for cell in cells):
+            findings.append(Finding("format", cells[0], where, f"{len(cells)} cells where {table.columns} are due, or a blank one: {line!r}"))
+            continue
+        if table.values and cells[1] not in table.values:
+            findings.append(Finding("unknown-kind", cells[0], where, f"{cells[1]!r}; known: {', '.join(sorted(table.values))}"))
+        rows.append(Row(cells, where))

@@ -1,0 +1,221 @@
+"""The build as one table: what each stage reads, writes and depends on; running, resuming and showing it.
+
+A stage's completion key is the hash of its inputs: the keys of the stages whose tables it reads, its part of the config, the digests of
+its data, and its code. A stage whose key is the one it finished under is skipped; a changed key reruns it and all that read from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder import __version__
+from builder.config import Config, Resolved, flat, resolve
+from builder.errors import ConfigError, InputError, WorkdirError
+from builder.resources import Lexicon, Rule, load_lexicon, load_rules, rules_digest
+from builder.stages.context import Context
+from builder.store import db, runs
+
+_PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`reads` and `writes` are tables; `settings` config keys or their prefixes; `code` paths in the package whose edits rerun it."""
+
+    name: str
+    about: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    settings: tuple[str, ...]
+    code: tuple[str, ...]
+    data: tuple[str, ...] = ()
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "stages/ingest.py"), ("inputs", "gold")),
+    Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "stages/annotate.py"), ("lexicons", "models")),
+    Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
+    Stage("discriminate", "the YY / YN / NX classifier and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "profile"), ("model", "stages/discriminate.py", "stages/training.py")),
+    Stage("self_train", "Algorithm 1, variants A to D", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "profile"), ("model", "stages/self_train.py", "stages/training.py")),
+    Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics.py", "stages/evaluate.py"), ("gold",)),
+    Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py")),
+)  # fmt: skip
+_BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`."""
+
+    workdir: Path
+    out: Path
+    inputs: tuple[Path, ...]
+    resolved: Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A stage after a run: its counts, its seconds, and whether it had to run."""
+
+    stage: str
+    counts: runs.Counts
+    seconds: float
+    ran: bool
+
+
+def run(build: Build, until: str = STAGES[-1].name, force: Sequence[str] = (), told: Callable[[str], None] = lambda line: None) -> list[Done]:
+    """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock."""
+    for name in (until, *force):
+        if name not in _BY_NAME:
+            raise ConfigError(f"unknown stage {name!r}", fix="stages: " + ", ".join(_BY_NAME))
+    for path in build.inputs:
+        if not path.is_file():
+            raise InputError("no such file" if not path.exists() else "not a file", where=str(path))
+    lexicon, rules = load_lexicon(), load_rules()
+    out: list[Done] = []
+    with db.lock(build.workdir), _connected(build.workdir) as connection:
+        _remember(connection, build)
+        keys = stage_keys(build, lexicon)
+        for stage in STAGES:
+            before = runs.runs(connection).get(stage.name)
+            if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before):
+                out.append(Done(stage.name, before.counts, before.seconds, ran=False))
+            else:
+                told(f"{stage.name}: {stage.about}")
+                out.append(_run(stage, connection, build, lexicon, rules, keys, stage.name in force))
+            if stage.name == until:
+                break
+    return out
+
+
+def resume(workdir: Path, out: Path | None = None, told: Callable[[str], None] = lambda line: None) -> list[Done]:
+    """Go on with the build that was begun in a working directory."""
+    return run(remembered(workdir, out), told=told)
+
+
+def remembered(workdir: Path, out: Path | None = None) -> Build:
+    """The build that a working directory was made for."""
+    connection = db.read_only(workdir)
+    try:
+        text = runs.setting(connection, "build")
+    finally:
+        connection.close()
+    if text is None:
+        raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
+    kept = json.loads(text)
+    options = {key: tuple(value) if isinstance(value, list) else value for key, value in kept["config"].items()}
+    return Build(workdir, out or Path(kept["out"]), tuple(map(Path, kept["inputs"])), resolve(options=options))
+
+
+def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
+    """Each stage with `done`, `stale` (its inputs, config or code have changed since) or `due`."""
+    build = remembered(workdir)
+    connection = db.read_only(workdir)
+    try:
+        done = runs.runs(connection)
+    finally:
+        connection.close()
+    keys = stage_keys(build, load_lexicon()) if all(path.is_file() for path in build.inputs) else {}
+    return [(s, "due" if s.name not in done else "done" if done[s.name].key == keys.get(s.name) else "stale", done.get(s.name)) for s in STAGES]
+
+
+def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
+    """The completion key of every stage, in order."""
+    config = flat(build.resolved.config)
+    digests = {
+        "inputs": lambda: [(path.name, _sha(path)) for path in build.inputs],
+        "gold": lambda: _sha(Path(gold)) if (gold := build.resolved.config.evaluate.gold) else "",
+        "lexicons": lambda: lexicon.digest,
+        "rules": rules_digest,
+        "models": lambda: _models(build.resolved.config),
+    }
+    keys: dict[str, str] = {}
+    for stage in STAGES:
+        upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
+        settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
+        settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models")}
+        parts = [stage.name, upstream, settings, code_digest(stage.code), {name: digests[name]() for name in stage.data}]
+        keys[stage.name] = _sha(json.dumps(parts, sort_keys=True).encode())[:16]
+    return keys
+
+
+def code_digest(code: Sequence[str]) -> str:
+    """The hash of the package's version and of the sources under `code`."""
+    digest = hashlib.sha256(__version__.encode())
+    for root in (_PACKAGE / name for name in code):
+        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
+            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _run(
+    stage: Stage, connection: sqlite3.Connection, build: Build, lexicon: Lexicon, rules: tuple[Rule, ...], keys: Mapping[str, str], forced: bool
+) -> Done:
+    """Run one stage; what reads from it is no longer done from now on."""
+    with db.atomic(connection):
+        for name in _downstream(stage):
+            runs.forget(connection, name)
+        if forced:
+            runs.set_setting(connection, f"{stage.name}.key", "")
+    started = time.monotonic()
+    module = importlib.import_module(f"builder.stages.{stage.name}")
+    config = build.resolved.config
+    counts = module.run(Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys))
+    seconds = time.monotonic() - started
+    with db.atomic(connection):
+        runs.finish(connection, stage.name, keys[stage.name], counts, seconds)
+    return Done(stage.name, counts, seconds, ran=True)
+
+
+def _downstream(stage: Stage) -> Iterator[str]:
+    """The stage and all that read, directly or not, what it writes."""
+    touched = set(stage.writes)
+    yield stage.name
+    for other in STAGES[STAGES.index(stage) + 1 :]:
+        if touched & set(other.reads):
+            touched |= set(other.writes)
+            yield other.name
+
+
+def _intact(stage: Stage, before: runs.Run) -> bool:
+    """A release that has been removed from disk is due again; a table cannot go missing unnoticed."""
+    return stage.name != "release" or Path(str(before.counts["path"])).is_dir()
+
+
+@contextmanager
+def _connected(workdir: Path) -> Iterator[sqlite3.Connection]:
+    """A connection whose SQLite errors become errors that a user can act on."""
+    connection = db.connect(workdir)
+    try:
+        yield connection
+    except sqlite3.DatabaseError as error:
+        raise db.translated(error, workdir / db.NAME) from error
+    finally:
+        connection.close()
+
+
+def _remember(connection: sqlite3.Connection, build: Build) -> None:
+    kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": flat(build.resolved.config)}
+    with db.atomic(connection):
+        runs.set_setting(connection, "build", json.dumps(kept))
+
+
+def _models(config: Config) -> str:
+    from builder import nlp
+
+    return nlp.load(config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None).signature
+
+
+def _sha(content: bytes | Path) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
