@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -33,6 +34,8 @@ for command in (build.build, build.run, build.status, build.resume, extract.extr
 
 def main() -> None:
     """Run the command line; the only place where our errors are caught."""
+    # Read when torch loads: threads that wait for work sleep instead of spinning, for workers and other programs share the cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         cli.main(standalone_mode=False)
     except BuilderError as error:

@@ -97,12 +97,12 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of a build."""
+    """All settings of a build. `threads` are those of training: on a busy machine two wait for each other longer than one works."""
 
     profile: Profile = "embedded"
     seed: int = 13
     workers: int = 2
-    threads: int = 2
+    threads: int = 1
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)

@@ -318,9 +318,11 @@ def test_a_triplet_outside_its_text_is_an_error(judge: Discriminator) -> None:
 
 def test_training_counts_the_triplets_that_no_window_holds(tmp_path: Path) -> None:
     text = "湯頭" + "呢" * 60 + "濃郁"
-    far = Example("far", text, (triplet(text, (0, 2), [(62, 64)], "POS"),))
-    model = train_tagger([*TRAIN[:20], far], [], replace(TINY, epochs=1), 1, tmp_path)
-    assert model.facts["triplets_lost"] == 1
+    across = Example("across", text, (triplet(text, (0, 2), [(62, 64)], "POS"),))
+    wide = Example("wide", text[:40], (triplet(text, (0, 12), [(12, 14)], "POS"), triplet(text, (0, 2), [(20, 22)], "POS")))
+    one = replace(TINY, epochs=1)
+    assert train_tagger([*TRAIN[:20], across, wide], [], one, 1, tmp_path).facts["triplets_lost"] == 2
+    assert train_tagger([*TRAIN[:20], across, wide], [], replace(one, max_gap=17), 1, tmp_path).facts["triplets_lost"] == 3
 
 
 # Parts

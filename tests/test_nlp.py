@@ -29,9 +29,9 @@ from builder.records import Token
 
 DEV = Path(__file__).parents[2] / "shared/data/treebanks/ud_gsd_v1_dev.conllu"
 WORDS = {
-    "酒": "NOUN", "超": "ADV", "好喝": "ADJ", "好吃": "ADJ", "蛋": "NOUN", "不會": "AUX", "太": "ADV", "鹹": "ADJ", "大": "ADJ", "CP值": "NOUN",
-    "服務": "NOUN", "態度": "NOUN", "牛肉麵": "NOUN", "麻油": "NOUN", "很": "ADV", "棒": "ADJ", "真的": "ADV", "有夠": "ADV", "海鮮": "NOUN",
-    "入口即化": "",
+    "酒": "NOUN", "超": "ADV", "好喝": "ADJ", "好吃": "ADJ", "蛋": "NOUN", "不會": "AUX", "太": "ADV", "鹹": "ADJ", "大": "ADJ",
+    "CP值": "NOUN", "服務": "NOUN", "態度": "NOUN", "牛肉麵": "NOUN", "很": "ADV", "棒": "ADJ", "真的": "ADV", "有夠": "ADV",
+    "海鮮": "NOUN", "入口即化": "",
 }  # fmt: skip
 TREEBANK = """\
 1\t牛肉\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_
@@ -163,11 +163,13 @@ def test_the_signature_names_words_and_models(backend: embedded.Embedded) -> Non
 
 
 def test_an_unknown_backend_lists_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="unknown NLP backend 'spacy'; known: embedded"):
+    with pytest.raises(ConfigError, match=r"unknown NLP backend 'spacy'; known: .*embedded"):
         nlp.load("spacy", {})
 
 
-@pytest.mark.parametrize(("words", "message"), [({"好 吃": ""}, "holds whitespace"), ({"": ""}, "empty"), ({"好吃": "VA"}, "unknown tag 'VA'")])
+@pytest.mark.parametrize(
+    ("words", "message"), [({"好 吃": ""}, "holds whitespace"), ({"": ""}, "empty"), ({"好吃": "VA"}, "unknown tag 'VA'")]
+)
 def test_user_words_that_cannot_be_words_are_refused(words: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         nlp.load("embedded", words)
@@ -178,7 +180,7 @@ def test_a_changed_or_missing_model_file_is_refused(tmp_path: Path) -> None:
     shutil.copytree(embedded.MODELS, models)
     with (models / "parser.safetensors").open("ab") as file:
         file.write(b"x")
-    with pytest.raises(ResourceError, match="parser.safetensors is not the file that config.json describes"):
+    with pytest.raises(ResourceError, match=r"parser\.safetensors is not the file that config.json describes"):
         nlp.load("embedded", {}, models)
     (models / "config.json").unlink()
     with pytest.raises(ResourceError, match=r"config\.json.*cannot be read"):
@@ -298,8 +300,7 @@ def test_variants_stay_trees_and_lose_only_marks(tmp_path: Path) -> None:
     (tmp_path / "t").write_text(TREEBANK, encoding="utf-8")
     first = conllu.read(tmp_path / "t")[0]
     assert without_final_mark(first).words == first.words[:-1]
-    assert [part.words for part in clauses(first, 3)] == [("牛肉", "很", "嫩")] * 0 + [part.words for part in clauses(first, 3)]
-    assert ("湯", "不", "鹹", ".") not in [part.words for part in clauses(first, 3)]
+    assert [part.words for part in clauses(first, 3)] == [("牛肉", "很", "嫩")]
     for seed in range(30):
         drawn = review_like(first, Random(seed))
         assert drawn.heads.count(-1) == 1
@@ -312,13 +313,29 @@ def test_v2_trees_are_told_in_v1_labels() -> None:
     model = [Sentence(("也", "不", "來"), ("ADV", "ADV", "VERB"), (2, 2, -1), ("mark", "neg", "root"))] * 5
     model += [Sentence(("他", "一", "個"), ("PRON", "NUM", "NOUN"), (2, 2, -1), ("dobj", "nummod", "root"))]
     model += [Sentence(("他", "來"), ("PRON", "VERB"), (1, -1), ("nmod", "root"))]
-    v2 = Sentence(("也", "吃", "三", "個", "蛋"), ("ADV", "VERB", "NUM", "NOUN", "NOUN"), (1, -1, 4, 2, 1), ("advmod", "root", "nummod", "clf", "obj"))
+    rels = ("advmod", "root", "nummod", "clf", "obj")
+    v2 = Sentence(("也", "吃", "三", "個", "蛋"), ("ADV", "VERB", "NUM", "NOUN", "NOUN"), (1, -1, 4, 2, 1), rels)
     told = v1_like([v2], model)[0]
     assert told.heads == (1, -1, 3, 4, 1)
     assert told.rels == ("mark", "root", "nummod", "nmod", "dobj")
 
 
-def test_training_gives_models_that_load_and_learn_and_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
+def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
+    from builder.nlp.fit_parser import fit_parser
+
+    (tmp_path / "t").write_text(TREEBANK * 20, encoding="utf-8")
+    trees = conllu.read(tmp_path / "t")
+    losses: list[float] = []
+    parser = fit_parser(
+        trees, [s.tags for s in trees], {}, 7, epochs=12, batch_words=60, rate=5e-3, after_epoch=lambda epoch, loss, _: losses.append(loss)
+    )
+    assert losses[-1] < losses[0] / 2
+    heads, rels = parser.parse([(trees[1].words, trees[1].tags)])[0]
+    assert tuple(heads) == trees[1].heads
+    assert tuple(rels) == trees[1].rels
+
+
+def test_training_gives_models_that_load_and_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
     from builder.nlp.train import train
 
     treebank, raw = tmp_path / "t.conllu", tmp_path / "raw.txt"
@@ -326,15 +343,15 @@ def test_training_gives_models_that_load_and_learn_and_the_same_seed_the_same_by
     raw.write_text("牛肉很嫩，湯不鹹。\n我們喜歡好吃的牛肉\n" * 8, encoding="utf-8")
     said: list[str] = []
     outs = [
-        train([treebank], [], [raw], tmp_path / name, 7, words={"牛肉": "NOUN"}, folds=2, iterations=15, epochs=8, say=said.append)
+        train([treebank], [], tmp_path / name, 7, raw=[raw], words={"牛肉": "NOUN"}, folds=2, iterations=15, epochs=3, say=said.append)
         for name in ("a", "b")
     ]
     digests = [json.loads((out / "config.json").read_text(encoding="utf-8"))["sha256"] for out in outs]
     assert digests[0] == digests[1]
-    assert any(line.startswith("epoch 8: loss") for line in said)
+    assert any(line.startswith("epoch 3: loss") for line in said)
     scores = evaluate(nlp.load("embedded", {}, outs[0]), treebank)
     assert scores["segmentation_f1"] == 100
-    assert scores["las_gold_words"] > 60
+    assert all(0 <= score <= 100 for score in scores.values())
 
 
 @pytest.mark.skipif(not DEV.exists(), reason=f"{DEV} is not on this machine")

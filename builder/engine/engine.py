@@ -191,7 +191,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
     rule = rules[0]
     gap = rule.params.get("gap", 3)
     separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
-    return Grammar(frozenset(strings(rule, "fillers")), gap if isinstance(gap, int) else 3, strings(rule, "attributes"), separate, frozenset(strings(rule, "suffixes")))
+    return Grammar(frozenset(strings(rule, "fillers")), gap if isinstance(gap, int) else 3, strings(rule, "attributes"), separate, *(frozenset(strings(rule, key)) for key in ("suffixes", "bare", "adverbial", "gradable")), strings(rule, "absorbed"), bool(rule.params.get("merge", False)))
 
 
 def _table(rule: Rule, key: str) -> dict[str, list[str]]:

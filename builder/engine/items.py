@@ -56,6 +56,11 @@ class Grammar:
     attributes: tuple[str, ...]
     separate: tuple[tuple[str, str], ...]
     suffixes: frozenset[str]
+    bare: frozenset[str]
+    adverbial: frozenset[str]
+    gradable: frozenset[str]
+    absorbed: tuple[str, ...]
+    merge: bool
 
 
 def items(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -71,6 +76,8 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
         if unit.symbol != "O":
             continue
         first = _left_edge(units, k, taken, grammar)
+        if not _asserted(units, k, first == k, grammar):
+            continue
         out.extend(_plain(u, lexicon) for u in units[taken:first])
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
         before = units[first:k]
@@ -83,15 +90,46 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
             degrees=tuple(lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"),
         )
         start, end = units[first].start, units[last].end
-        out.append(Item(start, end, "O", text[start:end], unit.last, phrase=phrase))
+        item = Item(start, end, "O", text[start:end], unit.last, phrase=phrase)
+        if grammar.merge and out and (run := _one_run(out[-1], item, text)) is not None:
+            out[-1] = run
+        else:
+            out.append(item)
         taken = last + 1
     out.extend(_plain(u, lexicon) for u in units[taken:])
     return out
 
 
+def _one_run(before: Item, item: Item, text: str) -> Item | None:
+    """親切熱情, 軟嫩好吃: opinions of one sign that touch are one phrase, read with the first one's entry."""
+    first, second = before.phrase, item.phrase
+    if first is None or second is None or before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
+        return None
+    if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
+        return None
+    return replace(item, start=before.start, word=text[before.start : item.end], phrase=replace(first, core=(first.core[0], second.core[1])))
+
+
+def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> bool:
+    """Whether opinion word k says something here.
+
+    小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
+    adverb here. 經典 古早味: words that judge only with a degree word.
+    """
+    unit = units[k]
+    after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
+    if unit.word in grammar.adverbial and after is not None and after.symbol in "vrADNnupmHP":
+        return False
+    if not plain:
+        return True
+    if unit.word in grammar.gradable:
+        return False
+    return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
+
+
 def _plain(unit: Unit, lexicon: Lexicon) -> Item:
     term = Term(lexicon.aspects[unit.word.lower()].cls) if unit.symbol == "A" else None
-    return Item(unit.start, unit.end, unit.symbol, unit.word, unit.last, term=term)
+    return Item(unit.start, unit.end, "j" if unit.symbol == "O" else unit.symbol, unit.word, unit.last, term=term)
 
 
 def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> int:
@@ -144,7 +182,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
         return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
-    if _modifies(before, item, lexicon):
+    if _modifies(before, item, lexicon) or _names_a_kind(before, item, grammar):
         return 1, _joined(before, item, text, None)
     return None
 
@@ -162,6 +200,16 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     if before.symbol == "n":
         return len(before.word) > 1
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjn"
+
+
+def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
+    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name."""
+    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls == "food.generic":
+        return False
+    if before.symbol == "j" and len(before.word) == 1:
+        return True
+    phrase = before.phrase
+    return phrase is not None and phrase.core == (before.start, before.end) and phrase.entry.category.startswith(grammar.absorbed)
 
 
 def _separate(first: str, second: str, attribute: bool, grammar: Grammar) -> bool:

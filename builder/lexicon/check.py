@@ -110,7 +110,9 @@ def _variants(lists: _Lists) -> Iterator[Finding]:
             yield Finding("contradiction", variant, row.where, f"a variant of {table[variant]!r} and of {canonical!r}")
     for row in lists.rows["variants"]:
         if row.word in table and lists.variants.canonical(row.cells[1]) != row.cells[1]:
-            yield Finding("variant", row.word, row.where, f"{row.cells[1]!r} is itself a variant of {lists.variants.canonical(row.cells[1])!r}")
+            yield Finding(
+                "variant", row.word, row.where, f"{row.cells[1]!r} is itself a variant of {lists.variants.canonical(row.cells[1])!r}"
+            )
 
 
 def _duplicates(lists: _Lists) -> Iterator[Finding]:
@@ -138,7 +140,12 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
                 continue
             made = _made(kind, base)
             if made * listed < 0 and not (kind in ("over", "low") and listed < 0):
-                yield Finding("contradiction", word, row.where, f"{word[:cut]} ({kind}) + {word[cut:]} makes {made:+d}, {row.cells[1]} says {listed:+d}")
+                yield Finding(
+                    "contradiction",
+                    word,
+                    row.where,
+                    f"{word[:cut]} ({kind}) + {word[cut:]} makes {made:+d}, {row.cells[1]} says {listed:+d}",
+                )
 
 
 def _made(kind: str, base: int) -> int:
@@ -161,7 +168,12 @@ def _context(lists: _Lists) -> Iterator[Finding]:
         first = seen.setdefault((opinion, aspect), row)
         if first is not row:
             differ = first.cells[2] != row.cells[2]
-            yield Finding("contradiction" if differ else "duplicate", row.word, row.where, f"{row.cells[1]} {row.cells[2]}; {first.where} says {first.cells[2]}")
+            yield Finding(
+                "contradiction" if differ else "duplicate",
+                row.word,
+                row.where,
+                f"{row.cells[1]} {row.cells[2]}; {first.where} says {first.cells[2]}",
+            )
 
 
 def _overlaps(lists: _Lists) -> Iterator[Finding]:

@@ -66,6 +66,7 @@ def opinion(word: str, uses: Uses, opinions: Mapping[str, float], association: f
         _share(tags["VERB"], n),
         _share(tags["NOUN"] + tags["PROPN"], n),
         _share(min(sum(uses.describing.values()), n), n),
+        _share(uses.open, n),
         written,
         float(len(word) == 1),
         float(len(word) == 2),
@@ -88,6 +89,7 @@ def aspect(word: str, uses: Uses, aspects: Mapping[str, str], association: float
         _share(tags["PROPN"], n),
         _share(tags["VERB"] + tags["ADJ"], n),
         _share(min(sum(uses.described.values()), n), n),
+        _share(uses.open, n),
         written,
         ending,
         float(len(word) == 1),
@@ -110,7 +112,10 @@ def associations(uses: Mapping[str, Uses], links: Callable[[Uses], Counter[str]]
     wanted = frozenset(partners)
     linked = {word: sum(count for partner, count in links(found).items() if partner in wanted) for word, found in uses.items()}
     total, links_total = sum(found.count for found in uses.values()), sum(linked.values())
-    return {word: _association(min(linked[word], found.count), found.count, links_total, max(total, links_total)) for word, found in uses.items()}
+    return {
+        word: _association(min(linked[word], found.count), found.count, links_total, max(total, links_total))
+        for word, found in uses.items()
+    }
 
 
 def _association(joint: float, word: float, links: float, total: float) -> float:

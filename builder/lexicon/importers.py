@@ -30,7 +30,7 @@ from builder.text import HAN, script_of, view
 POSITIVE, NEGATIVE = 7.0, 3.0
 _MEMBERS = re.compile(r"[\s,，、;；]+")
 _TAG = re.compile(r"(?:[(（][A-Za-z]+\d*[)）]|[._/][A-Z][A-Za-z]*\d*)$")
-_HEADERS = frozenset("word words name dish title 詞 詞彙 菜名 名稱".split())
+_HEADERS = frozenset(["word", "words", "name", "dish", "title", "詞", "詞彙", "菜名", "名稱"])
 _WORD_COLUMNS, _VALENCE_COLUMNS = ("word", "phrase"), ("valence_mean", "valence")
 
 
@@ -209,7 +209,11 @@ def _ntusd(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterato
     named = {word for word in ("positive", "negative") if word in path.stem.lower()}
     polarity = options.polarity or (named.pop() if len(named) == 1 else "")
     if polarity not in ("positive", "negative"):
-        raise ConfigError("an NTUSD list does not say whether its words are positive or negative", where=str(path), fix="give the polarity, positive or negative")
+        raise ConfigError(
+            "an NTUSD list does not say whether its words are positive or negative",
+            where=str(path),
+            fix="give the polarity, positive or negative",
+        )
     for line, row in _lines(text):
         for word in re.split(r"[,，]", row):
             yield _Entry(line, word.strip(), polarity, POSITIVE if polarity == "positive" else NEGATIVE)

@@ -3,32 +3,36 @@
 In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. Double propagation (Qiu et al.
 2011): known opinions vouch for the nouns they describe, known aspects for the words that describe them, and what is accepted in a
 round vouches in the next. What the paper decides by rules is weighed here by a regression that the lexicon's own words calibrate (`fit`):
-frequency, association, context purity, company and spelling make the probability that a word is an opinion or an aspect.
+frequency, association, context purity, company and spelling make the confidence that a word is an opinion or an aspect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
-import numpy as np
-
-from builder.lexicon import features, fit
 from builder.lexicon.links import Uses, gather
 from builder.lexicon.names import like_name
+from builder.lexicon.scoring import Endings, Score, aspect_scores, opinion_scores, valences
 from builder.lexicon.slots import Document
 from builder.resources import Lexicon
 from builder.text import HAN, script_of
 
-_TAGS = {"opinion": frozenset({"ADJ", "VERB", "NOUN", "PROPN", "X", "PHRASE"}), "aspect": frozenset({"NOUN", "PROPN"})}
+Kind = Literal["opinion", "aspect"]
+_TAGS: Mapping[Kind, frozenset[str]] = {
+    "opinion": frozenset({"ADJ", "VERB", "NOUN", "PROPN", "X", "PHRASE"}),
+    "aspect": frozenset({"NOUN", "PROPN"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`rounds` of propagation, in which candidates of probability `accepted` or more vouch for others; a candidate is used in `support`
-    reviews or more, a phrase in `phrase_support`, one character in `single_support`; `shown` candidates of each kind are kept. Words
-    above `longest` characters are none. `ratings` are stars by index of the review.
+    """`rounds` of propagation, in which candidates of confidence `accepted` or more vouch for others. A candidate is used in `support`
+    reviews or more, a phrase in `phrase_support`, one character in `single_support`, and has at most `longest` characters; `shown`
+    candidates of a kind, of confidence `floor` or more, are kept. `ratings` are stars by index of the review.
     """
 
     rounds: int = 3
@@ -36,9 +40,9 @@ class Settings:
     support: int = 1
     phrase_support: int = 2
     single_support: int = 8
-    single_probability: float = 0.5
     longest: int = 8
     shown: int = 500
+    floor: float = 0.1
     ratings: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -46,13 +50,12 @@ class Settings:
 class Candidate:
     """A word that may be an opinion (with its valence) or an aspect (with its class), how probable that is, and why.
 
-    `support` is the number of reviews, `association` the scaled log-likelihood ratio with known partners, `purity` the share of its uses
-    in which it stands where such words stand; `evidence` are (index of the review, offset in its view), never text.
+    `support` is the number of reviews, `association` the scaled log-likelihood ratio with known partners, `purity` the share of its
+    uses in which it stands where such words stand; `evidence` are (index of the review, offset in its view), never text.
     """
 
     word: str
-    kind: str
-    probability: float
+    confidence: float
     support: int
     association: float
     purity: float
@@ -63,65 +66,89 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Induced:
-    """Candidates, most probable first. `valence_agreement` is the share of known opinion words whose sign the same regression finds
-    from the corpus; `counts` are words considered and left out, by reason.
+    """Candidates, most probable first. `agreement` is the share of known opinion words whose sign the valence regression finds from
+    the corpus; `counts` are the words of the corpus by what became of them.
     """
 
     opinions: tuple[Candidate, ...]
     aspects: tuple[Candidate, ...]
     reviews: int
-    valence_agreement: float
+    agreement: float
     counts: Mapping[str, int]
 
 
 def induce(docs: Iterable[Document], lexicon: Lexicon, settings: Settings = Settings()) -> Induced:
     """Candidates that no lexicon holds. Deterministic: the same documents give the same answer."""
-    counted = _Counted(docs)
-    uses = gather(counted, lexicon, settings.ratings)
-    pool, counts = _pools(uses, lexicon, settings)
-    opinions = {word: entry.valence for word, entry in lexicon.opinions.items()}
-    aspects = {word: entry.cls for word, entry in lexicon.aspects.items()}
-    scores: dict[str, dict[str, tuple[float, float]]] = {"opinion": {}, "aspect": {}}
-    valences: dict[str, float] = {}
-    agreement = 0.0
-    for _ in range(settings.rounds):
-        scores["opinion"] = _opinion_scores(uses, pool["opinion"], lexicon, opinions, aspects)
-        scores["aspect"] = _aspect_scores(uses, pool["aspect"], lexicon, opinions, aspects)
-        valences, agreement = _valences(uses, pool["opinion"], lexicon, opinions, settings)
-        opinions |= {word: valences[word] for word, (p, _) in scores["opinion"].items() if p >= settings.accepted}
-        aspects |= {word: _class(uses[word], lexicon, aspects, word) for word, (p, _) in scores["aspect"].items() if p >= settings.accepted}
-    found = {kind: _candidates(kind, uses, scores, valences, lexicon, aspects, settings) for kind in scores}
-    return Induced(found["opinion"], found["aspect"], counted.number, agreement, counts)
+    reviews = 0
 
-
-class _Counted:
-    """An iterable that knows how many it gave."""
-
-    def __init__(self, docs: Iterable[Document]) -> None:
-        self._docs, self.number = docs, 0
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        for doc in self._docs:
-            self.number += 1
+    def counted() -> Iterator[Document]:
+        nonlocal reviews
+        for doc in docs:
+            reviews += 1
             yield doc
 
+    uses = gather(counted(), lexicon, settings.ratings)
+    pools, counts = _pools(uses, lexicon, settings)
+    opinions = {word: entry.valence for word, entry in lexicon.opinions.items()}
+    aspects = {word: entry.cls for word, entry in lexicon.aspects.items()}
+    endings = Endings.of(lexicon)
+    said: dict[str, Score] = {}
+    named: dict[str, Score] = {}
+    values: dict[str, float] = {}
+    agreement = 0.0
+    for _ in range(settings.rounds):
+        said = opinion_scores(uses, pools["opinion"], lexicon, opinions, aspects)
+        named = aspect_scores(uses, pools["aspect"], lexicon, opinions, aspects)
+        values, agreement = valences(uses, pools["opinion"], lexicon, opinions)
+        opinions |= {word: values[word] for word, score in said.items() if score.confidence >= settings.accepted}
+        sure = [word for word, score in named.items() if score.confidence >= settings.accepted]
+        aspects |= {word: endings.of_word(word, uses[word], aspects) for word in sure}
+    best = _best(named, said, settings)
+    return Induced(
+        tuple(_candidate(word, score, uses[word], round(values[word], 1), "") for word, score in _best(said, named, settings)),
+        tuple(_candidate(word, score, uses[word], None, endings.of_word(word, uses[word], aspects)) for word, score in best),
+        reviews,
+        agreement,
+        MappingProxyType(counts),
+    )
 
-def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: Settings) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """The words that may become candidates of each kind; the others by reason."""
-    pools: dict[str, list[str]] = {"opinion": [], "aspect": []}
-    counts: dict[str, int] = {}
+
+def _best(scores: Mapping[str, Score], others: Mapping[str, Score], settings: Settings) -> list[tuple[str, Score]]:
+    """The candidates of a kind: a word that is more probably of the other kind is that one's."""
+    likely = [(word, score) for word, score in scores.items() if score.confidence >= settings.floor]
+    mine = [(word, score) for word, score in likely if word not in others or score.confidence >= others[word].confidence]
+    return sorted(mine, key=lambda one: (-one[1].confidence, one[0]))[: settings.shown]
+
+
+def _candidate(word: str, score: Score, found: Uses, valence: float | None, cls: str) -> Candidate:
+    return Candidate(
+        word,
+        round(score.confidence, 3),
+        found.reviews,
+        round(score.association, 2),
+        round(score.purity, 2),
+        valence,
+        cls,
+        tuple(found.snippets),
+    )
+
+
+def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: Settings) -> tuple[dict[Kind, list[str]], dict[str, int]]:
+    """The words that may become candidates of each kind; how many words did not, by reason."""
+    pools: dict[Kind, list[str]] = {"opinion": [], "aspect": []}
+    counts: Counter[str] = Counter()
     for word, found in sorted(uses.items()):
         reason = _unfit(word, found, lexicon, settings)
         tag = max(sorted(found.tags), key=lambda name: found.tags[name])
-        kinds = [kind for kind, tags in _TAGS.items() if not reason and tag in tags]
+        kinds: list[Kind] = [kind for kind, tags in _TAGS.items() if not reason and tag in tags]
         for kind in kinds:
             pools[kind].append(word)
-        reason = reason or ("" if kinds else "tag")
-        counts[reason or "considered"] = counts.get(reason or "considered", 0) + 1
+        counts[reason or ("considered" if kinds else "tag")] += 1
     return pools, counts
 
 
 def _unfit(word: str, found: Uses, lexicon: Lexicon, settings: Settings) -> str:
+    """Why a word cannot be a candidate, or the empty string."""
     tables = (lexicon.opinions, lexicon.aspects, lexicon.degree, lexicon.negators, lexicon.irrealis, lexicon.general, lexicon.not_aspects)
     if any(word in table for table in tables):
         return "known"
@@ -129,7 +156,9 @@ def _unfit(word: str, found: Uses, lexicon: Lexicon, settings: Settings) -> str:
         return "script"
     if len(word) > settings.longest:
         return "length"
-    phrase = "PHRASE" in found.tags
-    if found.reviews < (settings.single_support if len(word) == 1 else settings.phrase_support if phrase else settings.support):
+    least = settings.single_support if len(word) == 1 else settings.phrase_support if found.tags["PHRASE"] else settings.support
+    if found.reviews < least:
         return "support"
+    if any(word[:i] in table and word[i:] in lexicon.opinions for table in (lexicon.negators, lexicon.degree) for i in range(1, len(word))):
+        return "composed"
     return "name" if like_name(word, found.tags["PROPN"] / found.count, lexicon) else ""

@@ -9,16 +9,19 @@ with the corpus; of the texts only (review, offset) is kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from builder.lexicon.names import like_name
 from builder.lexicon.slots import CANDIDATES, Document, Slot, clauses, contrasts
 from builder.resources import Lexicon
 
 SNIPPETS = 3
 _SUBJECT, _MODIFIER = ("nsubj", "nsubjpass"), ("amod", "acl", "acl:relcl")
-_JOINTS = frozenset("、 和 跟 與 及 以及 又 且 而 也 還 又是 &".split())
-_CLOSERS = frozenset("了 的 啊 啦 喔 哦 呢 吧 欸 耶 呀 嘍 囉 唷 噢 嗎 吼 哈 呵 哇 咧 餒".split())
+_JOINTS = frozenset(["、", "和", "跟", "與", "及", "以及", "又", "且", "而", "也", "還", "又是", "&"])
+_CLOSERS = frozenset(
+    ["了", "的", "啊", "啦", "喔", "哦", "呢", "吧", "欸", "耶", "呀", "嘍", "囉", "唷", "噢", "嗎", "吼", "哈", "呵", "哇", "咧", "餒"]
+)
 _LONGEST, _PARTS = 6, 4
 
 
@@ -26,7 +29,7 @@ _LONGEST, _PARTS = 6, 4
 class Uses:
     """How a word is used. `described` counts the nouns it may describe, `describing` (as a noun) the words that may describe it.
 
-    `peers` are words coordinated with it; `near` and `far` sum, by opinion word, the signs under which that one stands in the same or in a
+    `open` counts the uses whose neighbours cannot be the rest of a longer word; `peers` are words coordinated with it; `near` and `far` sum, by opinion word, the signs under which that one stands in the same or in a
     neighbouring clause (negators and contrast turn a sign). `ratings` sums (number, stars) of reviews that use it.
     """
 
@@ -36,6 +39,7 @@ class Uses:
     degree: int = 0
     negated: int = 0
     final: int = 0
+    open: int = 0
     counted: int = 0
     tags: Counter[str] = field(default_factory=Counter)
     described: Counter[str] = field(default_factory=Counter)
@@ -46,7 +50,6 @@ class Uses:
     far: Counter[str] = field(default_factory=Counter)
     rated: int = 0
     stars: float = 0.0
-    parts: tuple[str, ...] = ()
     snippets: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -57,7 +60,7 @@ def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, flo
         before: list[tuple[Slot, int]] = []
         sentence = -1
         for clause, found in clauses(doc, lexicon):
-            slots = _with_phrases(found, doc.text)
+            slots = _with_phrases(_with_compounds(found, doc.text, lexicon), doc.text)
             for slot in slots:
                 _count(uses, slot, index, ratings.get(index))
             _order(uses, slots, index)
@@ -74,20 +77,56 @@ def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, flo
     return uses
 
 
+def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot]:
+    """Neighbouring nouns of which one is unknown become one slot, should they be one dish (石鍋 + 肥牛); single characters only as parts of dishes."""
+    out: list[Slot] = []
+    for slot in slots:
+        last = out[-1] if out else None
+        if last is None or last.end != slot.start or last.role == slot.role == "aspect" or slot.end - last.start > _LONGEST:
+            out.append(slot)
+            continue
+        if (
+            last.role not in ("noun", "aspect", "adjective")
+            or slot.role not in ("noun", "aspect")
+            or not (_dish(last, lexicon) and _dish(slot, lexicon))
+        ):
+            out.append(slot)
+            continue
+        tag = slot.pos if slot.role == "aspect" or slot.pos == last.pos else "NOUN"
+        out[-1] = Slot(last.start, slot.end, text[last.start : slot.end].lower(), "noun", tag, last.first, slot.last)
+    return out
+
+
+def _dish(slot: Slot, lexicon: Lexicon) -> bool:
+    """Whether a word may be part of a dish's name: food, what food is made of, or an unknown word that is no name."""
+    if slot.role == "aspect":
+        return lexicon.aspects[slot.word].cls.startswith(("food", "drink"))
+    if len(slot.word) == 1:
+        return lexicon.morphemes.get(slot.word) in ("ingredient", "flavour", "method")
+    return not like_name(slot.word, float(slot.pos == "PROPN"), lexicon)
+
+
 def _with_phrases(slots: list[Slot], text: str) -> list[Slot]:
     """Slots plus one for the words that close a clause behind a degree word or an aspect (打不進去), should they be one expression."""
     end = len(slots)
-    while end and slots[end - 1].word in _CLOSERS or end and slots[end - 1].role == "post":
+    while (end and slots[end - 1].word in _CLOSERS) or (end and slots[end - 1].role == "post"):
         end -= 1
     start = end
-    while start and end - start < _PARTS and (slots[start - 1].role in CANDIDATES or slots[start - 1].role in ("other", "negator", "known")):
+    while (
+        start and end - start < _PARTS and (slots[start - 1].role in CANDIDATES or slots[start - 1].role in ("other", "negator", "known"))
+    ):
         start -= 1
-    opened = start and slots[start - 1].role in ("degree", "aspect")
-    if not opened or end - start < 2 or slots[end - 1].end - slots[start].start > _LONGEST or slots[start].word in _CLOSERS:
-        return slots
-    if not any(slot.role in CANDIDATES for slot in slots[start:end]):
+    opener = slots[start - 1].role if start else "other"
+    if opener not in ("degree", "aspect") or end - start < 2 or slots[end - 1].end - slots[start].start > _LONGEST:
         return slots
     first, last = slots[start], slots[end - 1]
+    possible = any(slot.role == "negator" or slot.word in ("不", "難") for slot in slots[start:end])
+    if (
+        first.role not in (*CANDIDATES, "negator")
+        or not any(slot.role in CANDIDATES for slot in slots[start:end])
+        or not (opener == "degree" or possible)
+    ):
+        return slots
     word = text[first.start : last.end].lower()
     return [*slots[:start], Slot(first.start, last.end, word, "verb", "PHRASE", first.first, last.last), *slots[end:]]
 
@@ -113,11 +152,13 @@ def _order(uses: dict[str, Uses], slots: Sequence[Slot], index: int) -> None:
     for k, slot in enumerate(slots):
         here = uses[slot.word]
         left = slots[k - 1] if k else None
+        here.final += (final := all(s.role == "post" or s.word in _CLOSERS for s in slots[k + 1 :]))
         if left is not None:
-            here.degree += left.role == "degree"
+            # 很旺, 很旺的店, not 很影響心情: what goes on with an object is a verb like any other.
+            here.degree += left.role == "degree" and (final or slots[k + 1].word == "的")
             here.negated += left.role == "negator"
             here.counted += left.pos == "NUM"
-        here.final += all(s.role == "post" or s.word in _CLOSERS for s in slots[k + 1 :])
+        here.open += _open(left, slot, True) and _open(slots[k + 1] if k + 1 < len(slots) else None, slot, False)
         if slot.role in ("opinion", "known") or slot.role in CANDIDATES:
             _subject(uses, slots, k)
             if k + 2 < len(slots) and slots[k + 1].word == "的" and slots[k + 2].nominal:
@@ -127,12 +168,22 @@ def _order(uses: dict[str, Uses], slots: Sequence[Slot], index: int) -> None:
             uses[slots[k + 2].word].peers[slot.word] += 1
 
 
+def _open(neighbour: Slot | None, slot: Slot, left: bool) -> bool:
+    """Whether the word cannot go on into its neighbour: an edge of the clause, or a word that is known to be another."""
+    if neighbour is None or neighbour.word in _CLOSERS or neighbour.word in _JOINTS:
+        return True
+    if neighbour.role in CANDIDATES or (neighbour.role == "other" and len(neighbour.word) == 1) or not neighbour.word.isalpha():
+        return False
+    return not ((slot.nominal and neighbour.role == "aspect") or (slot.role in ("adjective", "verb") and neighbour.role == "opinion"))
+
+
 def _subject(uses: dict[str, Uses], slots: Sequence[Slot], k: int) -> None:
     """The noun before a word, over degree words, negators and adverbs only."""
     i, graded = k - 1, False
-    while i >= 0 and (slots[i].role in ("degree", "negator", "other") or slots[i].role == "known" and slots[i].pos in ("ADV", "AUX")):
+    while i >= 0 and (slots[i].role in ("degree", "negator", "other") or (slots[i].role == "known" and slots[i].pos in ("ADV", "AUX"))):
         graded = graded or slots[i].role == "degree"
         i -= 1
+    graded = graded and (k + 1 == len(slots) or slots[k + 1].word in _CLOSERS or slots[k + 1].role == "post")
     if i >= 0 and slots[i].nominal and slots[k].first > slots[i].last:
         _link(uses, slots[k], slots[i], graded)
 
@@ -181,8 +232,3 @@ def _neighbours(into: Counter[str], slot: Slot, sign: int, others: Iterable[tupl
     for other, other_sign in others:
         if other is not slot and other.role in ("opinion", "adjective", "verb"):
             into[other.word] += sign * other_sign
-
-
-def phrases(uses: Mapping[str, Uses]) -> Iterator[str]:
-    """The words that are phrases."""
-    return (word for word, found in uses.items() if "PHRASE" in found.tags)

@@ -65,7 +65,11 @@ def write(overlay: Overlay, directory: Path) -> tuple[Path, ...]:
     written = [
         _rows(directory / "opinions" / f"imported_{overlay.name}.tsv", "word\tcategory", overlay.opinions),
         _rows(directory / "aspects" / f"imported_{overlay.name}.tsv", "word\tclass", overlay.aspects),
-        _rows(directory / "refused" / f"{overlay.name}.txt", "line\tword\treason\tdetail", [(str(r.line), r.word, r.reason, r.detail) for r in overlay.refused]),
+        _rows(
+            directory / "refused" / f"{overlay.name}.txt",
+            "line\tword\treason\tdetail",
+            [(str(r.line), r.word, r.reason, r.detail) for r in overlay.refused],
+        ),
     ]
     _categories(table, others | brought)
     return tuple(path for path in (table, *written) if path.is_file())

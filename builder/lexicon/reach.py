@@ -38,7 +38,12 @@ def never_fire(words: Mapping[str, Mapping[str, Row]], corpus: Iterable[str], va
             waiting.discard(text[start])
             for length in lengths.get(text[start : start + 2], ()):
                 waiting.discard(text[start : start + length])
-    return [Finding("never-fires", word, row.where, f"in none of {texts} texts") for table in words.values() for word, row in table.items() if word in waiting]
+    return [
+        Finding("never-fires", word, row.where, f"in none of {texts} texts")
+        for table in words.values()
+        for word, row in table.items()
+        if word in waiting
+    ]
 
 
 def unreachable(words: Mapping[str, Mapping[str, Row]], tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]]) -> list[Finding]:
@@ -58,7 +63,10 @@ def unreachable(words: Mapping[str, Mapping[str, Row]], tokenize: Callable[[Sequ
         if not {start, end} <= edges and not swallowed:
             shown = "|".join(text[token.start : token.end] for token in tokens)
             cut.setdefault(row.where, (row, word, []))[2].append(shown)
-    return [Finding("unreachable", word, where, f"cut in {len(shown)} of 2 sentences: {' '.join(shown)}") for where, (_, word, shown) in cut.items()]
+    return [
+        Finding("unreachable", word, where, f"cut in {len(shown)} of 2 sentences: {' '.join(shown)}")
+        for where, (_, word, shown) in cut.items()
+    ]
 
 
 def _carriers(name: str, row: Row) -> tuple[str, ...]:

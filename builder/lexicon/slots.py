@@ -17,7 +17,15 @@ from builder.text import HAN, Clause
 Role = Literal["opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"]
 CANDIDATES: frozenset[Role] = frozenset({"noun", "adjective", "verb"})
 CONTRAST = ("但是", "但", "可是", "不過", "可惜", "只是", "只可惜", "卻", "然而", "雖然", "雖說", "雖", "反而", "唯一", "除了", "缺點")
-_ROLES: dict[str, Role] = {"NOUN": "noun", "PROPN": "noun", "ADJ": "adjective", "VERB": "verb", "PUNCT": "mark", "SYM": "mark", "SPACE": "mark"}
+_ROLES: dict[str, Role] = {
+    "NOUN": "noun",
+    "PROPN": "noun",
+    "ADJ": "adjective",
+    "VERB": "verb",
+    "PUNCT": "mark",
+    "SYM": "mark",
+    "SPACE": "mark",
+}
 _MAX_WORD = 12
 
 
@@ -46,7 +54,7 @@ class Slot:
 
     @property
     def nominal(self) -> bool:
-        return self.role in ("aspect", "noun") or self.role == "known" and self.pos in ("NOUN", "PROPN")
+        return self.role in ("aspect", "noun") or (self.role == "known" and self.pos in ("NOUN", "PROPN"))
 
 
 def clauses(doc: Document, lexicon: Lexicon) -> Iterator[tuple[Clause, list[Slot]]]:
@@ -97,4 +105,6 @@ def _listed(word: str, lexicon: Lexicon) -> Role | None:
 
 def contrasts(doc: Document, clause: Clause) -> bool:
     """Whether a clause opens against what was said before: 但, 可是, 不過 …"""
-    return doc.text.startswith(CONTRAST, clause.start) or HAN.match(doc.text[clause.start]) is not None and "卻" in doc.text[clause.start : clause.end]
+    return doc.text.startswith(CONTRAST, clause.start) or (
+        HAN.match(doc.text[clause.start]) is not None and "卻" in doc.text[clause.start : clause.end]
+    )

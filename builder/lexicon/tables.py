@@ -85,7 +85,9 @@ def _read_file(path: Path, root: Path, table: Table, rows: list[Row], findings: 
             continue
         where, cells = f"{name}:{number}", tuple(line.split("\t"))
         if len(cells) != table.columns or not all(cell and cell == cell.strip() for cell in cells):
-            findings.append(Finding("format", cells[0], where, f"{len(cells)} cells where {table.columns} are due, or a blank one: {line!r}"))
+            findings.append(
+                Finding("format", cells[0], where, f"{len(cells)} cells where {table.columns} are due, or a blank one: {line!r}")
+            )
             continue
         if table.values and cells[1] not in table.values:
             findings.append(Finding("unknown-kind", cells[0], where, f"{cells[1]!r}; known: {', '.join(sorted(table.values))}"))

@@ -49,7 +49,7 @@ class DiscriminatorNetwork(nn.Module):
         batch = collate([item.text for item in items])
         context = Context.of(batch, self.trunk(batch))
         row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items]))
-        flat = torch.from_numpy(np.concatenate([item.triplets for item in items]))
+        flat = torch.from_numpy(np.concatenate([item.triplets for item in items]).astype(np.int64))
         aspects, opinions = Spans(row, flat[:, 0], flat[:, 1]), Spans(row, flat[:, 2], flat[:, 3])
         every = torch.arange(len(flat))
         pair, polarity = self.pairs(context, aspects, opinions, (every, every), context.hidden.new_zeros(len(flat), 1))
@@ -127,7 +127,7 @@ def train_discriminator(
 
     def loss(chosen: list[int]) -> Tensor:
         batch = [items[i] for i in chosen]
-        wanted = torch.from_numpy(np.concatenate([item.verdicts for item in batch]))
+        wanted = torch.from_numpy(np.concatenate([item.verdicts for item in batch]).astype(np.int64))
         return functional.nll_loss(network(batch), wanted)
 
     def evaluate() -> float:
@@ -158,4 +158,4 @@ def _item(encoder: Encoder, name: str, text: str, verdicts: Sequence[tuple[Tripl
         if not (0 <= start < end <= len(text) and 0 <= first < last <= len(text)):
             raise ModelError(f"a triplet stands outside the {len(text)} characters of its text", where=f"review {name}")
     labels = [VERDICTS.index(verdict) for _, verdict in verdicts]
-    return Item(encoder(text), np.array(rows, np.int64).reshape(-1, 5), np.array(labels, np.int64))
+    return Item(encoder(text), np.array(rows, np.int32).reshape(-1, 5), np.array(labels, np.int32))

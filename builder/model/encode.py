@@ -22,7 +22,7 @@ from builder.text import clauses
 
 PAD, UNK = 0, 1
 SPECIAL = 2
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +71,31 @@ class Encoder:
 
     def __init__(self, vocabulary: Vocabulary, buckets: int) -> None:
         self.vocabulary, self.buckets = vocabulary, buckets
-        self._codes = np.array(vocabulary.codes, np.int64)
+        self._codes = np.array(vocabulary.codes, np.int32)
 
     def __call__(self, text: str) -> Encoded:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
         clause, sentence = _numbers(text)
         return Encoded(self._ids(codes), self._bigrams(codes), clause, sentence)
 
     def _ids(self, codes: IntArray) -> IntArray:
         if not len(self._codes):
-            return np.full(len(codes), UNK, np.int64)
+            return np.full(len(codes), UNK, np.int32)
         at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
-        return np.where(self._codes[at] == codes, at + SPECIAL, UNK)
+        known: IntArray = np.where(self._codes[at] == codes, at + SPECIAL, UNK).astype(np.int32)
+        return known
 
     def _bigrams(self, codes: IntArray) -> IntArray:
         """Multiplicative hash (Knuth) of neighbouring code points, 0 standing outside the text."""
-        edged = np.concatenate(([0], codes, [0]))
+        edged = np.concatenate(([0], codes.astype(np.int64), [0]))
         mixed = (edged[:-1] * 2654435761 + edged[1:] * 2246822519) & 0xFFFFFFFF
-        bucket: IntArray = (mixed ^ (mixed >> 15)) % self.buckets
+        bucket: IntArray = ((mixed ^ (mixed >> 15)) % self.buckets).astype(np.int32)
         return bucket
 
 
 def _numbers(text: str) -> tuple[IntArray, IntArray]:
     """The clause and the sentence number of every character; marks and spaces count with what precedes them."""
-    clause, sentence = np.zeros(len(text), np.int64), np.zeros(len(text), np.int64)
+    clause, sentence = np.zeros(len(text), np.int32), np.zeros(len(text), np.int32)
     for number, part in enumerate(clauses(text)):
         clause[part.start :] = number
         sentence[part.start :] = part.sentence

@@ -1,7 +1,7 @@
 """The embedded extractor: training from rule triplets, prediction, and what is kept of it.
 
 A text longer than the config's window is read in pieces cut after sentences (builder.model.encode.windows); a training triplet that
-lies across a cut, or a span longer than `max_span`, cannot be learnt: `Tagger.facts` counts them.
+lies across a cut, a span longer than `max_span` and a gap longer than `max_gap` cannot be learnt: `Tagger.facts` counts them.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def learnable(example: Example, encoder: Encoder, config: TaggerConfig) -> tuple
     """The windows of an example with their gold, and how many of its triplets no window can hold."""
     out, held = [], 0
     for start, end in windows(example.text, config.window):
-        inside = [t for t in example.triplets if _fits(t, start, end, config.max_span)]
+        inside = [t for t in example.triplets if _fits(t, start, end, config)]
         pairs = {_pair(t, start): t for t in reversed(inside)}
         cores = {
             (layer, full.start - start, full.end - start): (core.spans, full)
@@ -196,13 +196,15 @@ def learnable(example: Example, encoder: Encoder, config: TaggerConfig) -> tuple
         rows = [[*key, *_bits(spans, full, config.max_span)] for key, (spans, full) in sorted(cores.items())]
         gold = [[*key, POLARITIES.index(t.polarity)] for key, t in sorted(pairs.items())]
         held += len(pairs)
-        bits = np.array(rows, np.int64).reshape(-1, 3 + config.max_span)
-        out.append(Window(encoder(example.text[start:end]), np.array(gold, np.int64).reshape(-1, 5), bits))
+        bits = np.array(rows, np.int32).reshape(-1, 3 + config.max_span)
+        out.append(Window(encoder(example.text[start:end]), np.array(gold, np.int32).reshape(-1, 5), bits))
     return out, len(example.triplets) - held
 
 
-def _fits(triplet: Triplet, start: int, end: int, longest: int) -> bool:
-    return all(start <= e.start and e.end <= end and e.end - e.start <= longest for e in (triplet.aspect_full, triplet.opinion_full))
+def _fits(triplet: Triplet, start: int, end: int, config: TaggerConfig) -> bool:
+    aspect, opinion = triplet.aspect_full, triplet.opinion_full
+    held = all(start <= e.start and e.end <= end and e.end - e.start <= config.max_span for e in (aspect, opinion))
+    return held and max(aspect.start - opinion.end, opinion.start - aspect.end) <= config.max_gap
 
 
 def _pair(triplet: Triplet, shift: int) -> tuple[int, int, int, int]:

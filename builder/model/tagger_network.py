@@ -19,8 +19,8 @@ from builder.model.network import Context, PairScorer, Spans, SpanVector, Trunk,
 from builder.model.task import TaggerConfig
 
 ASPECT, OPINION = 0, 1
-CUT = -3.0
-"""Span logit above which a span is a candidate (p > 0.047)."""
+CUT = -2.2
+"""Span logit above which a span is a candidate (p > 0.1)."""
 EXTRA = 6
 
 
@@ -63,7 +63,7 @@ class SpanTable(nn.Module):
         super().__init__()
         self.size, self.longest = size, longest
         self.project = nn.Linear(width, 2 * (2 * size + 3))
-        self.length = nn.Parameter(torch.full((2, longest), -4.0))
+        self.length = nn.Parameter(torch.full((2, longest), -5.0))
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         rows, chars, _ = hidden.shape
@@ -101,7 +101,7 @@ class TaggerNetwork(nn.Module):
 
     def __init__(self, vocabulary: Vocabulary, config: TaggerConfig) -> None:
         super().__init__()
-        self.max_span = config.max_span
+        self.max_span, self.max_gap = config.max_span, config.max_gap
         self.table = SpanTable(config.width, 64, config.max_span)
         self.pairs = PairScorer(config.width, config.pair_size, EXTRA, config.dropout)
         self.cores = CoreBits(config.width, 64, config.max_span)
@@ -120,8 +120,7 @@ class TaggerNetwork(nn.Module):
         if gold is not None:
             chosen = chosen | gold
         aspects, opinions = (_spans(chosen[:, layer]) for layer in (ASPECT, OPINION))
-        at = (aspects.row[:, None] == opinions.row[None, :]).nonzero()
-        index = at[:, 0], at[:, 1]
+        index = _near(aspects, opinions, self.max_gap)
         extra = _extra(scores, aspects, opinions, index)
         pair, polarity = self.pairs(context, aspects, opinions, index, extra)
         return Candidates(aspects, opinions, index, pair, polarity)
@@ -157,13 +156,20 @@ class TaggerNetwork(nn.Module):
 def _kth_best(scores: Tensor) -> Tensor:
     """Per text and layer the score of the k-th best candidate, k growing with the length: a bound for untrained weights. [B, 2, 1, 1]"""
     rows, layers, chars, _ = scores.shape
-    most = min(chars * chars, 4 + chars // 8)
+    most = min(chars * chars, 4 + chars // 5)
     return scores.view(rows, layers, -1).topk(most, sorted=True).values[..., -1][..., None, None]
 
 
 def _spans(chosen: Tensor) -> Spans:
     row, first, last = chosen.nonzero(as_tuple=True)
     return Spans(row, first, last + 1)
+
+
+def _near(aspects: Spans, opinions: Spans, most: int) -> tuple[Tensor, Tensor]:
+    """The pairs of one text with at most `most` characters between them, as indices of both lists."""
+    apart = torch.maximum(aspects.start[:, None] - opinions.end, opinions.start - aspects.end[:, None])
+    at = ((aspects.row[:, None] == opinions.row) & (apart <= most)).nonzero()
+    return at[:, 0], at[:, 1]
 
 
 def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor]) -> Tensor:
@@ -186,7 +192,7 @@ def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor,
 def _gold(windows: Sequence[Window]) -> Gold:
     def flat(arrays: Sequence[IntArray]) -> Tensor:
         rows = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
-        return torch.from_numpy(np.concatenate([rows[:, None], np.concatenate(arrays)], 1))
+        return torch.from_numpy(np.concatenate([rows[:, None], np.concatenate(arrays)], 1).astype(np.int64))
 
     return Gold(flat([window.pairs for window in windows]), flat([window.cores for window in windows]))
 

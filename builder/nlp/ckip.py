@@ -115,6 +115,7 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
     """
     del words
     table = label_table.load()
+    parser, parser_signature = _stanza(models, table) if trees == "stanza" else _embedded(models)
     segmenter = _driver("ws", _source("ws", models))
     tagger = _driver("pos", _source("pos", models))
     known = segmenter.model.config.id2label
@@ -123,7 +124,6 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
             f"no word segmenter of CKIP's: its labels are {sorted(known.values())}, not B and I", where=_source("ws", models)
         )
     table.require("ckip-pos", tagger.model.config.id2label.values())
-    parser, parser_signature = _stanza(models, table) if trees == "stanza" else _embedded(models)
     parts = [f"ws={_digest(segmenter)}", f"pos={_digest(tagger)}", f"labels={table.digest}", parser_signature]
     parts += [f"{name}={version(name)}" for name in ("ckip-transformers", "transformers")]
     return Ckip(" ".join(["ckip/1", *parts]), segmenter, tagger, tagger.tokenizer.model_max_length - 2, table, parser)
@@ -150,7 +150,7 @@ def _driver(part: str, source: str) -> Any:
     except (OSError, ValueError, RuntimeError) as error:
         download = f"hf download {HUB.format(name=NAMES[0], part=part)} --local-dir DIR/{part}"
         fix = f"where there is a network, run `{download}`, and set annotate.models = DIR"
-        raise ResourceError(f"the model cannot be loaded: {error}", where=source, fix=fix) from error
+        raise ResourceError(f"the model cannot be loaded: {' '.join(str(error).split())}", where=source, fix=fix) from error
     driver.model.eval()
     size, rows = len(driver.tokenizer), driver.model.config.vocab_size
     # transformers 5 makes an empty tokenizer without a word where it finds no vocabulary: every character would be unknown.

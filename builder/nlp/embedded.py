@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +23,9 @@ import numpy.typing as npt
 from builder.errors import ConfigError, ResourceError
 from builder.nlp import crf
 from builder.nlp.conllu import TAGS_V1
-from builder.nlp.features import fold
+from builder.nlp.draft import Draft, parsed, sentence_spans
 from builder.nlp.words import Words, chosen, runs
 from builder.records import Span, Token
-from builder.text import clauses, sentences
 
 if TYPE_CHECKING:
     from builder.nlp.parser import Parser
@@ -36,9 +34,6 @@ MODELS = Path(__file__).parent / "models" / "embedded"
 FILES = ("segmenter.safetensors", "parser.safetensors")
 _BLOCK_CHARS = 40_000
 _CHAIN_CHARS = 200
-_UNIT_WORDS = 60
-_SHORTEST_PART = 8
-_BREAKS = frozenset(",;:!?.()~")
 _Piece = tuple[int, int, int, bool]
 _PIECE = re.compile(rf"\s+|\S{{1,{_CHAIN_CHARS}}}")
 
@@ -67,14 +62,18 @@ class Embedded:
         pieces = [_pieces(text) for text in texts]
         chains = [text[a:b] for text, found in zip(texts, pieces, strict=True) for a, b, _, blank in found if not blank]
         words = iter(_words(self.segmenter, self.words, chains))
-        drafts = [_Draft.of(text, found, words, self.segmenter.tags) for text, found in zip(texts, pieces, strict=True)]
-        units = [(draft, part) for draft in drafts for part in draft.units()]
-        trees = self.parser.parse([([draft.surface(i) for i in part], [draft.tags[i] for i in part]) for draft, part in units])
-        for (draft, part), (heads, rels) in zip(units, trees, strict=True):
-            for i, head, rel in zip(part, heads, rels, strict=True):
-                draft.heads[i] = part[head] if head >= 0 else -1
-                draft.rels[i] = rel
-        return [draft.tokens() for draft in drafts]
+        return parsed([self._draft(text, found, words) for text, found in zip(texts, pieces, strict=True)], self.parser)
+
+    def _draft(self, text: str, pieces: Sequence[_Piece], words: Iterator[list[tuple[int, int, int]]]) -> Draft:
+        """The pieces of a text with the words of its chains, which are the next ones of `words`."""
+        tags = self.segmenter.tags
+        rows: list[tuple[Span, str, int]] = []
+        for start, end, number, blank in pieces:
+            if blank:
+                rows.append(((start, end), "SPACE", number))
+            else:
+                rows += [((start + a, start + b), tags[tag], number) for a, b, tag in next(words)]
+        return Draft.of(text, rows)
 
 
 def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:
@@ -126,70 +125,11 @@ def _steer(
         fixed[start:end] = tags.index(tag) if tag else crf.WORD
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A text while its tokens come together; `unit` numbers the sentence of each token."""
-
-    text: str
-    spans: list[Span]
-    tags: list[str]
-    heads: list[int]
-    rels: list[str]
-    unit: list[int]
-
-    @classmethod
-    def of(cls, text: str, pieces: Sequence[_Piece], words: Iterator[list[tuple[int, int, int]]], tags: Sequence[str]) -> _Draft:
-        spans: list[Span] = []
-        named: list[str] = []
-        unit: list[int] = []
-        for start, end, number, blank in pieces:
-            if blank:
-                spans.append((start, end))
-                named.append("SPACE")
-                unit.append(number)
-            else:
-                for a, b, tag in next(words):
-                    spans.append((start + a, start + b))
-                    named.append(tags[tag])
-                    unit.append(number)
-        return cls(text, spans, named, [-1] * len(spans), ["space"] * len(spans), unit)
-
-    def surface(self, i: int) -> str:
-        start, end = self.spans[i]
-        return self.text[start:end]
-
-    def units(self) -> list[list[int]]:
-        """The token indices of each tree: sentences without their spaces, long ones in parts."""
-        whole: dict[int, list[int]] = {}
-        for i, (number, tag) in enumerate(zip(self.unit, self.tags, strict=True)):
-            if tag != "SPACE":
-                whole.setdefault(number, []).append(i)
-        return [part for unit in whole.values() for part in self._parts(unit)]
-
-    def _parts(self, unit: list[int]) -> list[list[int]]:
-        """Parts of at most _UNIT_WORDS words, cut where a clause ends if one does, and not so that a stump is left."""
-        parts = []
-        while len(unit) > _UNIT_WORDS:
-            latest = min(_UNIT_WORDS, len(unit) - _SHORTEST_PART)
-            cut = next((k for k in range(latest, _SHORTEST_PART, -1) if self._breaks(unit[k - 1], unit[k])), latest)
-            parts.append(unit[:cut])
-            unit = unit[cut:]
-        return [*parts, unit]
-
-    def _breaks(self, before: int, after: int) -> bool:
-        return after - before > 1 or fold(self.surface(before))[-1] in _BREAKS
-
-    def tokens(self) -> tuple[Token, ...]:
-        columns = zip(self.spans, self.tags, self.heads, self.rels, strict=True)
-        return tuple(Token(start, end, tag, head, rel) for (start, end), tag, head, rel in columns)
-
-
 def _pieces(text: str) -> list[_Piece]:
-    """(start, end, sentence, whether it is whitespace): a sentence reaches to where the next one starts."""
-    starts = [0, *(start for start, _ in sentences(clauses(text))[1:]), len(text)]
+    """(start, end, sentence, whether it is whitespace) of every chain and run of whitespace."""
     return [
         (match.start(), match.end(), number, match[0].isspace())
-        for number, (a, b) in enumerate(pairwise(starts))
+        for number, (a, b) in enumerate(sentence_spans(text))
         for match in _PIECE.finditer(text, a, b)
     ]
 
@@ -202,11 +142,10 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     folder = models or MODELS
     digests = _verified(folder)
     segmenter = crf.load(folder / FILES[0])
-    words = {word: TAGS_V1.get(tag, tag) for word, tag in words.items()}
     for word, tag in words.items():
         if not word or any(map(str.isspace, word)):
             raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
-        if tag and tag not in segmenter.tags:
+        if tag and TAGS_V1.get(tag, tag) not in segmenter.tags:
             raise ConfigError(f"user word {word!r} has the unknown tag {tag!r}", fix=f"known: {', '.join(segmenter.tags)}")
     from builder.nlp import parser
 

@@ -64,8 +64,9 @@ def fit_parser(
         optimiser = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
         steps_an_epoch = max(1, sum(map(len, sentences)) // batch_words)
         total = epochs * steps_an_epoch
+        warm = max(1, min(60, total // 10))
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimiser, lambda step: min(1.0, (step + 1) / 60) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / total)))
+            optimiser, lambda step: min(1.0, (step + 1) / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / total)))
         )
         for epoch in range(epochs):
             network.train()

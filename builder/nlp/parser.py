@@ -8,6 +8,7 @@ batches of like length, formed from the call's units alone: the same call gives 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -185,13 +186,18 @@ def save(parser: Parser, path: Path) -> None:
     known = parser.vocabulary
     for name in _STRINGS:
         strings: Iterable[str] = getattr(known, name)
-        tensors[f"strings.{name}"] = torch.frombuffer(bytearray("\x00".join(strings).encode("utf-8")), dtype=torch.uint8)
-    save_file(tensors, str(path), metadata={name: str(value) for name, value in asdict(parser.network.shape).items()})
+        tensors[f"strings.{name}"] = _pack("\x00".join(strings))
+    # As a tensor, not as safetensors metadata, whose order changes from run to run: the same training gives the same bytes.
+    tensors["shape"] = _pack(json.dumps(asdict(parser.network.shape)))
+    save_file(tensors, str(path))
 
 
-def _unpack(packed: Tensor) -> list[str]:
-    text = bytes(packed.tolist()).decode("utf-8")
-    return text.split("\x00") if text else []
+def _pack(text: str) -> Tensor:
+    return torch.from_numpy(np.frombuffer(text.encode("utf-8"), np.uint8).copy())
+
+
+def _unpack(packed: Tensor) -> str:
+    return bytes(packed.tolist()).decode("utf-8")
 
 
 def load(path: Path) -> Parser:
@@ -200,15 +206,14 @@ def load(path: Path) -> Parser:
 
     try:
         with safe_open(str(path), "pt") as file:
-            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        sizes = {name: float(value) if name == "dropout" else int(value) for name, value in metadata.items()}
-        network = Network(Shape(**sizes))  # type: ignore[arg-type]
+        network = Network(Shape(**json.loads(_unpack(tensors["shape"]))))
         network.load_state_dict({name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")})
-        strings = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
+        packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ResourceError(f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder") from error
     network.eval()
+    strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
     numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
     known = Vocabulary(numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"]))
     return Parser(known, network, {})

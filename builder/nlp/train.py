@@ -31,10 +31,10 @@ _VECTOR_SIZE = 64
 def train(
     v1: Sequence[Path],
     v2: Sequence[Path],
-    raw: Sequence[Path],
     out: Path,
     seed: int = 1,
     *,
+    raw: Sequence[Path] = (),
     words: Mapping[str, str] | None = None,
     folds: int = 3,
     iterations: int = 100,

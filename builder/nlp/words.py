@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
+from builder.nlp.conllu import TAGS_V1
 from builder.records import Span
 
-_SINGLE_BONUS = 1.0
+_SINGLE_BONUS = 0.5
 _BONUS = 5.0
 _GROWTH = 1.5
 _RUN = re.compile(
@@ -35,7 +36,7 @@ class Words:
 
     @classmethod
     def of(cls, words: Mapping[str, str]) -> Words:
-        tags = {word.lower(): tag for word, tag in words.items()}
+        tags = {word.lower(): TAGS_V1.get(tag, tag) for word, tag in words.items()}
         lengths: dict[str, set[int]] = {}
         for word in tags:
             lengths.setdefault(word[:2], set()).add(len(word))

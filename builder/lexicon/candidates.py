@@ -1,0 +1,113 @@
+"""Candidate files: what induction proposes, for a person to accept or drop, and the overlay that becomes of it.
+
+In: `Induced`. Out: a TSV with an empty column `accept`; filled with yes and no it becomes an overlay. The file holds words, scores and
+places (index of the review : offset in its view), never text, so it can be shown to people who may not see the reviews.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import ResourceError
+from builder.lexicon.induce import Candidate, Induced
+from builder.lexicon.overlay import Overlay, Refused, own, save, write
+from builder.resources import Lexicon
+
+COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
+ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
+_FIX = "write candidates with `builder lexicon induce` and change only the columns meaning and accept"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of a candidate file; `answer` is None where the person said nothing."""
+
+    line: int
+    kind: str
+    word: str
+    meaning: str
+    confidence: float
+    answer: bool | None
+
+
+def write_candidates(induced: Induced, path: Path) -> None:
+    """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of aspects."""
+    rows = [_cells("opinion", one, f"{one.valence}") for one in induced.opinions]
+    rows += [_cells("aspect", one, one.cls) for one in induced.aspects]
+    save(path, "\t".join(COLUMNS), rows)
+
+
+def accept(path: Path, directory: Path, lexicon: Lexicon, confident: float | None = None, name: str = "induced") -> Overlay:
+    """Write the accepted candidates of `path` into the overlay `directory` and return them.
+
+    Accepted is what a person answered with yes and, with `confident`, what nobody answered and has that confidence or more; a no
+    always stands, and is kept among the refused. ResourceError with file:line for a broken line, and if nothing is accepted.
+    """
+    rows = list(_read(path, lexicon))
+    taken = [row for row in rows if row.answer or (row.answer is None and confident is not None and row.confidence >= confident)]
+    if not taken:
+        raise ResourceError(
+            "no candidate is accepted",
+            where=str(path),
+            fix="write yes into the column accept, or say from which confidence on to take them",
+        )
+    opinions = {row.word: float(row.meaning) for row in taken if row.kind == "opinion"}
+    overlay = Overlay(
+        name,
+        tuple((word, own(name, f"valence_{value:.1f}")) for word, value in opinions.items()),
+        tuple((row.word, row.meaning) for row in taken if row.kind == "aspect"),
+        tuple(
+            (own(name, f"valence_{value:.1f}"), round(value, 1), "induced from reviews")
+            for value in sorted({round(v, 1) for v in opinions.values()})
+        ),
+        tuple(Refused(row.line, row.word, "declined", row.kind) for row in rows if row.answer is False),
+    )
+    write(overlay, directory)
+    return overlay
+
+
+def _cells(kind: str, one: Candidate, meaning: str) -> tuple[str, ...]:
+    places = " ".join(f"{review}:{offset}" for review, offset in one.evidence)
+    return kind, one.word, meaning, f"{one.confidence:.3f}", str(one.support), f"{one.association:.2f}", f"{one.purity:.2f}", places, ""
+
+
+def _read(path: Path, lexicon: Lexicon) -> Iterator[_Row]:
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResourceError(f"cannot be read: {error}", where=str(path), fix=_FIX) from error
+    if not lines or tuple(lines[0].split("\t")) != COLUMNS:
+        raise ResourceError("this is no candidate file", where=f"{path}:1", fix=_FIX)
+    classes = {entry.cls for entry in lexicon.aspects.values()}
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        where, cells = f"{path}:{number}", line.split("\t")
+        if len(cells) != len(COLUMNS):
+            raise ResourceError(f"{len(cells)} cells where {len(COLUMNS)} are due", where=where, fix=_FIX)
+        row = _row(number, cells, where, classes)
+        if (first := seen.setdefault((row.kind, row.word), number)) != number:
+            raise ResourceError(f"the {row.kind} {row.word!r} stands in line {first} already", where=where, fix="keep one")
+        yield row
+
+
+def _row(number: int, cells: list[str], where: str, classes: set[str]) -> _Row:
+    kind, word, meaning, confidence, answer = cells[0], cells[1].strip(), cells[2].strip(), cells[3], cells[8].strip().lower()
+    if answer not in ANSWERS:
+        raise ResourceError(f"{cells[8]!r} in the column accept", where=where, fix="write yes or no or leave it empty")
+    if kind not in ("opinion", "aspect") or not word:
+        raise ResourceError(f"kind {kind!r} of the word {word!r}", where=where, fix=_FIX)
+    try:
+        valid = 1 <= float(meaning) <= 10 if kind == "opinion" else meaning in classes
+        certain = float(confidence)
+    except ValueError:
+        valid, certain = False, 0.0
+    if not valid:
+        wanted = "a valence from 1 to 10" if kind == "opinion" else "one of the classes of aspect_classes.tsv"
+        raise ResourceError(
+            f"meaning {meaning!r} with confidence {confidence!r}", where=where, fix=f"write {wanted} into the column meaning"
+        )
+    return _Row(number, kind, word, meaning, certain, ANSWERS[answer])
