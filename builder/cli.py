@@ -28,7 +28,20 @@ def cli() -> None:
     """
 
 
-for command in (build.build, build.run, build.status, build.resume, extract.extract, inspect.sql, inspect.query, inspect.explain, extract.score, release.verify, tools.lexicon, tools.nlp):
+for command in (
+    build.build,
+    build.run,
+    build.status,
+    build.resume,
+    extract.extract,
+    inspect.sql,
+    inspect.query,
+    inspect.explain,
+    extract.score,
+    release.verify,
+    tools.lexicon,
+    tools.nlp,
+):
     cli.add_command(command)
 
 
@@ -48,7 +61,10 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
-        _fail(f"{error.strerror or error}: {error.filename or 'while writing'}", "; free some space or check the permissions, then `builder resume`")
+        _fail(
+            f"{error.strerror or error}: {error.filename or 'while writing'}",
+            "; free some space or check the permissions, then `builder resume`",
+        )
 
 
 def _fail(message: str, hint: str = "") -> None:

@@ -70,11 +70,15 @@ class Discriminate:
 
 @dataclass(frozen=True, slots=True)
 class SelfTrain:
-    """Algorithm 1: variants to run, iterations n after M_0, epochs of every fine-tuning."""
+    """Algorithm 1: variants to run, iterations n after M_0, epochs of every fine-tuning.
+
+    Predictions below `confidence` are not added to a training set; the paper adds all (0).
+    """
 
     variants: tuple[str, ...] = ("C",)
     iterations: int = 3
     epochs: int = 3
+    confidence: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def _clean(text: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    return one == other or bool(one and other) and (one in other or other in one)
+    return one == other or (bool(one and other) and (one in other or other in one))
 
 
 def _near(one: str, other: str) -> bool:

@@ -71,7 +71,9 @@ class Done:
     ran: bool
 
 
-def run(build: Build, until: str = STAGES[-1].name, force: Sequence[str] = (), told: Callable[[str], None] = lambda line: None) -> list[Done]:
+def run(
+    build: Build, until: str = STAGES[-1].name, force: Sequence[str] = (), told: Callable[[str], None] = lambda line: None
+) -> list[Done]:
     """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock."""
     for name in (until, *force):
         if name not in _BY_NAME:
@@ -124,25 +126,28 @@ def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
     finally:
         connection.close()
     keys = stage_keys(build, load_lexicon()) if all(path.is_file() for path in build.inputs) else {}
-    return [(s, "due" if s.name not in done else "done" if done[s.name].key == keys.get(s.name) else "stale", done.get(s.name)) for s in STAGES]
+    return [
+        (s, "due" if s.name not in done else "done" if done[s.name].key == keys.get(s.name) else "stale", done.get(s.name)) for s in STAGES
+    ]
 
 
 def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
     """The completion key of every stage, in order."""
     config = flat(build.resolved.config)
-    digests = {
-        "inputs": lambda: [(path.name, _sha(path)) for path in build.inputs],
-        "gold": lambda: _sha(Path(gold)) if (gold := build.resolved.config.evaluate.gold) else "",
-        "lexicons": lambda: lexicon.digest,
-        "rules": rules_digest,
-        "models": lambda: _models(build.resolved.config),
+    gold = build.resolved.config.evaluate.gold
+    digests: dict[str, object] = {
+        "inputs": [(path.name, _sha(path)) for path in build.inputs],
+        "gold": _sha(Path(gold)) if gold else "",
+        "lexicons": lexicon.digest,
+        "rules": rules_digest(),
+        "models": _models(build.resolved.config),
     }
     keys: dict[str, str] = {}
     for stage in STAGES:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
         settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
         settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models")}
-        parts = [stage.name, upstream, settings, code_digest(stage.code), {name: digests[name]() for name in stage.data}]
+        parts = [stage.name, upstream, settings, code_digest(stage.code), {name: digests[name] for name in stage.data}]
         keys[stage.name] = _sha(json.dumps(parts, sort_keys=True).encode())[:16]
     return keys
 
@@ -157,7 +162,13 @@ def code_digest(code: Sequence[str]) -> str:
 
 
 def _run(
-    stage: Stage, connection: sqlite3.Connection, build: Build, lexicon: Lexicon, rules: tuple[Rule, ...], keys: Mapping[str, str], forced: bool
+    stage: Stage,
+    connection: sqlite3.Connection,
+    build: Build,
+    lexicon: Lexicon,
+    rules: tuple[Rule, ...],
+    keys: Mapping[str, str],
+    forced: bool,
 ) -> Done:
     """Run one stage; what reads from it is no longer done from now on."""
     with db.atomic(connection):
@@ -203,7 +214,11 @@ def _connected(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _remember(connection: sqlite3.Connection, build: Build) -> None:
-    kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": flat(build.resolved.config)}
+    kept = {
+        "inputs": [str(path.resolve()) for path in build.inputs],
+        "out": str(build.out.resolve()),
+        "config": flat(build.resolved.config),
+    }
     with db.atomic(connection):
         runs.set_setting(connection, "build", json.dumps(kept))
 

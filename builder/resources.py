@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Mapping, TypeVar
+from typing import TypeVar
 
 from builder.errors import ResourceError
 from builder.text import Variants
@@ -76,12 +76,16 @@ class Lexicon:
 
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide."""
-        out = {word: "" for word in self.opinions}
+        out = dict.fromkeys(self.opinions, "")
         out |= {word: "NOUN" for word in self.aspects if word not in out}
-        out |= {word: "NOUN" for word in self.not_aspects}
+        out |= dict.fromkeys(self.not_aspects, "NOUN")
         out |= {word: "ADV" for words in (self.degree, self.negators) for word in words}
         out |= {word: "" for word in self.irrealis if word not in out}
-        return {word: pos for word, pos in (out | {w: p for w, p in self.general.items() if w not in out}).items() if not any(map(str.isspace, word))}
+        return {
+            word: pos
+            for word, pos in (out | {w: p for w, p in self.general.items() if w not in out}).items()
+            if not any(map(str.isspace, word))
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +126,14 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
     context: dict[str, list[tuple[str, float]]] = {}
     for (opinion, aspect, valence), where in read_rows(root / "context.tsv", 3):
         context.setdefault(variants.canonical(opinion), []).append((variants.canonical(aspect), _valence(valence, where)))
-    plain = {name: _read_as_written(_pairs(root / f"{name}.tsv"), variants) for name in ("degree", "negators", "irrealis", "general", "not_aspects", "food_morphemes")}
+    plain = {
+        name: _read_as_written(_pairs(root / f"{name}.tsv"), variants)
+        for name in ("degree", "negators", "irrealis", "general", "not_aspects", "food_morphemes")
+    }
     lexicon = Lexicon(
-        opinions=_entries(root / "opinions", categories, variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where)),
+        opinions=_entries(
+            root / "opinions", categories, variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where)
+        ),
         aspects=_entries(root / "aspects", classes, variants, AspectEntry),
         context=MappingProxyType({word: tuple(rows) for word, rows in context.items()}),
         degree=plain["degree"],
@@ -145,14 +154,20 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
 def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> Lexicon:
     """`lexicon` with the opinions, aspects and categories of `folder`, which win over what it said."""
     if not folder.is_dir():
-        raise ResourceError("this lexicon overlay does not exist", where=str(folder), fix="make one with `builder lexicon import` or leave it out")
+        raise ResourceError("this lexicon overlay does not exist", where=str(folder), fix="make one with `builder lexicon import`")
     table = folder / "opinion_categories.tsv"
     if strange := sorted(path.name for path in folder.glob("*.tsv") if path != table):
-        raise ResourceError(f"a lexicon overlay cannot hold {', '.join(strange)}", where=str(folder), fix="it holds opinion_categories.tsv, opinions/ and aspects/")
+        fix = "it holds opinion_categories.tsv, opinions/ and aspects/"
+        raise ResourceError(f"a lexicon overlay cannot hold {', '.join(strange)}", where=str(folder), fix=fix)
     own = {row[0]: _valence(row[1], where) for row, where in read_rows(table, 3)} if table.is_file() else {}
     categories = {**lexicon.categories, **own}
-    opinions = _entries(folder / "opinions", categories, lexicon.variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where))
+
+    def opinion(word: str, kind: str, where: str) -> OpinionEntry:
+        return OpinionEntry(word, kind, categories[kind], where)
+
+    opinions = _entries(folder / "opinions", categories, lexicon.variants, opinion)
     aspects = _entries(folder / "aspects", classes, lexicon.variants, AspectEntry)
+    replaced = [*lexicon.overridden, *sorted(opinions.keys() & lexicon.opinions.keys()), *sorted(aspects.keys() & lexicon.aspects.keys())]
     digest = hashlib.sha256(f"{lexicon.digest} {_digest(folder, '*.tsv')}".encode()).hexdigest()[:16]
     return replace(
         lexicon,
@@ -160,7 +175,7 @@ def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> L
         aspects=MappingProxyType({**lexicon.aspects, **aspects}),
         categories=MappingProxyType(categories),
         digest=digest,
-        overridden=tuple(dict.fromkeys([*lexicon.overridden, *sorted(opinions.keys() & lexicon.opinions.keys()), *sorted(aspects.keys() & lexicon.aspects.keys())])),
+        overridden=tuple(dict.fromkeys(replaced)),
     )
 
 
@@ -191,7 +206,9 @@ def _rule(name: str, body: object, where: str) -> Rule:
     missing = {"kind", "order", "about"} - body.keys()
     if missing:
         raise ResourceError(f"rule {name!r} lacks {', '.join(sorted(missing))}", where=where)
-    examples = [Example(e["text"], tuple(e.get("triplets", ())), must) for key, must in (("hit", True), ("miss", False)) for e in body.pop(key, ())]
+    examples = [
+        Example(e["text"], tuple(e.get("triplets", ())), must) for key, must in (("hit", True), ("miss", False)) for e in body.pop(key, ())
+    ]
     return Rule(name, body.pop("kind"), body.pop("order"), body.pop("about"), MappingProxyType(body), tuple(examples), where)
 
 
@@ -202,7 +219,11 @@ def _entries(folder: Path, kinds: Mapping[str, float], variants: Variants, make:
     for path in sorted(folder.glob("*.tsv")):
         for (word, kind), where in read_rows(path, 2):
             if kind not in kinds:
-                raise ResourceError(f"unknown {folder.name[:-1]} kind {kind!r}", where=where, fix="add it to the table of categories or classes, or correct it")
+                raise ResourceError(
+                    f"unknown {folder.name[:-1]} kind {kind!r}",
+                    where=where,
+                    fix="add it to the table of categories or classes, or correct it",
+                )
             if word in seen:
                 raise ResourceError(f"{word!r} is listed already", where=where, fix=f"keep one of it and {seen[word]}")
             seen[word] = where

@@ -24,7 +24,7 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HAN = re.compile(f"[{_HAN}]")
 _DROPPED = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
 _SENTENCE_END = frozenset("。！？!?…\n")
-_CLAUSE_END = frozenset("，,；;：:～~()（）「」『』【】《》〈〉[]\"“”|/")
+_CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
 _FULLWIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"} | {"\u3000": " "}
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
@@ -87,7 +87,9 @@ def _script_of_char(char: str) -> int:
 
 
 # Written in both scripts: OpenCC calls them Simplified, Taiwanese reviews use them (台, 里 in names, 只, 才, 面 in 方面 …).
-_SHARED = frozenset("台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划")
+_SHARED = frozenset(
+    "台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划"
+)
 
 
 def script_of(text: str) -> Script:
@@ -124,7 +126,13 @@ def view(text: str, variants: Variants | None = None, script: Script | None = No
         if _DROPPED.match(raw):
             continue
         char = _FULLWIDTH.get(raw, raw)
-        char = "\n" if char in "\r\v\f\x85\u2028\u2029" else " " if char == "\t" or (char != "\n" and unicodedata.category(char) in ("Zs", "Cc", "Cs")) else char
+        char = (
+            "\n"
+            if char in "\r\v\f\x85\u2028\u2029"
+            else " "
+            if char == "\t" or (char != "\n" and unicodedata.category(char) in ("Zs", "Cc", "Cs"))
+            else char
+        )
         run = run + 1 if chars and chars[-1] == char else 1
         if run > MAX_REPEAT and not (char.isascii() and char.isalnum()):
             if run == MAX_REPEAT + 1:

@@ -73,6 +73,7 @@ def weights(model: Tagger | Discriminator) -> str:
 
 # Learning
 
+
 def test_the_tagger_learns_made_up_reviews_and_finds_discontinuous_opinions(tagger: Tagger) -> None:
     fresh = [review(i) for i in range(2000, 2060)]
     found = tagger.predict([example.text for example in fresh])
@@ -110,6 +111,7 @@ def test_a_prediction_does_not_depend_on_the_texts_beside_it(tagger: Tagger) -> 
 
 
 # Determinism, resuming, the caller's torch
+
 
 def test_training_twice_gives_the_same_weights_and_another_seed_others(tmp_path: Path) -> None:
     short = replace(TINY, epochs=2)
@@ -184,6 +186,7 @@ def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> No
 
 # Disk
 
+
 def test_a_saved_model_loads_to_the_same_answers(tagger: Tagger, judge: Discriminator, tmp_path: Path) -> None:
     texts = [example.text for example in VALID]
     save(tagger, tmp_path / "t")
@@ -237,6 +240,7 @@ def test_damaged_cut_and_foreign_model_files_are_named(tagger: Tagger, judge: Di
 
 # Negatives (paper, section 3.3.2)
 
+
 def crossed_review() -> Example:
     """Two aspects, three opinions, four triplets (one pair with two polarities): 2 × 3 pairs, 3 of them taken."""
     text = "湯頭濃郁、好喝，店員親切"
@@ -285,6 +289,7 @@ def test_negatives_depend_on_seed_and_review_alone_and_reach_every_polarity() ->
 
 # Odd input
 
+
 def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no triplet in 0 training examples"):
         train_tagger([], [], TINY, 1, tmp_path)
@@ -326,6 +331,7 @@ def test_training_counts_the_triplets_that_no_window_holds(tmp_path: Path) -> No
 
 
 # Parts
+
 
 def test_windows_cover_the_text_and_cut_after_sentences_where_they_can() -> None:
     text = "湯頭濃郁，好喝。麵條很香，份量多。" * 5 + "啊" * 40

@@ -10,11 +10,25 @@ import click
 if TYPE_CHECKING:
     from builder.pipeline import Build, Done
 
-WORKDIR = click.option("--workdir", type=click.Path(path_type=Path), default=Path("workdir"), show_default=True, help="Working directory: database, models, checkpoints.")
+WORKDIR = click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    default=Path("workdir"),
+    show_default=True,
+    help="Working directory: database, models, checkpoints.",
+)
 OUT = click.option("--out", type=click.Path(path_type=Path), default=Path("releases"), show_default=True, help="Where releases go.")
 CONFIG = click.option("--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`.")
-SET = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="One setting, for example self_train.iterations=1 (repeatable).")
-COLUMNS = {"text": "the review text", "id": "ids", "place": "the place's name (masked in releases)", "rating": "the rating", "source": "the source"}
+SET = click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="One setting, for example self_train.iterations=1 (repeatable)."
+)
+COLUMNS = {
+    "text": "the review text",
+    "id": "ids",
+    "place": "the place's name (masked in releases)",
+    "rating": "the rating",
+    "source": "the source",
+}
 
 
 def _column_options(command: click.decorators.FC) -> click.decorators.FC:
@@ -34,7 +48,9 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
 @SET
 @click.option("--show-config", is_flag=True, help="Print every setting and where it came from, and stop.")
-def build(inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], show_config: bool, **options: object) -> None:
+def build(
+    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], show_config: bool, **options: object
+) -> None:
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
     INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
@@ -74,7 +90,10 @@ def status(workdir: Path) -> None:
 
     from builder import pipeline
 
-    rows = [(s.name, state, f"{done.seconds:.1f}" if done else "", _counts(done.counts) if done else s.about) for s, state, done in pipeline.status(workdir)]
+    rows = [
+        (s.name, state, f"{done.seconds:.1f}" if done else "", _counts(done.counts) if done else s.about)
+        for s, state, done in pipeline.status(workdir)
+    ]
     click.echo(tabulate(rows, headers=["stage", "state", "seconds", "counts"]))
 
 
@@ -88,17 +107,27 @@ def resume(workdir: Path, out: Path | None) -> None:
     _summary(pipeline.resume(workdir, out, told=lambda line: click.echo(line, err=True)), workdir)
 
 
-def _build(inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], options: dict[str, object]) -> Build:
+def _build(
+    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], options: dict[str, object]
+) -> Build:
     from builder.config import resolve
     from builder.pipeline import Build
     from builder.resources import sample_dir
 
-    names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
+    names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {
+        f"{name}_column": f"input.{name}_column" for name in COLUMNS
+    }
     given = {names[key]: value for key, value in options.items() if value is not None} | _settings(sets)
     if not inputs:
         sample = sample_dir()
         inputs = (sample / "reviews.csv",)
-        given = {"evaluate.gold": str(sample / "gold.jsonl"), "release.name": "sample-restaurant-aste", "release.licence": "CC-BY-4.0", "self_train.epochs": 12, "discriminate.epochs": 6} | given
+        given = {
+            "evaluate.gold": str(sample / "gold.jsonl"),
+            "release.name": "sample-restaurant-aste",
+            "release.licence": "CC-BY-4.0",
+            "self_train.epochs": 10,
+            "discriminate.epochs": 6,
+        } | given
     return Build(workdir, out, inputs, resolve(config, given))
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar, Item, Phrase, items
 from builder.engine.pairing import Found, Pairer, Scene, Topic, strings
 from builder.engine.polarity import Excess, valence
 from builder.engine.units import units
-from builder.config import Convention
 from builder.errors import ResourceError
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
@@ -57,7 +57,9 @@ class Engine:
         known = {*pairing.KINDS, "grammar", "excess", "irrealis", "question", "compatible", "block", "conjunction"}
         for rule in rules:
             if rule.kind not in known:
-                raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known)))
+                raise ResourceError(
+                    f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known))
+                )
         self._grammar = _grammar(by_kind.get("grammar", []))
         self._excess = [Excess(strings(rule, "kinds"), strings(rule, "categories")) for rule in by_kind.get("excess", [])]
         self._irrealis = {kind: rule.name for rule in by_kind.get("irrealis", []) for kind in strings(rule, "kinds")}
@@ -67,7 +69,9 @@ class Engine:
         }
         self._blocked = [(strings(rule, "categories"), strings(rule, "words")) for rule in by_kind.get("block", [])]
         self._conjunction = next((rule.name for rule in by_kind.get("conjunction", [])), "")
-        self._pairers: list[tuple[str, Pairer]] = [(rule.name, pairing.KINDS[rule.kind](rule)) for rule in rules if rule.kind in pairing.KINDS and rule.params.get("enabled", True)]
+        self._pairers: list[tuple[str, Pairer]] = [
+            (rule.name, pairing.KINDS[rule.kind](rule)) for rule in rules if rule.kind in pairing.KINDS and rule.params.get("enabled", True)
+        ]
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
@@ -90,7 +94,9 @@ class Engine:
                 for aspect in aspects:
                     paired.append(aspect)
                     if not unreal:
-                        triplet = self._triplet(doc, item, item.phrase, aspect, name if aspect is aspects[0] else self._conjunction or name, detail)
+                        triplet = self._triplet(
+                            doc, item, item.phrase, aspect, name if aspect is aspects[0] else self._conjunction or name, detail
+                        )
                         out.setdefault(triplet.key, triplet)
             topic = _next_topic(clause.items, paired, topic)
         return tuple(out.values())
@@ -129,7 +135,10 @@ class Engine:
         assert term is not None
         if not term.cls:
             return True
-        if any(target == found.aspects[0].word or target.startswith("@") and term.cls.startswith(target[1:]) for target, _ in self.lexicon.context.get(phrase.entry.word, ())):
+        if any(
+            target == found.aspects[0].word or (target.startswith("@") and term.cls.startswith(target[1:]))
+            for target, _ in self.lexicon.context.get(phrase.entry.word, ())
+        ):
             return True
         return all(term.cls.startswith(classes) for prefix, classes in self._compatible.items() if phrase.entry.category.startswith(prefix))
 
@@ -191,7 +200,18 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
     rule = rules[0]
     gap = rule.params.get("gap", 3)
     separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
-    return Grammar(frozenset(strings(rule, "fillers")), gap if isinstance(gap, int) else 3, strings(rule, "attributes"), separate, *(frozenset(strings(rule, key)) for key in ("suffixes", "bare", "adverbial", "gradable")), strings(rule, "absorbed"), bool(rule.params.get("merge", False)))
+    return Grammar(
+        fillers=frozenset(strings(rule, "fillers")),
+        gap=gap if isinstance(gap, int) else 3,
+        attributes=strings(rule, "attributes"),
+        separate=separate,
+        suffixes=frozenset(strings(rule, "suffixes")),
+        bare=frozenset(strings(rule, "bare")),
+        adverbial=frozenset(strings(rule, "adverbial")),
+        gradable=frozenset(strings(rule, "gradable")),
+        absorbed=strings(rule, "absorbed"),
+        merge=bool(rule.params.get("merge", False)),
+    )
 
 
 def _table(rule: Rule, key: str) -> dict[str, list[str]]:
@@ -199,4 +219,3 @@ def _table(rule: Rule, key: str) -> dict[str, list[str]]:
     if not isinstance(value, dict):
         raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
     return {str(k): [str(one) for one in v] for k, v in value.items()}
-

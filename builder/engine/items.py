@@ -107,7 +107,9 @@ def _one_run(before: Item, item: Item, text: str) -> Item | None:
         return None
     if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
         return None
-    return replace(item, start=before.start, word=text[before.start : item.end], phrase=replace(first, core=(first.core[0], second.core[1])))
+    return replace(
+        item, start=before.start, word=text[before.start : item.end], phrase=replace(first, core=(first.core[0], second.core[1]))
+    )
 
 
 def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> bool:
@@ -177,7 +179,12 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if before.symbol == "A" and before.term and before.end == item.start and not _separate(before.term.cls, item.term.cls, attribute, grammar):
+    if (
+        before.symbol == "A"
+        and before.term
+        and before.end == item.start
+        and not _separate(before.term.cls, item.term.cls, attribute, grammar)
+    ):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
@@ -234,7 +241,14 @@ def _groups(listed: list[Item]) -> list[Item]:
     for i, item in enumerate(out):
         if item.term is None:
             continue
-        chained = i >= 2 and out[i - 1].symbol in "cl" and out[i - 2].symbol == "A" or i and out[i - 1].symbol == "A" and out[i - 1].end == item.start
+        chained = (
+            (i >= 2
+            and out[i - 1].symbol in "cl"
+            and out[i - 2].symbol == "A")
+            or (i
+            and out[i - 1].symbol == "A"
+            and out[i - 1].end == item.start)
+        )
         group = group if chained else group + 1
         out[i] = replace(item, term=replace(item.term, group=group))
     return out

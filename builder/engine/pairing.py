@@ -58,7 +58,7 @@ def pattern(rule: Rule) -> Pairer:
     def find(scene: Scene) -> Found | None:
         phrase = scene.opinion.phrase
         assert phrase is not None
-        if only and not phrase.entry.category.startswith(only) or never and phrase.entry.category.startswith(never):
+        if (only and not phrase.entry.category.startswith(only)) or (never and phrase.entry.category.startswith(never)):
             return None
         marked = scene.symbols[: scene.index] + CURRENT + scene.symbols[scene.index + 1 :]
         match = expression.search(marked)
@@ -99,7 +99,7 @@ def noun(rule: Rule) -> Pairer:
         if match is None:
             return None
         item = scene.items[marked.rindex("n", match.start())]
-        if len(item.word) < shortest or relations and scene.tokens[item.last].rel not in relations:
+        if len(item.word) < shortest or (relations and scene.tokens[item.last].rel not in relations):
             return None
         return Found((Item(item.start, item.end, "A", item.word, item.last, term=Term("")),), f"{item.word} {scene.tokens[item.last].rel}")
 
@@ -112,7 +112,7 @@ def carry(rule: Rule) -> Pairer:
     named = bool(rule.params.get("named", False))
 
     def find(scene: Scene) -> Found | None:
-        if scene.topic is None or scene.topic.named and not named or blockers & set(scene.symbols[: scene.index]):
+        if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.index]):
             return None
         return Found(scene.topic.aspects, "topic of an earlier clause")
 
@@ -134,13 +134,15 @@ def token_at(tokens: Sequence[Token], item: Item) -> int:
 def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[str] | None:
     """Relations from source up to the common ancestor and down to target; None if they stand in different trees."""
     above: dict[int, list[str]] = {}
-    node, steps = source, []
+    steps: list[str] = []
+    node = source
     while node >= 0 and node not in above:
         above[node] = list(steps)
         steps.append("↑" + tokens[node].rel)
         node = tokens[node].head
-    node, down = target, []
-    seen = set()
+    down: list[str] = []
+    seen: set[int] = set()
+    node = target
     while node >= 0 and node not in seen:
         if node in above:
             return above[node] + down[::-1]
@@ -160,7 +162,7 @@ def strings(rule: Rule, key: str) -> tuple[str, ...]:
 def _string(rule: Rule, key: str) -> str:
     value = rule.params.get(key)
     if not isinstance(value, str):
-        raise ResourceError(f"rule {rule.name!r} needs {key} = \"…\"", where=rule.where)
+        raise ResourceError(f'rule {rule.name!r} needs {key} = "…"', where=rule.where)
     return value
 
 

@@ -37,7 +37,11 @@ def read(path: Path, opinion: str = "opinion") -> Read:
         where = f"{path}:{number}"
         kind = next((kind for kind, keys in _KINDS.items() if keys <= row.keys()), None)
         if kind is None:
-            raise InputError(f"a row with keys {', '.join(sorted(row))}", where=where, fix="known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items()))
+            raise InputError(
+                f"a row with keys {', '.join(sorted(row))}",
+                where=where,
+                fix="known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items()),
+            )
         try:
             key, text, listed = _READERS[kind](row, opinion)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -77,7 +81,7 @@ _KINDS = {"ours": {"id", "triplets"}, "dimabsa": {"ID", "Triplet"}, "paper": {"i
 
 def _ours(row: _Row, opinion: str) -> tuple[str, str | None, list[Answer]]:
     def text(value: Any) -> str:
-        return value["text"] if isinstance(value, dict) else value
+        return str(value["text"] if isinstance(value, dict) else value)
 
     listed = [(text(t["aspect"]), text(t.get(opinion) or t["opinion"]), _polarity(t["polarity"])) for t in row["triplets"]]
     return str(row["id"]), row.get("text"), listed

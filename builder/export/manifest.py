@@ -48,7 +48,14 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         "licence": facts.licence,
         "builder": facts.builder,
         "splits": {
-            s.name: {"source": s.source, "annotation": s.annotation, "reviews": s.reviews, "triplets": s.triplets, "polarities": dict(s.polarities)} for s in facts.splits
+            s.name: {
+                "source": s.source,
+                "annotation": s.annotation,
+                "reviews": s.reviews,
+                "triplets": s.triplets,
+                "polarities": dict(s.polarities),
+            }
+            for s in facts.splits
         },
         "dropped": dict(facts.dropped),
         "ingest": dict(facts.ingest),
@@ -73,7 +80,9 @@ def card(facts: Facts) -> str:
     """README.md of a release: front matter for dataset hubs, then what a person needs to know before using it."""
     total = sum(split.reviews for split in facts.splits)
     rows = "\n".join(
-        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | " + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU")) + " |"
+        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
+        + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
+        + " |"
         for s in facts.splits
     )
     scores = "\n".join(f"| {system} | {split} | {metric} | {value:.1f} |" for system, split, metric, value in facts.metrics)

@@ -22,7 +22,7 @@ class TripletRow(TypedDict):
     owner: ElementRow | None
     opinion: ElementRow
     opinion_full: ElementRow
-    polarity: str
+    polarity: Polarity
     valence: float
     sources: list[str]
     rules: list[str]
@@ -63,7 +63,6 @@ def triplet_row(i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple
 
 
 def triplet(row: TripletRow) -> Triplet:
-    polarity: Polarity = row["polarity"]  # type: ignore[assignment]
     return Triplet(
         element(row["aspect"]), element(row["aspect_full"]), element(row["opinion"]), element(row["opinion_full"]), polarity, row["valence"],
         owner=element(row["owner"]) if row["owner"] else None, rules=tuple(row["rules"]),
@@ -89,7 +88,7 @@ def extracted(triplet: Triplet) -> Mapping[str, object]:
 def mismatch(text: str, row: TripletRow) -> str | None:
     """What is wrong with a row's spans against the text they point into, or None."""
     for name in ("aspect", "aspect_full", "owner", "opinion", "opinion_full"):
-        part: ElementRow | None = row[name]  # type: ignore[literal-required]
+        part: ElementRow | None = row[name]
         if part is None:
             continue
         spans = part["spans"]

@@ -99,9 +99,8 @@ def aspect(word: str, uses: Uses, aspects: Mapping[str, str], association: float
 
 def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: float) -> list[float]:
     """What neighbours, peers, spelling and ratings say: means of distances from 5 (stars: from the corpus's mean), shrunk to 0."""
-    peers = {peer: count for peer, count in uses.peers.items()}
     return [
-        _mean(uses.near, valences), _mean(uses.far, valences), _mean(peers, valences), written,
+        _mean(uses.near, valences), _mean(uses.far, valences), _mean(uses.peers, valences), written,
         (uses.stars - stars * uses.rated) / (uses.rated + SMOOTH),
         _share(uses.negated, uses.count), _share(uses.degree, uses.count),
     ]  # fmt: skip

@@ -1,9 +1,9 @@
 """What a corpus says about each word: how it is used and what it is linked to, counted in one pass.
 
 In: documents. Out: `Uses` by word. The links are those of double propagation (Qiu, Liu, Bu & Chen 2011, Computational Linguistics
-37(1), table 1: opinion-target, opinion-opinion and target-target relations), read from the dependency tree and, because reviews are short and
-parsers err on them, from the order of words in a clause (ASPECT DEGREE word; word 的 ASPECT). Memory grows with the vocabulary, not
-with the corpus; of the texts only (review, offset) is kept.
+37(1), table 1: opinion-target, opinion-opinion and target-target relations), read from the dependency tree and, because reviews are
+short and parsers err on them, from the order of words in a clause (ASPECT DEGREE word; word 的 ASPECT). Memory grows with the
+vocabulary, not with the corpus; of the texts only (review, offset) is kept.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ _LONGEST, _PARTS = 6, 4
 
 @dataclass(slots=True)
 class Uses:
-    """How a word is used. `described` counts the nouns it may describe, `describing` (as a noun) the words that may describe it.
+    """How a word is used.
 
-    `open` counts the uses whose neighbours cannot be the rest of a longer word; `peers` are words coordinated with it; `near` and `far` sum, by opinion word, the signs under which that one stands in the same or in a
-    neighbouring clause (negators and contrast turn a sign). `ratings` sums (number, stars) of reviews that use it.
+    `degree` and `negated`: right behind a degree word (and closing its phrase) or a negator; `graded`: so with its subject before it.
+    `final`: closing its clause; `open`: its neighbours cannot be the rest of a longer word; `counted`: behind a number. `described`
+    are the nouns that it may describe, `describing` (of a noun) the words that may describe it, `peers` what it is coordinated with.
+    `near` and `far` sum, by opinion word, the signs under which that one stands in the same and in a neighbouring clause (negators and
+    contrast turn a sign). `rated` reviews with `stars` in sum use it.
     """
 
     count: int = 0
@@ -78,7 +81,7 @@ def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, flo
 
 
 def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot]:
-    """Neighbouring nouns of which one is unknown become one slot, should they be one dish (石鍋 + 肥牛); single characters only as parts of dishes."""
+    """Neighbouring nouns of which one is unknown become one slot, should they be one dish (石鍋 + 肥牛)."""
     out: list[Slot] = []
     for slot in slots:
         last = out[-1] if out else None

@@ -1,7 +1,7 @@
 """Scores of candidates: the lexicon's own words teach, on this corpus, what an opinion and an aspect look like in use.
 
-In: uses, the pool of candidates, the words accepted so far. Out: `Score` by word, valences, classes. Teachers are the words that the lexicon
-has and the corpus uses; those of the other kinds are the counter-examples, weighted so that both sides count the same.
+In: uses, the pool of candidates, the words accepted so far. Out: `Score` by word, valences, classes. Teachers are the words that the
+lexicon has and the corpus uses; those of the other kinds are the counter-examples, weighted so that both sides count the same.
 """
 
 from __future__ import annotations

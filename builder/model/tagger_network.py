@@ -147,9 +147,7 @@ class TaggerNetwork(nn.Module):
                 continue
             bits = self.cores(context, Spans(rows[:, 0], rows[:, 2], rows[:, 3]), layer)
             within = torch.arange(self.max_span) < (rows[:, 3] - rows[:, 2])[:, None]
-            total = total + functional.binary_cross_entropy_with_logits(
-                bits[within], rows[:, 4:][within].to(bits.dtype), reduction="sum"
-            )
+            total = total + functional.binary_cross_entropy_with_logits(bits[within], rows[:, 4:][within].to(bits.dtype), reduction="sum")
         return total
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,7 @@ def emissions(crf: Crf, chains: Sequence[str]) -> Floats:
     keep = np.concatenate([np.arange(s, s + len(c)) for s, c in zip(starts, chains, strict=True)]) if chains else np.zeros(0, np.int64)
     scores = np.zeros((len(keep), 4 * len(crf.tags)), np.float32)
     for name, atoms in streams(text).items():
-        look = crf.rows[name].get
-        ids = np.fromiter((look(atom, 0) for atom in atoms), np.int32, len(atoms))
+        ids = np.fromiter(map(crf.rows[name].get, atoms, repeat(0)), np.int32, len(atoms))
         for offset in WINDOWS[name]:
             scores += crf.tables[name, offset][ids[keep + offset]]
     return scores

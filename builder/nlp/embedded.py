@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from builder.errors import ConfigError, ResourceError
 from builder.nlp import crf
@@ -94,35 +93,32 @@ def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list
     lengths = [len(chain) for chain in chains]
     scores = crf.emissions(segmenter, chains)
     margins = crf.margins(scores, len(segmenter.tags)).tolist()
-    gaps = np.zeros(len(scores), np.int8)
-    fixed = np.full(len(scores), crf.ANY, np.int16)
-    at = 0
+    numbers = {tag: i for i, tag in enumerate(segmenter.tags)} | {"": crf.WORD}
+    gaps: list[int] = []
+    fixed: list[int] = []
     for chain, length in zip(chains, lengths, strict=True):
-        part = slice(at, at + length)
-        _steer(segmenter.tags, words, chain, margins[part], gaps[part], fixed[part])
-        at += length
-    crf.constrain(segmenter.tags, scores, lengths, gaps, fixed)
+        decided, known = _steered(chain, words, margins[len(gaps) : len(gaps) + length], numbers)
+        gaps += decided
+        fixed += known
+    crf.constrain(segmenter.tags, scores, lengths, np.array(gaps, np.int8), np.array(fixed, np.int16))
     return crf.spans(crf.viterbi(segmenter, scores, lengths), lengths, len(segmenter.tags))
 
 
-def _steer(
-    tags: Sequence[str], words: Words, chain: str, margins: Sequence[float], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16]
-) -> None:
-    """Write what is decided beforehand about a chain into its slices of `gaps` and `fixed`: runs first, user words over them."""
-    joined = [False] * len(chain)
+def _steered(chain: str, words: Words, margins: Sequence[float], numbers: Mapping[str, int]) -> tuple[list[int], list[int]]:
+    """What is decided beforehand about a chain, per character: gaps and tags; runs first, user words over them."""
+    size = len(chain)
+    gaps, fixed, joined = [crf.FREE] * (size + 1), [crf.ANY] * size, [False] * size
     for start, end, tag in runs(chain):
         joined[start + 1 : end] = [True] * (end - start - 1)
-        gaps[start + 1 : end] = crf.JOIN
+        gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
         if tag:
-            gaps[start] = crf.SPLIT
-            gaps[end : end + 1] = crf.SPLIT
-            fixed[start:end] = tags.index(tag)
+            gaps[start] = gaps[end] = crf.SPLIT
+            fixed[start:end] = [numbers[tag]] * (end - start)
     for start, end in chosen(chain, words, margins, joined):
-        gaps[start + 1 : end] = crf.JOIN
-        gaps[start] = crf.SPLIT
-        gaps[end : end + 1] = crf.SPLIT
-        tag = words.tag(chain[start:end])
-        fixed[start:end] = tags.index(tag) if tag else crf.WORD
+        gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
+        gaps[start] = gaps[end] = crf.SPLIT
+        fixed[start:end] = [numbers[words.tag(chain[start:end])]] * (end - start)
+    return gaps[:size], fixed
 
 
 def _pieces(text: str) -> list[_Piece]:

@@ -107,9 +107,7 @@ def _rare(sentences: Sequence[Sentence], known: Vocabulary) -> dict[str, float]:
     return {word: _WORD_LOST / (_WORD_LOST + counts[word] / 4) for word in known.words}
 
 
-def _drawn(
-    sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int
-) -> list[list[Sentence]]:
+def _drawn(sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int) -> list[list[Sentence]]:
     """An epoch: every sentence once, changed, in batches of like length in random order."""
     drawn = []
     for sentence, predicted in zip(sentences, tags, strict=True):

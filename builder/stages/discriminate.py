@@ -26,9 +26,13 @@ def run(context: Context) -> runs.Counts:
     assert rules is not None, "seed has run"
     seeds = {split: list(triplets.proposed(connection, rules, split)) for split in ("train", "valid", "test")}
     if not seeds["train"]:
-        raise ModelError("the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more")
+        raise ModelError(
+            "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
+        )
     shown = ModelBar("discriminator")
-    judged = {split: [discriminator_data(example, config.seed) for example in examples(context, seeds[split])[0]] for split in ("train", "valid")}
+    judged = {
+        split: [discriminator_data(example, config.seed) for example in examples(context, seeds[split])[0]] for split in ("train", "valid")
+    }
     judge = train_discriminator(
         judged["train"],
         judged["valid"],
@@ -58,7 +62,9 @@ def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTri
     made, ids = examples(context, stored)
     answers = judge.classify(made, shown)
     rows = [
-        (i, label, round(score, 6)) for listed, labels in zip(ids, answers, strict=True) for i, (label, score) in zip(listed, labels, strict=True)
+        (i, label, round(score, 6))
+        for listed, labels in zip(ids, answers, strict=True)
+        for i, (label, score) in zip(listed, labels, strict=True)
     ]
     triplets.judge(context.connection, source, rows)
 
@@ -76,5 +82,7 @@ def load(context: Context) -> Judge:
 def _accuracy(judge: Judge, items: list[Judged]) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
     answers = judge.classify([Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in items])
-    right = [label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)]
+    right = [
+        label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
+    ]
     return sum(right) / max(1, len(right))

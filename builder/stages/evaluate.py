@@ -6,11 +6,12 @@ Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`;
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from builder import metrics
 from builder.errors import InputError
 from builder.metrics import Answer
-from builder.records import Element, Polarity, Span, StoredTriplet, Triplet, polarity_of
+from builder.records import Element, Polarity, StoredTriplet, Triplet, polarity_of
 from builder.stages.context import Context
 from builder.stages.ingest import gold_rows
 from builder.store import db, reviews, runs, triplets
@@ -68,7 +69,9 @@ def _store_gold(context: Context, rows: list[dict[str, object]]) -> None:
     for row in rows:
         review = known.get(str(row["id"]))
         if review is None:
-            raise InputError(f"gold names review {row['id']!r}, which is not among the distinct reviews", where=context.config.evaluate.gold)
+            raise InputError(
+                f"gold names review {row['id']!r}, which is not among the distinct reviews", where=context.config.evaluate.gold
+            )
         listed = row["triplets"]
         assert isinstance(listed, list)
         proposed += [(review.id, _gold_triplet(one, review.text, f"{context.config.evaluate.gold}, review {review.key}")) for one in listed]
@@ -80,16 +83,20 @@ def _gold_triplet(row: object, text: str, where: str) -> Triplet:
         assert isinstance(row, dict)
         polarity: Polarity = row["polarity"]
         valence = float(row.get("valence", _VALENCE[polarity]))
-        parts = [_gold_element(row[name], row.get(f"{name}_spans", row.get(f"{name.split('_')[0]}_spans")), text) for name in ("aspect", "aspect_full", "opinion", "opinion_full")]
+        aspect, aspect_full, opinion, opinion_full = (
+            _gold_element(row, name, text) for name in ("aspect", "aspect_full", "opinion", "opinion_full")
+        )
     except (KeyError, ValueError, TypeError, AssertionError) as error:
         raise InputError(f"gold triplet {row!r}: {error!r}", where=where) from error
     if polarity_of(valence) != polarity:
         raise InputError(f"gold triplet {row!r}: valence {valence} is not {polarity}", where=where)
-    return Triplet(*parts, polarity, valence, source="gold")  # type: ignore[arg-type]
+    return Triplet(aspect, aspect_full, opinion, opinion_full, polarity, valence, source="gold")
 
 
-def _gold_element(surface: str, spans: list[list[int]], text: str) -> Element:
-    placed: tuple[Span, ...] = tuple((start, end) for start, end in spans)
-    if "".join(text[start:end] for start, end in placed) != surface:
+def _gold_element(row: dict[str, Any], name: str, text: str) -> Element:
+    """An element with its spans; gold without `_full` forms gives the plain ones for both."""
+    given = name if name in row else name.removesuffix("_full")
+    surface, spans = row[given], tuple((start, end) for start, end in row[f"{given}_spans"])
+    if not spans or "".join(text[start:end] for start, end in spans) != surface:
         raise ValueError(f"{surface!r} does not stand at {spans}")
-    return Element(surface, placed)
+    return Element(surface, spans)

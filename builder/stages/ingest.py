@@ -31,12 +31,17 @@ def run(context: Context) -> runs.Counts:
         share = context.config.ingest
         reviews.set_splits(
             connection,
-            [(_split(key, norm_hash, gold, share.test_share, share.valid_share), i) for i, key, norm_hash in list(reviews.hashes(connection))],
+            [
+                (_split(key, norm_hash, gold, share.test_share, share.valid_share), i)
+                for i, key, norm_hash in list(reviews.hashes(connection))
+            ],
         )
         counts = reviews.ingest_counts(connection)
         if not counts["reviews"]:
             raise InputError(
-                "no usable review", where=", ".join(map(str, context.inputs)), fix=f"all {counts['rejected']} rows were rejected: {reviews.reasons(connection)}"
+                "no usable review",
+                where=", ".join(map(str, context.inputs)),
+                fix=f"all {counts['rejected']} rows were rejected: {reviews.reasons(connection)}",
             )
     return counts
 
@@ -109,7 +114,19 @@ def _row(item: RawReview, path: Path) -> reviews.NewReview:
     normal = "".join(c for c in view(item.text, script=script).text.lower() if c.isalnum())
     key = item.id if item.id else f"{path.stem}-{item.row}"
     language = _LANGUAGES.get(script, "und")
-    return key, item.text, item.source, item.place, item.rating, path.name, item.row, script, language, _hash(item.text), _hash(normal or item.text)
+    return (
+        key,
+        item.text,
+        item.source,
+        item.place,
+        item.rating,
+        path.name,
+        item.row,
+        script,
+        language,
+        _hash(item.text),
+        _hash(normal or item.text),
+    )
 
 
 def _flush(context: Context, kept: list[reviews.NewReview], dropped: list[tuple[str, str, str, str]]) -> None:

@@ -21,6 +21,7 @@ from builder.errors import ReleaseError
 from builder.export import paper
 from builder.export.manifest import Facts, Split, card, checksums, manifest, sha256
 from builder.export.records import ReviewRow, TripletRow, triplet_row
+from builder.export.records import triplet as released
 from builder.export.verify import verify
 from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.stages.context import Context
@@ -81,7 +82,9 @@ def _chosen(context: Context, name: str) -> tuple[str, str, Iterator[StoredTripl
     variants = context.config.self_train.variants
     variant = context.config.release.train_source or variants[0]
     if variant not in variants:
-        raise ReleaseError(f"release.train_source is {variant!r}, but self_train.variants are {', '.join(variants)}", fix="choose one of them")
+        raise ReleaseError(
+            f"release.train_source is {variant!r}, but self_train.variants are {', '.join(variants)}", fix="choose one of them"
+        )
     last = runs.rounds(connection, variant)[-1].round
     if name == "train":
         return f"self-train-{variant} S_{last}", "silver", triplets.training(connection, variant, last)
@@ -91,7 +94,12 @@ def _chosen(context: Context, name: str) -> tuple[str, str, Iterator[StoredTripl
         return "gold", "gold", triplets.proposed(connection, source["gold"], name)
     if name == "valid":
         return "rules", "silver", triplets.proposed(connection, source["rules"], name)
-    everyone = {one.id: one for i in (source["rules"], source[f"{variant}{last}"]) if i is not None for one in triplets.proposed(connection, i, name)}
+    everyone = {
+        one.id: one
+        for i in (source["rules"], source[f"{variant}{last}"])
+        if i is not None
+        for one in triplets.proposed(connection, i, name)
+    }
     return f"union of rules and self-train-{variant}", "silver", iter(everyone[i] for i in sorted(everyone))
 
 
@@ -99,20 +107,27 @@ def _row(
     context: Context, review: Review, annotation: str, stored: list[StoredTriplet], names: dict[int, tuple[str, ...]],
     rules: dict[int, str], dropped: list[tuple[str, str, str]],
 ) -> ReviewRow:  # fmt: skip
-    """A review as it is released. Contradictions are settled for the rules, then for the triplet stored first."""
+    """A review as it is released. Where two sources mark one place differently, the rules win, then the triplet that stands first."""
     masked = privacy.mask(review.text, [review.place] if review.place else [])
     text = same_script(masked.text, context.config.release.script)
-    kept: dict[object, TripletRow] = {}
-    order = sorted(stored, key=lambda one: ("rules" not in names.get(one.id, ()), one.triplet.opinion.start, one.triplet.aspect.start, one.id))
+    kept: list[tuple[Triplet, TripletRow]] = []
+    order = sorted(
+        stored, key=lambda one: ("rules" not in names.get(one.id, ()), one.triplet.opinion.start, one.triplet.aspect.start, one.id)
+    )
     for one in order:
         i = f"{review.key}:{one.id & (1 << triplets.BITS) - 1:08x}"
         moved = _masked(one.triplet, masked, text)
         if moved is None:
             dropped.append((i, "masked", "it overlaps what privacy masks"))
             continue
-        if kept.setdefault((moved.aspect.spans, moved.opinion.spans), row := triplet_row(i, moved, names.get(one.id, ()), tuple(filter(None, [rules.get(one.id)])))) is not row:
-            dropped.append((i, "contradiction", "the pair has another polarity from a source that comes first"))
-    listed = sorted(kept.values(), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
+        earlier = next((other for other, _ in kept if overlap(other.aspect, moved.aspect) and overlap(other.opinion, moved.opinion)), None)
+        if earlier is None:
+            kept.append((moved, triplet_row(i, moved, names.get(one.id, ()), tuple(filter(None, [rules.get(one.id)])))))
+        elif (earlier.aspect.spans, earlier.opinion.spans) == (moved.aspect.spans, moved.opinion.spans):
+            dropped.append((i, "contradiction", f"the pair is {earlier.polarity} from a source that comes first"))
+        else:
+            dropped.append((i, "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}"))
+    listed = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     return {
         "id": review.key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
         "rating": review.rating, "annotation": annotation, "triplets": listed,
@@ -135,17 +150,24 @@ def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | No
     return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence, owner)
 
 
+def overlap(one: Element, other: Element) -> bool:
+    """Whether two elements share a character."""
+    return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
+
+
 def _files(made: _Made) -> Iterator[tuple[str, bytes]]:
     """data/ and paper/ of a split; what the paper's format cannot hold is written beside it."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in made.rows]
     yield f"data/{made.split.name}.jsonl", "".join(lines).encode()
     answers, skipped = [], []
     for number, row in enumerate(made.rows, start=1):
-        from builder.export.records import triplet as read
-
-        listed = [read(one) for one in row["triplets"]]
+        listed = [released(one) for one in row["triplets"]]
         answers.append(paper.line(number, row["text"], [one for one in listed if paper.refused(one) is None]) + "\n")
-        skipped += [json.dumps({"id": i["id"], "reason": why}, ensure_ascii=False) + "\n" for i, one in zip(row["triplets"], listed, strict=True) if (why := paper.refused(one))]
+        skipped += [
+            json.dumps({"id": i["id"], "reason": why}, ensure_ascii=False) + "\n"
+            for i, one in zip(row["triplets"], listed, strict=True)
+            if (why := paper.refused(one))
+        ]
     yield f"paper/{made.split.name}.json", "".join(answers).encode()
     if skipped:
         yield f"paper/{made.split.name}.skipped.jsonl", "".join(skipped).encode()
@@ -161,11 +183,14 @@ def _facts(context: Context, made: list[_Made], version: str, parent: str | None
         licence=context.config.release.licence,
         builder=__version__,
         splits=[one.split for one in made],
-        signatures=triplets.signatures(context.connection) | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
+        signatures=triplets.signatures(context.connection)
+        | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
         # What does not change the result stays out, so that the same data is the same bytes: workers, paths.
-        config={key: value for key, value in config.items() if key not in ("workers", "evaluate.gold", "annotate.models", "release.version")},
+        config={
+            key: value for key, value in config.items() if key not in ("workers", "evaluate.gold", "annotate.models", "release.version")
+        },
         ingest=runs.runs(context.connection)["ingest"].counts,
-        dropped={reason: reasons.count(reason) for reason in ("masked", "contradiction")},
+        dropped={reason: reasons.count(reason) for reason in ("masked", "contradiction", "overlap")},
         metrics=runs.metrics(context.connection),
     )
 
@@ -202,7 +227,9 @@ def _write(target: Path, files: dict[str, bytes]) -> None:
     """Write beside the target, verify, rename. An existing release stays as it is: equal bytes are fine, others an error."""
     if target.exists():
         if {path: (target / path).read_bytes() for path in files if (target / path).is_file()} != files or verify(target):
-            raise ReleaseError("this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one")
+            raise ReleaseError(
+                "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
+            )
         return
     building = target.parent / f".{target.name}.building"
     shutil.rmtree(building, ignore_errors=True)
@@ -215,7 +242,10 @@ def _write(target: Path, files: dict[str, bytes]) -> None:
                 os.fsync(handle.fileno())
         faults = verify(building)
         if faults:
-            raise ReleaseError(f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""), where=str(building))
+            raise ReleaseError(
+                f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
+                where=str(building),
+            )
         os.rename(building, target)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)

@@ -61,4 +61,8 @@ def _prepare(lexicons: str, rules: str, convention: Convention) -> None:
 def _seed(task: _Task) -> _Answer:
     engine, lexicon = _worker["engine"], _worker["lexicon"]
     assert isinstance(engine, Engine) and isinstance(lexicon, Lexicon)
-    return task[-1][0].id, len(task), [(review.id, triplet) for review, words in task for triplet in extract(engine, lexicon, review, words)]
+    return (
+        task[-1][0].id,
+        len(task),
+        [(review.id, triplet) for review, words in task for triplet in extract(engine, lexicon, review, words)],
+    )

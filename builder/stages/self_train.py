@@ -52,14 +52,20 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
     proposed = _accepted(context, variant, number, listed["train"])
     after = sorted(set(before) | set(proposed.accepted))
     if not after:
-        raise ModelError("the training set is empty after filtering", where=f"self-train {variant}, round {number}", fix="use variant B or D, or more reviews")
+        raise ModelError(
+            "the training set is empty after filtering",
+            where=f"self-train {variant}, round {number}",
+            fix="use variant B or D, or more reviews",
+        )
     shown = ModelBar(f"self-train {variant}{number}")
     extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
     everything = listed["train"] + listed["valid"] + listed["test"]
     predictions = stored_predictions(context, everything, extractor.predict(view_texts(context, everything), shown))
     with db.atomic(connection):
         source = triplets.source(connection, f"{variant}{number}", "model", extractor.digest)
-        ids = triplets.propose(connection, source, [(review, replace(one, rules=(), source=f"{variant}{number}")) for review, one in predictions])
+        ids = triplets.propose(
+            connection, source, [(review, replace(one, rules=(), source=f"{variant}{number}")) for review, one in predictions]
+        )
         _judge_new(context, judge, ids, shown)
         triplets.set_training(connection, variant, number, after)
         done = runs.Round(
@@ -87,6 +93,9 @@ def _accepted(context: Context, variant: str, number: int, train: list[Review]) 
     stored = [one for one in triplets.proposed(connection, source, "train") if one.review in reviewed]
     labels = triplets.verdicts(connection, judge)
     kept = stored
+    if number:
+        sure = triplets.confident(connection, source, context.config.self_train.confidence)
+        kept = [one for one in kept if one.id in sure]
     if number and variant in "AB":
         kept = [one for one in kept if not in_lexicon(context, one)]
     if variant in ("AC" if number == 0 else "ABC"):

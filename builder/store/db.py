@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import IO
 
 from builder.errors import QueryError, WorkdirError
 
@@ -32,8 +31,7 @@ def schema() -> list[tuple[int, str]]:
 def lock(workdir: Path) -> Iterator[None]:
     """Hold the build lock of a working directory; WorkdirError names the process that has it."""
     workdir.mkdir(parents=True, exist_ok=True)
-    handle: IO[str] = open(workdir / "build.lock", "a+", encoding="utf-8")
-    with handle:
+    with (workdir / "build.lock").open("a+", encoding="utf-8") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -38,7 +38,9 @@ def free(connection: sqlite3.Connection, statement: str, limit: int | None, para
     except sqlite3.OperationalError as error:
         if "interrupted" in str(error):
             raise QueryError(f"the query took longer than {SECONDS:.0f} s", fix="add a LIMIT or a WHERE") from error
-        raise QueryError(str(error), fix="`builder sql \"SELECT name FROM sqlite_master\"` lists tables and views" if "no such" in str(error) else "") from error
+        raise QueryError(
+            str(error), fix='`builder sql "SELECT name FROM sqlite_master"` lists tables and views' if "no such" in str(error) else ""
+        ) from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise QueryError(str(error)) from error
     finally:
@@ -50,7 +52,9 @@ def story(connection: sqlite3.Connection, identifier: str) -> str:
     """Everything known about a triplet in order, for people. `identifier`: a row id, KEY:HASH as in a release, or a review's key."""
     ids = _triplets(connection, identifier)
     if not ids:
-        raise QueryError(f"no triplet or review {identifier!r}", fix="ids are in the column id of `builder sql \"SELECT * FROM current_triplets\"`")
+        raise QueryError(
+            f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM current_triplets"`'
+        )
     return "\n\n".join(_story(connection, i) for i in ids)
 
 
@@ -61,10 +65,14 @@ def _triplets(connection: sqlite3.Connection, identifier: str) -> list[int]:
             hashed = int(suffix, 16)
         except ValueError:
             hashed = -1
-        rows = connection.execute("SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? AND t.id & 2147483647 = ?", (key, hashed)).fetchall()
+        rows = connection.execute(
+            "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? AND t.id & 2147483647 = ?", (key, hashed)
+        ).fetchall()
         if rows:
             return [row[0] for row in rows]
-    rows = connection.execute("SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? ORDER BY t.id", (identifier,)).fetchall()
+    rows = connection.execute(
+        "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? ORDER BY t.id", (identifier,)
+    ).fetchall()
     if not rows and identifier.isdecimal():
         rows = connection.execute("SELECT id FROM triplets WHERE id = ?", (int(identifier),)).fetchall()
     return [row[0] for row in rows]
@@ -76,13 +84,20 @@ def _story(connection: sqlite3.Connection, i: int) -> str:
         (i,),
     ).fetchone()
     key, text, split, aspect, opinion, polarity, valence, full, owner, spans = row
-    lines = [f"{key}:{i & 2147483647:08x}  ({aspect}, {opinion}, {polarity})  valence {valence:g}, split {split}", f"  text      {text}", f"  spans     {spans}"]
+    lines = [
+        f"{key}:{i & 2147483647:08x}  ({aspect}, {opinion}, {polarity})  valence {valence:g}, split {split}",
+        f"  text      {text}",
+        f"  spans     {spans}",
+    ]
     lines += [f"  full      {full}"] if full != opinion else []
     lines += [f"  owner     {owner}"] if owner else []
-    for source, kind, detail in connection.execute("SELECT source, kind, detail FROM explain WHERE triplet = ? ORDER BY source <> 'rules', source, n", (i,)):
+    for source, kind, detail in connection.execute(
+        "SELECT source, kind, detail FROM explain WHERE triplet = ? ORDER BY source <> 'rules', source, n", (i,)
+    ):
         lines.append(f"  {source:<13} {kind:<12} {detail}")
     for name, confidence in connection.execute(
-        "SELECT s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = ? AND p.confidence IS NOT NULL ORDER BY s.id", (i,)
+        "SELECT s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = ? AND p.confidence IS NOT NULL ORDER BY s.id",
+        (i,),
     ):
         lines.append(f"  {name:<13} {'confidence':<12} {confidence:.3f}")
     return "\n".join(lines)

@@ -26,7 +26,8 @@ def clear(connection: sqlite3.Connection) -> None:
 
 def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     connection.executemany(
-        "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash) VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows
+        "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        rows,
     )
 
 
@@ -72,7 +73,9 @@ def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review
 
 
 def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(ids),))
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(ids),)
+    )
     return [Review(*row) for row in rows]
 
 
@@ -96,14 +99,17 @@ def clear_annotations(connection: sqlite3.Connection) -> None:
 
 def annotate(connection: sqlite3.Connection, backend: str, rows: Iterable[tuple[int, str]]) -> None:
     """`rows` of (review id, words as `dump_tokens` makes them)."""
-    connection.executemany("INSERT INTO annotations (review, backend, words) VALUES (?,?,?)", ((review, backend, words) for review, words in rows))
+    connection.executemany(
+        "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)", ((review, backend, words) for review, words in rows)
+    )
 
 
 def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tuple[Review, str]]:
     """The next reviews with their words, in order of id."""
     columns = ", ".join("r." + name for name in _COLUMNS.split(", "))
     rows = connection.execute(
-        f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review WHERE a.review > ? ORDER BY a.review LIMIT ?", (after, limit)
+        f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review WHERE a.review > ? ORDER BY a.review LIMIT ?",
+        (after, limit),
     )
     return [(Review(*row[:-1]), row[-1]) for row in rows]
 
@@ -118,11 +124,21 @@ def load_tokens(words: str) -> tuple[Token, ...]:
 
 def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
     """Rows read, kept, rejected and repeated, and the sizes of the splits."""
-    one = lambda sql: int(connection.execute(sql).fetchone()[0])  # noqa: E731
+
+    def one(sql: str) -> int:
+        return int(connection.execute(sql).fetchone()[0])
+
     rejected = one("SELECT count(*) FROM rejected WHERE stage = 'ingest'")
     stored = one("SELECT count(*) FROM reviews")
-    out: dict[str, int | float | str] = {"rows": stored + rejected, "rejected": rejected, "duplicates": stored - count(connection), "reviews": count(connection)}
-    return out | {split: one(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'") for split in ("train", "valid", "test")}
+    out: dict[str, int | float | str] = {
+        "rows": stored + rejected,
+        "rejected": rejected,
+        "duplicates": stored - count(connection),
+        "reviews": count(connection),
+    }
+    return out | {
+        split: one(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'") for split in ("train", "valid", "test")
+    }
 
 
 def reasons(connection: sqlite3.Connection) -> str:

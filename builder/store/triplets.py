@@ -53,7 +53,18 @@ def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[in
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING",
         (
-            (i, review, t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text, t.polarity, t.valence, _spans(t))
+            (
+                i,
+                review,
+                t.aspect.text,
+                t.aspect_full.text,
+                t.owner.text if t.owner else None,
+                t.opinion.text,
+                t.opinion_full.text,
+                t.polarity,
+                t.valence,
+                _spans(t),
+            )
             for i, (review, t) in zip(ids, rows, strict=True)
         ),
     )
@@ -106,7 +117,9 @@ def of_review(connection: sqlite3.Connection, review: int) -> list[StoredTriplet
 def names(connection: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
     """Triplet id -> names of the sources that propose it."""
     out: dict[int, list[str]] = {}
-    for triplet, name in connection.execute("SELECT p.triplet, s.name FROM proposals p JOIN sources s ON s.id = p.source ORDER BY p.triplet, s.id"):
+    for triplet, name in connection.execute(
+        "SELECT p.triplet, s.name FROM proposals p JOIN sources s ON s.id = p.source ORDER BY p.triplet, s.id"
+    ):
         out.setdefault(triplet, []).append(name)
     return {triplet: tuple(listed) for triplet, listed in out.items()}
 
@@ -145,9 +158,12 @@ def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float |
     )
     by_polarity = dict(rows.fetchall())
     covered = connection.execute(
-        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ? JOIN triplets t ON t.id = p.triplet", (name,)
+        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ? JOIN triplets t ON t.id = p.triplet",
+        (name,),
     ).fetchone()[0]
-    return {"triplets": sum(by_polarity.values()), "reviews": covered} | {polarity: by_polarity.get(polarity, 0) for polarity in ("POS", "NEG", "NEU")}
+    return {"triplets": sum(by_polarity.values()), "reviews": covered} | {
+        polarity: by_polarity.get(polarity, 0) for polarity in ("POS", "NEG", "NEU")
+    }
 
 
 def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
@@ -157,7 +173,9 @@ def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
 
 def subset(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredTriplet]:
     """Triplets by id, by review and place."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(?)) ORDER BY t.review, t.id", (json.dumps(ids),))
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(?)) ORDER BY t.review, t.id", (json.dumps(ids),)
+    )
     yield from map(_stored, rows)
 
 
@@ -169,3 +187,8 @@ def rule_names(connection: sqlite3.Connection) -> dict[int, str]:
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:
     """Source name -> its signature, people left out."""
     return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'human' ORDER BY id"))
+
+
+def confident(connection: sqlite3.Connection, source: int, least: float) -> set[int]:
+    """Triplets that a source proposes with at least this confidence."""
+    return {row[0] for row in connection.execute("SELECT triplet FROM proposals WHERE source = ? AND confidence >= ?", (source, least))}
