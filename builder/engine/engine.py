@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.config import Convention
-from builder.engine import pairing
-from builder.engine.items import Grammar, Item, Phrase, items
-from builder.engine.pairing import Found, Pairer, Scene, Topic, strings
-from builder.engine.polarity import Excess, valence
+from builder.engine.compiled import compile_rules
+from builder.engine.items import Item, Phrase, items
+from builder.engine.pairing import Found, Scene, Topic
+from builder.engine.polarity import valence
 from builder.engine.units import units
-from builder.errors import ResourceError
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
 from builder.text import Clause, clauses
@@ -48,45 +47,22 @@ class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> None:
-        self.convention = convention
-        self.lexicon = lexicon
-        by_kind: dict[str, list[Rule]] = {}
-        for rule in rules:
-            if rule.params.get("enabled", True):
-                by_kind.setdefault(rule.kind, []).append(rule)
-        known = {*pairing.KINDS, "grammar", "excess", "irrealis", "question", "compatible", "block", "conjunction"}
-        for rule in rules:
-            if rule.kind not in known:
-                raise ResourceError(
-                    f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known))
-                )
-        self._grammar = _grammar(by_kind.get("grammar", []))
-        self._excess = [Excess(strings(rule, "kinds"), strings(rule, "categories")) for rule in by_kind.get("excess", [])]
-        self._irrealis = {kind: rule.name for rule in by_kind.get("irrealis", []) for kind in strings(rule, "kinds")}
-        self._questions = tuple(mark for rule in by_kind.get("question", []) for mark in strings(rule, "marks"))
-        self._compatible = {
-            prefix: tuple(classes) for rule in by_kind.get("compatible", []) for prefix, classes in _table(rule, "classes").items()
-        }
-        self._blocked = [(strings(rule, "categories"), strings(rule, "words")) for rule in by_kind.get("block", [])]
-        self._conjunction = next((rule.name for rule in by_kind.get("conjunction", [])), "")
-        self._pairers: list[tuple[str, Pairer]] = [
-            (rule.name, pairing.KINDS[rule.kind](rule)) for rule in rules if rule.kind in pairing.KINDS and rule.params.get("enabled", True)
-        ]
+        self._rules = compile_rules(lexicon, rules, convention)
+        self._lexicon = self._rules.lexicon
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
         out: dict[object, Triplet] = {}
         topic: Topic | None = None
-        sentence = -1
-        for clause in self._clauses(doc):
-            if clause.sentence != sentence:
-                sentence = clause.sentence
+        clauses = self._clauses(doc)
+        for clause in clauses:
             line = "".join(item.symbol for item in clause.items)
+            around = [item for other in clauses if other.sentence == clause.sentence for item in other.items] if self._rules.wide else clause.items
             paired: list[Item] = []
             for index, item in enumerate(clause.items):
                 if item.phrase is None:
                     continue
-                found = self._pair(Scene(clause.items, line, index, doc.tokens, topic))
+                found = self._pair(Scene(clause.items, line, index, doc.tokens, topic, around))
                 if found is None:
                     continue
                 name, aspects, detail = found
@@ -94,9 +70,8 @@ class Engine:
                 for aspect in aspects:
                     paired.append(aspect)
                     if not unreal:
-                        triplet = self._triplet(
-                            doc, item, item.phrase, aspect, name if aspect is aspects[0] else self._conjunction or name, detail
-                        )
+                        rule = name if aspect is aspects[0] else self._rules.conjunction or name
+                        triplet = self._triplet(doc, item, item.phrase, aspect, rule, detail)
                         out.setdefault(triplet.key, triplet)
             topic = _next_topic(clause.items, paired, topic)
         return tuple(out.values())
@@ -111,9 +86,9 @@ class Engine:
             stop = at
             while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
                 stop += 1
-            listed = items(units(doc.text, doc.tokens, at, stop, self.lexicon), doc.text, self.lexicon, self._grammar)
-            asked = doc.text[clause.end : clause.end + 1] in self._questions or doc.text[: clause.end].rstrip().endswith(self._questions)
-            out.append(_Clause(clause.start, listed, clause.sentence, bool(self._questions) and asked))
+            listed = items(units(doc.text, doc.tokens, at, stop, self._lexicon), doc.text, self._lexicon, self._rules.grammar)
+            asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[: clause.end].rstrip().endswith(self._rules.questions)
+            out.append(_Clause(clause.start, listed, clause.sentence, bool(self._rules.questions) and asked))
             at = stop
         return out
 
@@ -121,9 +96,9 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
         phrase = scene.opinion.phrase
         assert phrase is not None
-        if any(phrase.entry.category.startswith(categories) or phrase.entry.word in words for categories, words in self._blocked):
+        if any(phrase.entry.category.startswith(categories) or phrase.entry.word in words for categories, words in self._rules.blocked):
             return None
-        for name, pairer in self._pairers:
+        for name, pairer in self._rules.pairers:
             found = pairer(scene)
             if found and self._fits(phrase, found):
                 return name, _coordinated(scene.items, found.aspects), found.detail
@@ -137,20 +112,20 @@ class Engine:
             return True
         if any(
             target == found.aspects[0].word or (target.startswith("@") and term.cls.startswith(target[1:]))
-            for target, _ in self.lexicon.context.get(phrase.entry.word, ())
+            for target, _ in self._lexicon.context.get(phrase.entry.word, ())
         ):
             return True
-        return all(term.cls.startswith(classes) for prefix, classes in self._compatible.items() if phrase.entry.category.startswith(prefix))
+        return all(term.cls.startswith(classes) for prefix, classes in self._rules.compatible.items() if phrase.entry.category.startswith(prefix))
 
     def _unreal(self, listed: Sequence[Item], index: int) -> bool:
         """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question)."""
-        return any(item.symbol == "I" and self.lexicon.irrealis[item.word] in self._irrealis for item in listed[:index])
+        return any(item.symbol == "I" and self._lexicon.irrealis[item.word] in self._rules.irrealis for item in listed[:index])
 
     def _triplet(self, doc: Doc, item: Item, phrase: Phrase, aspect: Item, rule: str, detail: str) -> Triplet:
         term = aspect.term
         assert term is not None
-        value, evidence = valence(phrase, term, aspect.word, self.lexicon, self._excess)
-        entry = self.lexicon.aspects.get(aspect.word.lower())
+        value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
+        entry = self._lexicon.aspects.get(aspect.word.lower())
         story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]
         story += [("negator", doc.text[start:end]) for start, end in phrase.negators]
         story.append(("path" if "↑" in detail or "↓" in detail else "pattern", detail))
@@ -192,30 +167,3 @@ def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None)
         return Topic(_coordinated(listed, (last,)) if last in listed else (last,), named=False)
     terms = [item for item in listed if item.term is not None]
     return Topic(_coordinated(listed, (terms[-1],)), named=True) if terms else topic
-
-
-def _grammar(rules: Sequence[Rule]) -> Grammar:
-    if len(rules) != 1:
-        raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
-    rule = rules[0]
-    gap = rule.params.get("gap", 3)
-    separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
-    return Grammar(
-        fillers=frozenset(strings(rule, "fillers")),
-        gap=gap if isinstance(gap, int) else 3,
-        attributes=strings(rule, "attributes"),
-        separate=separate,
-        suffixes=frozenset(strings(rule, "suffixes")),
-        bare=frozenset(strings(rule, "bare")),
-        adverbial=frozenset(strings(rule, "adverbial")),
-        gradable=frozenset(strings(rule, "gradable")),
-        absorbed=strings(rule, "absorbed"),
-        merge=bool(rule.params.get("merge", False)),
-    )
-
-
-def _table(rule: Rule, key: str) -> dict[str, list[str]]:
-    value = rule.params.get(key)
-    if not isinstance(value, dict):
-        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
-    return {str(k): [str(one) for one in v] for k, v in value.items()}

@@ -49,7 +49,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Parameters of rules/phrase.toml and rules/aspect.toml."""
+    """Parameters of the rule of kind `grammar`; `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`)."""
 
     fillers: frozenset[str]
     gap: int
@@ -61,6 +61,8 @@ class Grammar:
     gradable: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
+    heads: frozenset[str]
+    compounds: bool
 
 
 def items(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -160,7 +162,7 @@ def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> i
 def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join neighbouring parts of one aspect, attach owners, and number the groups that 、 和 跟 coordinate."""
     out: list[Item] = []
-    for item in listed:
+    for item in ([_cut(item, grammar) for item in listed] if grammar.heads else listed):
         joined = _join(out, item, text, lexicon, grammar)
         if joined is None:
             out.append(item)
@@ -189,9 +191,17 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
         return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
-    if _modifies(before, item, lexicon) or _names_a_kind(before, item, grammar):
+    if grammar.compounds and (_modifies(before, item, lexicon) or _names_a_kind(before, item, grammar)):
         return 1, _joined(before, item, text, None)
     return None
+
+
+def _cut(item: Item, grammar: Grammar) -> Item:
+    """The aspect's head alone where the convention wants it so."""
+    if item.term is None or item.term.cls.startswith(("food", "drink", "staff")):
+        return item
+    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in grammar.heads), None)
+    return item if head is None else replace(item, start=item.end - len(head), word=head)
 
 
 def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:

@@ -26,13 +26,14 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One opinion to be paired: the clause's items and symbols, its index, the tokens, and the topic carried over."""
+    """One opinion to be paired: the clause's items and symbols, its index, the tokens, the topic carried over, and the sentence."""
 
     items: Sequence[Item]
     symbols: str
     index: int
     tokens: Sequence[Token]
     topic: Topic | None
+    sentence: Sequence[Item] = ()
 
     @property
     def opinion(self) -> Item:
@@ -88,6 +89,31 @@ def path(rule: Rule) -> Pairer:
     return find
 
 
+def sentence(rule: Rule) -> Pairer:
+    """The nearest aspect of the whole sentence, one behind the opinion counting `behind` times as far (the paper's habit)."""
+    behind, step = _number(rule, "behind"), _number(rule, "step")
+
+    def find(scene: Scene) -> Found | None:
+        opinion = scene.opinion
+
+        def gap(item: Item) -> int:
+            return opinion.start - item.end if item.end <= opinion.start else behind * (item.start - opinion.end + 1)
+
+        aspects = [item for item in scene.sentence if item.symbol == "A"]
+        if not aspects:
+            return None
+        core = token_at(scene.tokens, opinion)
+
+        def cost(item: Item) -> tuple[float, int]:
+            steps = dependency_path(scene.tokens, item.last, core)
+            return (step * len(steps) if steps is not None else 9 * step) + gap(item), gap(item)
+
+        nearest = min(aspects, key=cost)
+        return Found((nearest,), f"nearest of {len(aspects)} in the sentence")
+
+    return find
+
+
 def noun(rule: Rule) -> Pairer:
     """A noun that no lexicon holds, where the parse or the word order makes it the subject of the opinion."""
     expression = compile_pattern(_string(rule, "pattern").replace("TARGET", "NOUN"), rule.where)
@@ -119,7 +145,7 @@ def carry(rule: Rule) -> Pairer:
     return find
 
 
-KINDS: Mapping[str, Callable[[Rule], Pairer]] = {"pair-pattern": pattern, "pair-path": path, "pair-noun": noun, "pair-carry": carry}
+KINDS: Mapping[str, Callable[[Rule], Pairer]] = {"pair-pattern": pattern, "pair-path": path, "pair-sentence": sentence, "pair-noun": noun, "pair-carry": carry}
 
 
 def token_at(tokens: Sequence[Token], item: Item) -> int:

@@ -64,7 +64,7 @@ def triplet_row(i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple
 
 def triplet(row: TripletRow) -> Triplet:
     return Triplet(
-        element(row["aspect"]), element(row["aspect_full"]), element(row["opinion"]), element(row["opinion_full"]), polarity, row["valence"],
+        element(row["aspect"]), element(row["aspect_full"]), element(row["opinion"]), element(row["opinion_full"]), row["polarity"], row["valence"],
         owner=element(row["owner"]) if row["owner"] else None, rules=tuple(row["rules"]),
     )  # fmt: skip
 

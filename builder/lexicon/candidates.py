@@ -17,6 +17,7 @@ from builder.resources import Lexicon
 
 COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
 ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
+_CLEAR = 0.5
 _FIX = "write candidates with `builder lexicon induce` and change only the columns meaning and accept"
 
 
@@ -31,6 +32,9 @@ class _Row:
     confidence: float
     answer: bool | None
 
+    def sure(self, confident: float) -> bool:
+        return self.confidence >= confident and (self.kind == "aspect" or abs(float(self.meaning) - 5) >= _CLEAR)
+
 
 def write_candidates(induced: Induced, path: Path) -> None:
     """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of aspects."""
@@ -42,11 +46,11 @@ def write_candidates(induced: Induced, path: Path) -> None:
 def accept(path: Path, directory: Path, lexicon: Lexicon, confident: float | None = None, name: str = "induced") -> Overlay:
     """Write the accepted candidates of `path` into the overlay `directory` and return them.
 
-    Accepted is what a person answered with yes and, with `confident`, what nobody answered and has that confidence or more; a no
-    always stands, and is kept among the refused. ResourceError with file:line for a broken line, and if nothing is accepted.
+    Accepted is what a person answered with yes and, with `confident`, what nobody answered and has that confidence or more, opinions
+    only if their valence is clear (0.5 or more from 5); a no always stands, and is kept among the refused. ResourceError with file:line for a broken line, and if nothing is accepted.
     """
     rows = list(_read(path, lexicon))
-    taken = [row for row in rows if row.answer or (row.answer is None and confident is not None and row.confidence >= confident)]
+    taken = [row for row in rows if row.answer or (row.answer is None and confident is not None and row.sure(confident))]
     if not taken:
         raise ResourceError(
             "no candidate is accepted",

@@ -1,0 +1,118 @@
+"""rules/*.toml and the lexicon, compiled for one convention: what the engine needs, checked before the first review is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from builder.config import Convention
+from builder.engine import pairing
+from builder.engine.items import Grammar
+from builder.engine.pairing import Pairer, strings
+from builder.engine.polarity import Excess
+from builder.errors import ResourceError
+from builder.resources import AspectEntry, Lexicon, OpinionEntry, Rule
+
+_OTHERS = ("grammar", "excess", "irrealis", "question", "compatible", "block", "conjunction", "vocabulary")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The rules of a convention by what they do. `wide`: some rule pairs over the whole sentence."""
+
+    lexicon: Lexicon
+    grammar: Grammar
+    pairers: tuple[tuple[str, Pairer], ...]
+    conjunction: str
+    excess: tuple[Excess, ...]
+    irrealis: frozenset[str]
+    questions: tuple[str, ...]
+    compatible: Mapping[str, tuple[str, ...]]
+    blocked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    wide: bool
+
+
+def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> Compiled:
+    """ResourceError names the rule that is of no known kind or lacks a parameter."""
+    known = {*pairing.KINDS, *_OTHERS}
+    by_kind: dict[str, list[Rule]] = {kind: [] for kind in known}
+    for rule in rules:
+        if rule.kind not in known:
+            raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known)))
+        if rule.params.get("enabled", True) and convention in (strings(rule, "conventions") or (convention,)):
+            by_kind[rule.kind].append(rule)
+    pairers = sorted((rule for kind in pairing.KINDS for rule in by_kind[kind]), key=lambda rule: rule.order)
+    for rule in by_kind["vocabulary"]:
+        lexicon = _vocabulary(lexicon, rule)
+    return Compiled(
+        lexicon=lexicon,
+        grammar=_grammar(by_kind["grammar"]),
+        pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
+        conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
+        excess=tuple(Excess(strings(rule, "kinds"), strings(rule, "categories")) for rule in by_kind["excess"]),
+        irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
+        questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
+        compatible={prefix: tuple(classes) for rule in by_kind["compatible"] for prefix, classes in _table(rule, "classes").items()},
+        blocked=tuple((strings(rule, "categories"), strings(rule, "words")) for rule in by_kind["block"]),
+        wide=bool(by_kind["pair-sentence"]),
+    )
+
+
+def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
+    """The lexicon with a convention's own words: `opinions` of a valence, `without_*` words it lacks, `aspects` it adds."""
+    opinions, aspects, not_aspects = dict(lexicon.opinions), dict(lexicon.aspects), dict(lexicon.not_aspects)
+    for valence, words in _table(rule, "opinions").items():
+        for word in words:
+            opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
+            aspects.pop(word, None)
+            not_aspects.pop(word, None)
+    for word in strings(rule, "without_opinions"):
+        opinions.pop(word, None)
+    for word in strings(rule, "aspects"):
+        aspects[word] = AspectEntry(word, "quality.generic", rule.where)
+        not_aspects.pop(word, None)
+    for word in strings(rule, "without_aspects"):
+        aspects.pop(word, None)
+    longest = rule.params.get("longest_opinion", 99)
+    assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
+    opinions = {word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))}
+    degree = {word: kind for word, kind in lexicon.degree.items() if word not in strings(rule, "without_degree")}
+    context = {} if rule.params.get("without_context", False) else lexicon.context
+    return replace(
+        lexicon,
+        opinions=MappingProxyType(opinions),
+        aspects=MappingProxyType(aspects),
+        not_aspects=MappingProxyType(not_aspects),
+        degree=MappingProxyType(degree),
+        context=MappingProxyType(dict(context)),
+    )
+
+
+def _grammar(rules: Sequence[Rule]) -> Grammar:
+    if len(rules) != 1:
+        raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
+    rule = rules[0]
+    gap = rule.params.get("gap", 3)
+    separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
+    return Grammar(
+        fillers=frozenset(strings(rule, "fillers")),
+        gap=gap if isinstance(gap, int) else 3,
+        attributes=strings(rule, "attributes"),
+        separate=separate,
+        suffixes=frozenset(strings(rule, "suffixes")),
+        bare=frozenset(strings(rule, "bare")),
+        adverbial=frozenset(strings(rule, "adverbial")),
+        gradable=frozenset(strings(rule, "gradable")),
+        absorbed=strings(rule, "absorbed"),
+        merge=bool(rule.params.get("merge", False)),
+        heads=frozenset(strings(rule, "heads")),
+        compounds=bool(rule.params.get("compounds", True)),
+    )
+
+
+def _table(rule: Rule, key: str) -> dict[str, list[str]]:
+    value = rule.params.get(key)
+    if not isinstance(value, dict):
+        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
+    return {str(k): [str(one) for one in v] for k, v in value.items()}

@@ -1,0 +1,475 @@
+"""Checking, importing and inducing lexicons, on lexicons and reviews written here; the real files are read by path where they are."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from builder.errors import ConfigError, InputError, ResourceError
+from builder.lexicon.candidates import COLUMNS, accept, write_candidates
+from builder.lexicon.check import KINDS, check
+from builder.lexicon.importers import Options, import_lexicon, rescaled
+from builder.lexicon.induce import Settings, induce
+from builder.lexicon.names import like_name
+from builder.lexicon.overlay import Overlay, write
+from builder.records import Token
+from builder.resources import Lexicon, load_lexicon
+from builder.text import Clause, clauses
+
+SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
+FILES = {
+    "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t8\tgood\ntaste.bad\t2\tbad\nplain\t5\tplain\n",
+    "aspect_classes.tsv": "class\tgloss\nfood.dish\tdishes\nstaff\tpeople\nquality.taste\ttaste\n",
+    "opinions/taste.tsv": "word\tcategory\n好吃\ttaste.good\n難吃\ttaste.bad\n普通\tplain\n香\ttaste.good\n鹹\ttaste.bad\n親切\ttaste.good\n冷淡\ttaste.bad\n",
+    "aspects/food.tsv": "word\tclass\n牛肉麵\tfood.dish\n湯頭\tfood.dish\n店員\tstaff\n味道\tquality.taste\n",
+    "context.tsv": "opinion\taspect\tvalence\n鹹\t湯頭\t6\n",
+    "degree.tsv": "word\tkind\n很\thigh\n非常\thigh\n超\thigh\n太\tover\n極了\tpost\n",
+    "negators.tsv": "word\tkind\n不\tnot\n不夠\tfail\n",
+    "irrealis.tsv": "word\tkind\n希望\twish\n",
+    "general.tsv": "word\tpos\n我們\tPRON\n看\tVERB\n公車\tNOUN\n",
+    "not_aspects.tsv": "word\treason\n今天\ttime\n",
+    "variants.tsv": "variant\tcanonical\n麪\t麵\n",
+    "food_morphemes.tsv": "morpheme\trole\n牛\tingredient\n",
+}
+
+
+def make(root: Path, **changes: str) -> Path:
+    """A small lexicon; `changes` add lines to a file named with _ for / and without .tsv."""
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + changes.pop(name.removesuffix(".tsv").replace("/", "_"), ""), encoding="utf-8")
+    assert not changes, changes
+    return root
+
+
+def found(root: Path, kind: str) -> list[tuple[str, str]]:
+    return [(one.word, one.where) for one in check(root) if one.kind == kind]
+
+
+def characters(texts: Sequence[str]) -> list[tuple[Token, ...]]:
+    """A segmenter that makes a token of every character but joins 很 to what follows."""
+    out = []
+    for text in texts:
+        starts = [i for i in range(len(text)) if i == 0 or text[i - 1] != "很"]
+        out.append(tuple(Token(a, b, "X", -1, "dep") for a, b in zip(starts, [*starts[1:], len(text)], strict=True)))
+    return out
+
+
+# --- check
+
+
+def test_a_sound_lexicon_has_no_findings(tmp_path: Path) -> None:
+    assert check(make(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "expected"),
+    [
+        ("duplicate", {"opinions_taste": "好吃\ttaste.good\n"}, ("好吃", "opinions/taste.tsv:9")),
+        ("duplicate", {"aspects_food": "牛肉麪\tfood.dish\n"}, ("牛肉麪", "aspects/food.tsv:6")),
+        ("contradiction", {"opinions_taste": "好吃\ttaste.bad\n"}, ("好吃", "opinions/taste.tsv:9")),
+        ("contradiction", {"opinions_taste": "不好吃\ttaste.good\n"}, ("不好吃", "opinions/taste.tsv:9")),
+        ("contradiction", {"opinions_taste": "不夠香\ttaste.good\n"}, ("不夠香", "opinions/taste.tsv:9")),
+        ("contradiction", {"opinions_taste": "很好吃\ttaste.bad\n"}, ("很好吃", "opinions/taste.tsv:9")),
+        ("contradiction", {"context": "鹹\t湯頭\t3\n"}, ("鹹", "context.tsv:3")),
+        ("contradiction", {"variants": "麪\t面\n"}, ("麪", "variants.tsv:3")),
+        ("context-orphan", {"context": "脆\t湯頭\t3\n"}, ("脆", "context.tsv:3")),
+        ("context-orphan", {"context": "香\t@portion\t3\n"}, ("香", "context.tsv:3")),
+        ("overlap", {"not_aspects": "湯頭\tabstract\n"}, ("湯頭", "aspects/food.tsv:3")),
+        ("overlap", {"general": "好吃\tADJ\n"}, ("好吃", "general.tsv:5")),
+        ("unknown-kind", {"opinions_taste": "脆\ttexture\n"}, ("脆", "opinions/taste.tsv:9")),
+        ("unknown-kind", {"aspects_food": "桌子\tplace\n"}, ("桌子", "aspects/food.tsv:6")),
+        ("unknown-kind", {"degree": "滿\tvery\n"}, ("滿", "degree.tsv:7")),
+        ("unused-category", {"opinion_categories": "idle\t5\tnone\n"}, ("idle", "opinion_categories.tsv:5")),
+        ("valence", {"opinion_categories": "taste.odd\t11\todd\n"}, ("taste.odd", "opinion_categories.tsv:5")),
+        ("variant", {"variants": "喫飯\t吃\n"}, ("喫飯", "variants.tsv:3")),
+        ("simplified", {"aspects_food": "汤圆\tfood.dish\n"}, ("汤圆", "aspects/food.tsv:6")),
+        ("too-long", {"aspects_food": "一二三四五六七八九十甲乙丙\tfood.dish\n"}, ("一二三四五六七八九十甲乙丙", "aspects/food.tsv:6")),
+        ("format", {"opinions_taste": "脆\n"}, ("脆", "opinions/taste.tsv:9")),
+    ],
+)
+def test_each_kind_of_fault_is_found_where_it_stands(
+    tmp_path: Path, kind: str, changes: Mapping[str, str], expected: tuple[str, str]
+) -> None:
+    assert expected in found(make(tmp_path, **changes), kind)
+
+
+def test_words_that_agree_with_their_parts_are_no_contradiction(tmp_path: Path) -> None:
+    root = make(tmp_path, opinions_taste="不好吃\ttaste.bad\n很好吃\ttaste.good\n太香\ttaste.bad\n不難吃\ttaste.good\n")
+    assert found(root, "contradiction") == []
+
+
+def test_a_broken_lexicon_is_checked_to_its_end(tmp_path: Path) -> None:
+    root = make(tmp_path, opinions_taste="壞 行\n好吃\ttaste.bad\n脆\tnowhere\n", variants="甲乙\t丙\n")
+    (root / "degree.tsv").unlink()
+    (root / "general.tsv").write_bytes(b"word\tpos\n\xff\xfe\n")
+    kinds = {one.kind for one in check(root)}
+    assert {"format", "contradiction", "unknown-kind", "variant", "missing"} <= kinds <= set(KINDS)
+    with pytest.raises(ResourceError):
+        load_lexicon(root)
+
+
+def test_entries_that_the_corpus_never_shows_are_found(tmp_path: Path) -> None:
+    corpus = ["牛肉麪很好吃", "店員不冷淡", "今天希望湯頭非常香 公車", "我們看味道不夠鹹 超親切 太普通 難吃極了"]
+    assert [one for one in check(make(tmp_path), corpus) if one.kind == "never-fires"] == []
+    silent = [one for one in check(tmp_path, corpus[:1]) if one.kind == "never-fires"]
+    assert "好吃" not in {one.word for one in silent} and "親切" in {one.word for one in silent}
+    assert all(one.detail == "in none of 1 texts" for one in silent)
+
+
+def test_entries_that_the_segmenter_cuts_are_found_with_its_tokens(tmp_path: Path) -> None:
+    cut = {one.word: one.detail for one in check(make(tmp_path), tokenize=characters) if one.kind == "unreachable"}
+    assert "餐|點|很好|吃|，" in cut["好吃"]
+    assert "香" not in cut or "很香" in cut["香"]
+    assert "牛肉麵" not in cut
+
+
+def test_a_word_that_a_longer_entry_swallows_counts_as_reached(tmp_path: Path) -> None:
+    root = make(tmp_path, opinions_taste="很香\ttaste.good\n")
+    assert "香" not in {one.word for one in check(root, tokenize=characters) if one.kind == "unreachable"}
+
+
+# --- import
+
+
+@pytest.fixture
+def lexicon(tmp_path: Path) -> Lexicon:
+    return load_lexicon(make(tmp_path / "lexicons"))
+
+
+def imported(tmp_path: Path, lexicon: Lexicon, text: str, kind: str, name: str = "list.txt", options: Options = Options()) -> Overlay:  # noqa: B008
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return import_lexicon(path, kind, lexicon, options)
+
+
+def reasons(overlay: Overlay) -> dict[str, str]:
+    return {one.word: one.reason for one in overlay.refused}
+
+
+def test_valences_are_rescaled_half_by_half_so_that_neutral_stays_neutral() -> None:
+    assert [rescaled(value, 1, 9) for value in (1, 3, 5, 7, 9)] == [1, 3, 5, 7.5, 10]
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_a_valence_table_becomes_opinions_by_valence(tmp_path: Path, lexicon: Lexicon, mark: str) -> None:
+    rows = [
+        "No.|Word|Valence_Mean",
+        "0|酥脆|7.0",
+        "1|焦黑|2.5",
+        "2|桌角|5.2",
+        "3|空|8",
+        "4|破碎|x",
+        "5|好吃|8",
+        "6|非常好吃|8.1",
+        "7|焦黑|8",
+        "8|不",
+        "9|太|7",
+    ]
+    overlay = imported(tmp_path, lexicon, "\n".join(rows).replace("|", mark), "valence-csv", "my words.csv")
+    assert overlay.opinions == (("酥脆", "imported.my_words.valence_7.5"), ("焦黑", "imported.my_words.valence_2.5"))
+    assert [(name, value) for name, value, _ in overlay.categories] == [
+        ("imported.my_words.valence_7.5", 7.5),
+        ("imported.my_words.valence_2.5", 2.5),
+    ]
+    assert reasons(overlay) == {
+        "桌角": "neutral", "空": "length", "破碎": "valence", "好吃": "known", "非常好吃": "compositional", "焦黑": "contradiction",
+        "不": "valence", "太": "length",
+    }  # fmt: skip
+    assert [one.line for one in overlay.refused] == [4, 5, 6, 7, 8, 9, 10, 11]
+
+
+def test_a_table_without_the_columns_is_an_error_that_names_them(tmp_path: Path, lexicon: Lexicon) -> None:
+    with pytest.raises(InputError, match=r"no column Word or Phrase.*found: a, b"):
+        imported(tmp_path, lexicon, "a,b\n1,2\n", "valence-csv")
+
+
+def test_category_files_are_read_in_both_layouts(tmp_path: Path, lexicon: Lexicon) -> None:
+    text = "{joyful|喜悅}\t8.5\t歡喜(VK1) 開懷、樂\n{sad|悲哀}\t2\n傷感.VH 哀愁_VH\n悲切\n{odd|怪}\n離奇\n"
+    overlay = imported(tmp_path, lexicon, text, "ehownet", "cats.tsv")
+    assert dict(overlay.opinions) == {
+        "歡喜": "imported.cats.joyful|喜悅", "開懷": "imported.cats.joyful|喜悅", "樂": "imported.cats.joyful|喜悅",
+        "傷感": "imported.cats.sad|悲哀", "哀愁": "imported.cats.sad|悲哀", "悲切": "imported.cats.sad|悲哀",
+    }  # fmt: skip
+    assert reasons(overlay) == {"{odd|怪}": "no-valence", "離奇": "no-valence"}
+
+
+def test_a_polarity_list_says_its_polarity_by_option_or_name_and_is_never_guessed(tmp_path: Path, lexicon: Lexicon) -> None:
+    assert dict(imported(tmp_path, lexicon, "糟蹋,敗壞\n", "ntusd", "my_negative.txt").opinions) == dict.fromkeys(
+        ("糟蹋", "敗壞"), "imported.my_negative.negative"
+    )
+    assert imported(tmp_path, lexicon, "美妙\n", "ntusd", options=Options(polarity="positive")).categories[0][1] == 7
+    with pytest.raises(ConfigError, match="give the polarity"):
+        imported(tmp_path, lexicon, "美妙\n", "ntusd")
+
+
+def test_dishes_become_aspects_in_traditional_script(tmp_path: Path, lexicon: Lexicon) -> None:
+    overlay = imported(tmp_path, lexicon, "name\tcount\n红烧肉\t3\n红烧肉\t1\n牛肉麵\t9\n牛肉麪\t9\n---\nsunny side\t1\n", "dishes")
+    assert overlay.aspects == (("紅燒肉", "food.dish"),)
+    assert [one.reason for one in overlay.refused] == ["header", "duplicate", "known", "known", "no-word", "whitespace"]
+    with pytest.raises(ConfigError, match=r"unknown aspect class .food\.nothing."):
+        imported(tmp_path, lexicon, "紅燒肉\n", "dishes", options=Options(cls="food.nothing"))
+
+
+def test_our_own_format_takes_known_categories_and_classes_only(tmp_path: Path, lexicon: Lexicon) -> None:
+    overlay = imported(tmp_path, lexicon, "word\tcategory\n脆\ttaste.good\n滷蛋\tfood.dish\n酥\ttexture\n焦\n", "words")
+    assert (overlay.opinions, overlay.aspects, overlay.categories) == ((("脆", "taste.good"),), (("滷蛋", "food.dish"),), ())
+    assert reasons(overlay) == {"word": "header", "酥": "unknown-kind", "焦": "cells"}
+
+
+def test_the_encoding_is_told_or_marked_never_guessed(tmp_path: Path, lexicon: Lexicon) -> None:
+    path = tmp_path / "positive.txt"
+    path.write_bytes("美妙".encode("cp950"))
+    with pytest.raises(InputError, match="give its encoding"):
+        import_lexicon(path, "ntusd", lexicon)
+    assert import_lexicon(path, "ntusd", lexicon, Options(encoding="cp950")).opinions[0][0] == "美妙"
+    path.write_bytes("美妙\n".encode("utf-16"))
+    assert import_lexicon(path, "ntusd", lexicon).opinions[0][0] == "美妙"
+
+
+def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path, lexicon: Lexicon) -> None:
+    with pytest.raises(ConfigError, match="dishes, ehownet, ntusd, valence-csv, words"):
+        import_lexicon(tmp_path / "x", "xml", lexicon)
+
+
+# --- overlays
+
+
+def test_an_overlay_wins_over_the_shipped_lexicon_and_changes_its_digest(tmp_path: Path, lexicon: Lexicon) -> None:
+    folder = tmp_path / "mine"
+    write(
+        Overlay("a", (("鹹", "imported.a.fine"), ("酥", "taste.good")), (("滷蛋", "food.dish"),), (("imported.a.fine", 7.0, "mine"),)),
+        folder,
+    )
+    both = load_lexicon(tmp_path / "lexicons", [folder])
+    assert (both.opinions["鹹"].valence, both.opinions["酥"].valence, both.aspects["滷蛋"].cls) == (7.0, 8.0, "food.dish")
+    assert both.overridden == ("鹹",) and lexicon.overridden == ()
+    assert len({both.digest, lexicon.digest}) == 2 and both.opinions["香"] == lexicon.opinions["香"]
+    write(Overlay("b", (("鹹", "taste.bad"),)), tmp_path / "later")
+    assert load_lexicon(tmp_path / "lexicons", [folder, tmp_path / "later"]).opinions["鹹"].valence == 2
+    assert load_lexicon(tmp_path / "lexicons", [tmp_path / "later", folder]).opinions["鹹"].valence == 7
+
+
+def test_without_overlays_the_digest_is_the_shipped_lexicons(tmp_path: Path, lexicon: Lexicon) -> None:
+    assert load_lexicon(tmp_path / "lexicons", ()).digest == lexicon.digest == load_lexicon(tmp_path / "lexicons").digest
+
+
+def test_importing_again_replaces_and_does_not_refuse_its_own_words(tmp_path: Path, lexicon: Lexicon) -> None:
+    folder = tmp_path / "mine"
+    options = Options(name="moods")
+    write(imported(tmp_path, lexicon, "開懷\t8\n", "words", options=options), folder)
+    write(imported(tmp_path, lexicon, "好心情\t8\n{a}\t3\t鬱悶 煩悶\n", "ehownet", options=options), folder)
+    write(Overlay("other", (("刺鼻", "imported.other.x"),), (), (("imported.other.x", 2.0, "x"),)), folder)
+    used = load_lexicon(tmp_path / "lexicons", [folder])
+    again = import_lexicon(tmp_path / "list.txt", "ehownet", used, options)
+    assert {word for word, _ in again.opinions} == {"鬱悶", "煩悶"}
+    before = {path: path.read_bytes() for path in folder.rglob("*.*")}
+    write(again, folder)
+    assert load_lexicon(tmp_path / "lexicons", [folder]).opinions["刺鼻"].valence == 2
+    assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+
+
+def test_what_was_refused_is_kept_beside_the_overlay(tmp_path: Path, lexicon: Lexicon) -> None:
+    write(imported(tmp_path, lexicon, "牛肉麵\n滷蛋\n", "dishes"), tmp_path / "mine")
+    assert (tmp_path / "mine/refused/list.txt").read_text(encoding="utf-8") == "line\tword\treason\tdetail\n1\t牛肉麵\tknown\tfood.dish\n"
+    assert not list((tmp_path / "mine").rglob(".*"))
+
+
+def test_an_overlay_with_other_tables_or_none_at_all_is_an_error(tmp_path: Path, lexicon: Lexicon) -> None:
+    with pytest.raises(ResourceError, match="does not exist"):
+        load_lexicon(tmp_path / "lexicons", [tmp_path / "none"])
+    with pytest.raises(ResourceError, match=r"cannot hold context\.tsv"):
+        load_lexicon(
+            tmp_path / "lexicons", [shutil.copytree(tmp_path / "lexicons", tmp_path / "copy", ignore=shutil.ignore_patterns("[!c]*.tsv"))]
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "least"),
+    [
+        ("CVAW_all_SD.csv", "valence-csv", 3000),
+        ("CVAP_all_SD.csv", "valence-csv", 1000),
+        ("NTUSD_positive_unicode.txt", "ntusd", 2000),
+        ("NTUSD_negative_unicode.txt", "ntusd", 7000),
+        ("dish_names_core.tsv", "dishes", 28000),
+        ("THUOCL_food.txt", "dishes", 8000),
+    ],
+)
+def test_the_lists_that_people_hold_are_imported_line_by_line(tmp_path: Path, lexicon: Lexicon, name: str, kind: str, least: int) -> None:
+    if not (SHARED / name).is_file():
+        pytest.skip(f"{SHARED / name} is not on this machine")
+    overlay = import_lexicon(SHARED / name, kind, lexicon)
+    lines = sum(1 for line in (SHARED / name).read_text(encoding="utf-8").splitlines() if line.strip())
+    entries = len(overlay.opinions) + len(overlay.aspects)
+    assert entries >= least
+    assert entries + len(overlay.refused) == lines - (kind == "valence-csv")
+    write(overlay, tmp_path / "mine")
+    read = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
+    assert {word for word, _ in overlay.opinions} <= read.opinions.keys() and {word for word, _ in overlay.aspects} <= read.aspects.keys()
+
+
+# --- induce
+
+
+@dataclass(frozen=True)
+class Read:
+    text: str
+    tokens: Sequence[Token]
+    clauses: Sequence[Clause]
+
+
+def read(words: str) -> Read:
+    """A document from `word/TAG` and marks; the tree is flat, so that word order alone must do."""
+    text, tokens = "", []
+    for part in words.split():
+        word, _, tag = part.partition("/")
+        tokens.append(Token(len(text), len(text) + len(word), tag or "PUNCT", -1, "dep"))
+        text += word
+    return Read(text, tokens, clauses(text))
+
+
+REVIEWS = [
+    "牛肉麵/NOUN 很/ADV 好吃/ADJ ， 湯頭/NOUN 非常/ADV 香/ADJ 。",
+    "牛肉麵/NOUN 很/ADV 難吃/ADJ ， 湯頭/NOUN 太/ADV 鹹/ADJ 。",
+    "店員/NOUN 很/ADV 親切/ADJ 。 味道/NOUN 普通/ADJ 。",
+    "店員/NOUN 太/ADV 冷淡/ADJ ， 味道/NOUN 難吃/ADJ 。",
+    "今天/NOUN 我們/PRON 看/VERB 公車/NOUN 。",
+    "公車/NOUN 我們/PRON 看/VERB 。",
+    # 酥鬆 is good, 軟爛 is bad, 花枝羹 is a dish; 公文 is none of them, 陳小雨 a person.
+    "牛肉麵/NOUN 很/ADV 好吃/ADJ ， 湯頭/NOUN 非常/ADV 酥鬆/ADJ 。",
+    "味道/NOUN 非常/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 酥鬆/ADJ 。",
+    "店員/NOUN 很/ADV 親切/ADJ ， 牛肉麵/NOUN 很/ADV 酥鬆/ADJ 。",
+    "牛肉麵/NOUN 很/ADV 難吃/ADJ ， 湯頭/NOUN 很/ADV 軟爛/ADJ 。",
+    "店員/NOUN 很/ADV 冷淡/ADJ ， 牛肉麵/NOUN 很/ADV 軟爛/ADJ 。",
+    "味道/NOUN 太/ADV 鹹/ADJ ， 牛肉麵/NOUN 超/ADV 軟爛/ADJ 。",
+    "花枝羹/NOUN 很/ADV 好吃/ADJ 。",
+    "花枝羹/NOUN 和/CCONJ 牛肉麵/NOUN 很/ADV 香/ADJ 。",
+    "我們/PRON 看/VERB 公文/NOUN 。",
+    "陳小雨/PROPN 很/ADV 親切/ADJ 。",
+    "陳小雨/PROPN 很/ADV 親切/ADJ ， 公文/NOUN 看/VERB 。",
+]
+
+
+def test_double_propagation_finds_the_words_that_reviews_use_like_known_ones(lexicon: Lexicon) -> None:
+    induced = induce(map(read, REVIEWS), lexicon, Settings())
+    opinions = {one.word: one for one in induced.opinions}
+    assert set(opinions) == {"酥鬆", "軟爛"}
+    assert {one.word for one in induced.aspects} == {"花枝羹"}
+    assert opinions["酥鬆"].valence is not None and opinions["軟爛"].valence is not None
+    assert opinions["酥鬆"].valence > 5 > opinions["軟爛"].valence
+    assert induced.reviews == len(REVIEWS) and induced.counts["name"] == 1
+    assert 0.5 <= induced.agreement <= 1
+
+
+def test_contrast_and_negation_turn_what_neighbours_say(lexicon: Lexicon) -> None:
+    turned = [
+        *REVIEWS[:6],
+        *["牛肉麵/NOUN 很/ADV 好吃/ADJ ， 但/CCONJ 湯頭/NOUN 很/ADV 糊爛/ADJ 。"] * 3,
+        *["湯頭/NOUN 不/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 稀碎/ADJ 。"] * 3,
+    ]
+    straight = [line.replace("但/CCONJ ", "").replace("不/ADV", "很/ADV") for line in turned]
+    one, other = ({c.word: c.valence for c in induce(map(read, lines), lexicon).opinions} for lines in (turned, straight))
+    assert one.keys() == other.keys() == {"糊爛", "稀碎"}
+    assert all((one[word] or 5) < (other[word] or 5) for word in one)
+
+
+def test_ratings_move_valences(lexicon: Lexicon) -> None:
+    lines = [line for line in REVIEWS if "酥鬆" not in line and "軟爛" not in line] + ["湯頭/NOUN 很/ADV 怪奇/ADJ 。"] * 3
+    good = {i: 5.0 if "好吃" in line or "香" in line or "親切" in line else 1.0 for i, line in enumerate(lines)}
+    values = [
+        next(
+            c.valence
+            for c in induce(map(read, lines), lexicon, Settings(ratings=good | {len(lines) - k: stars for k in (1, 2, 3)})).opinions
+            if c.word == "怪奇"
+        )
+        for stars in (1.0, 5.0)
+    ]
+    assert values[0] is not None and values[1] is not None and values[0] < values[1]
+
+
+def test_evidence_is_a_place_and_no_text(lexicon: Lexicon, tmp_path: Path) -> None:
+    induced = induce(map(read, REVIEWS), lexicon)
+    docs = [read(line) for line in REVIEWS]
+    for one in (*induced.opinions, *induced.aspects):
+        assert 1 <= len(one.evidence) <= 3
+        assert all(docs[review].text.startswith(one.word, offset) for review, offset in one.evidence)
+    write_candidates(induced, tmp_path / "c.tsv")
+    lines = (tmp_path / "c.tsv").read_text(encoding="utf-8").splitlines()
+    assert tuple(lines[0].split("\t")) == COLUMNS
+    assert all(line.endswith("\t") and "很" not in line for line in lines[1:])
+
+
+def test_induction_is_deterministic_and_survives_an_empty_corpus(lexicon: Lexicon) -> None:
+    assert induce(map(read, REVIEWS), lexicon) == induce(map(read, REVIEWS), lexicon)
+    empty = induce([], lexicon)
+    assert (empty.opinions, empty.aspects, empty.reviews) == ((), (), 0)
+
+
+def test_single_characters_and_composed_words_are_not_proposed(lexicon: Lexicon) -> None:
+    lines = [*REVIEWS, *["湯頭/NOUN 很/ADV 糯/ADJ 。"] * 4, "湯頭/NOUN 很/ADV 不香/ADJ 。", "湯頭/NOUN 很/ADV 香Q/ADJ 。"]
+    induced = induce(map(read, lines), lexicon)
+    assert {"糯", "不香", "香q"}.isdisjoint(one.word for one in induced.opinions)
+    assert induced.counts["composed"] == 1 and induced.counts["support"] >= 1 and induced.counts["script"] == 1
+    assert "糯" in {one.word for one in induce(map(read, lines * 3), lexicon).opinions}
+
+
+@pytest.mark.parametrize(
+    ("word", "proper", "name"),
+    [("陳小雨", 1.0, True), ("小美姐", 0.0, True), ("長安路", 0.0, True), ("東坡牛肉麵", 1.0, False), ("酥鬆", 0.0, False)],
+)
+def test_names_are_told_from_dishes(lexicon: Lexicon, word: str, proper: float, name: bool) -> None:
+    assert like_name(word, proper, lexicon) is name
+
+
+# --- candidate files
+
+
+def answered(tmp_path: Path, lexicon: Lexicon, answers: Mapping[str, str]) -> Path:
+    path = tmp_path / "c.tsv"
+    write_candidates(induce(map(read, REVIEWS), lexicon), path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([lines[0], *(line + answers.get(line.split("\t")[1], "") for line in lines[1:])]), encoding="utf-8")
+    return path
+
+
+def test_accepted_candidates_become_an_overlay_that_loads(tmp_path: Path, lexicon: Lexicon) -> None:
+    overlay = accept(answered(tmp_path, lexicon, {"酥鬆": "yes", "花枝羹": "Yes", "軟爛": "no"}), tmp_path / "mine", lexicon)
+    read_back = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
+    assert read_back.opinions["酥鬆"].valence > 5 and read_back.aspects["花枝羹"].cls == "food.dish"
+    assert "軟爛" not in read_back.opinions and [(one.word, one.reason) for one in overlay.refused] == [("軟爛", "declined")]
+
+
+def test_confident_candidates_are_taken_unless_a_person_said_no(tmp_path: Path, lexicon: Lexicon) -> None:
+    path = answered(tmp_path, lexicon, {"軟爛": "no"})
+    overlay = accept(path, tmp_path / "mine", lexicon, confident=0.0)
+    assert Counter(word for word, _ in (*overlay.opinions, *overlay.aspects)) == Counter(["酥鬆", "花枝羹"])
+    with pytest.raises(ResourceError, match="no candidate is accepted"):
+        accept(path, tmp_path / "mine", lexicon, confident=1.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\t軟爛\t", "\t軟爛\t12\t", "cells where 9 are due"),
+        ("kind\tword", "word\tkind", "this is no candidate file"),
+        ("food.dish", "food.nothing", "write one of the classes"),
+        ("opinion\t", "feeling\t", "kind 'feeling'"),
+        ("軟爛", "酥鬆", "stands in line"),
+    ],
+)
+def test_a_broken_candidate_file_is_refused_with_its_line(tmp_path: Path, lexicon: Lexicon, old: str, new: str, message: str) -> None:
+    path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(ResourceError, match=rf"c\.tsv:\d+: .*{message}"):
+        accept(path, tmp_path / "mine", lexicon)
+
+
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(tmp_path: Path, lexicon: Lexicon) -> None:
+    with pytest.raises(ResourceError, match="'maybe' in the column accept"):
+        accept(answered(tmp_path, lexicon, {"酥鬆": "maybe"}), tmp_path / "mine", lexicon)

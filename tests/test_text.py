@@ -1,0 +1,302 @@
+"""The view maps every character back to the stored text, and clauses cover what it says."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.records import Span
+from builder.text import (
+    HAN,
+    Clause,
+    Script,
+    Variants,
+    View,
+    clauses,
+    converter,
+    from_source,
+    in_order,
+    same_script,
+    script_of,
+    sentences,
+    view,
+)
+
+# What reviews are made of: both scripts, Han beyond the BMP, emoji with skin tones, joiners and selectors, widths, marks, line ends.
+PIECES = [
+    "好吃", "这家店的面条", "服務態度", "浓郁", "头发", "後", "后", "裏", "臺", "\U00020bb7", "\U0002a700", "\U00030000", "\ufa1b", "\u3447",
+    "👍🏻", "👨\u200d👩\u200d👧", "❤\ufe0f", "1\ufe0f\u20e3", "🇹🇼", "葛\U000e0100", "\u200b", "\ufeff", "１２０", "ＣＰ", "\u3000", " ", "  ", "\t",
+    "\r\n", "\n", "\u2028", "，", "。", "！！！！", "...", "……", "、", "~", "(", "）", "4.5", "11:30", "cp 值", "so good", "超超超超", "哈", "哈哈哈", "！",
+]  # fmt: skip
+TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12).map("".join)
+HAN_TEXTS = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=12)
+
+
+def shown_clauses(text: str) -> list[str]:
+    return [text[part.start : part.end] for part in clauses(text)]
+
+
+def some_span(data: st.DataObject, size: int) -> Span:
+    start = data.draw(st.integers(0, size - 1))
+    return start, data.draw(st.integers(start + 1, size))
+
+
+# ---- the view
+
+
+@given(TEXTS)
+def test_every_view_character_comes_from_stored_code_points_in_order_and_apart(text: str) -> None:
+    shown = view(text)
+    spans = list(zip(shown.starts, shown.ends, strict=True))
+    assert len(spans) == len(shown.text)
+    assert in_order(spans)
+    assert all(0 <= start and end <= len(text) for start, end in spans)
+
+
+@given(TEXTS)
+def test_a_view_character_is_its_stored_character_in_width_and_script_only(text: str) -> None:
+    """Width, blank kind and script may differ; anything else would be another text."""
+    shown = view(text)
+    for char, start, end in zip(shown.text, shown.starts, shown.ends, strict=True):
+        stored = text[start:end]
+        blank = unicodedata.category(stored) in ("Zs", "Zl", "Zp", "Cc", "Cs")
+        assert char in " \n" if blank else char == stored or char == unicodedata.normalize("NFKC", stored) or HAN.match(stored)
+
+
+@given(TEXTS, st.data())
+def test_a_view_span_comes_back_from_the_stored_text(text: str, data: st.DataObject) -> None:
+    shown = view(text)
+    if not shown.text:
+        return
+    span = some_span(data, len(shown.text))
+    assert from_source(shown, [shown.to_source(span)]) == (span,)
+
+
+@given(TEXTS, st.data())
+def test_a_stored_span_shrinks_to_what_is_shown_or_is_refused_where_nothing_is(text: str, data: st.DataObject) -> None:
+    if not text:
+        return
+    shown = view(text)
+    start, end = some_span(data, len(text))
+    found = from_source(shown, [(start, end)])
+    seen = [i for i, (a, b) in enumerate(zip(shown.starts, shown.ends, strict=True)) if start <= a and b <= end]
+    assert found == (((seen[0], seen[-1] + 1),) if seen else None)
+
+
+def test_stored_spans_that_meet_in_the_view_become_one() -> None:
+    shown = view("湯\u200b頭鹹")
+    assert from_source(shown, [(0, 1), (2, 3)]) == ((0, 2),)
+    assert from_source(shown, [(0, 1), (3, 4)]) == ((0, 1), (2, 3))
+    assert from_source(shown, [(0, 1), (1, 2)]) is None
+
+
+def test_an_element_of_the_stored_text_has_its_surface_and_merged_spans() -> None:
+    stored = "湯不會太咸❤\ufe0f"
+    shown = view(stored, Variants({"咸": "鹹"}))
+    assert shown.text == "湯不會太鹹❤"
+    element = shown.element([(4, 5), (1, 3)], stored)
+    assert (element.text, element.spans) == ("不會咸", ((1, 3), (4, 5)))
+    assert shown.element([(1, 3), (3, 5)], stored).spans == ((1, 5),)
+
+
+@given(TEXTS)
+def test_viewing_a_view_changes_nothing(text: str) -> None:
+    once = view(text, script="traditional").text
+    assert view(once, script="traditional").text == once
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown", "starts"),
+    [
+        ("", "", ()),
+        ("❤\ufe0f好吃", "❤好吃", (0, 2, 3)),
+        ("👨\u200d👩\u200d👧好", "👨👩👧好", (0, 2, 4, 5)),
+        ("讚👍🏻讚", "讚👍🏻讚", (0, 1, 2, 3)),
+        ("葛\U000e0100粉", "葛粉", (0, 2)),
+        ("\U00020bb7野家", "\U00020bb7野家", (0, 1, 2)),
+        ("１２０元", "120元", (0, 1, 2, 3)),
+        ("ＣＰ值，高！", "CP值，高！", (0, 1, 2, 3, 4, 5)),
+        ("好吃\u3000便宜", "好吃 便宜", (0, 1, 2, 3, 4)),
+        ("好\u00a0吃\t嗎", "好 吃 嗎", (0, 1, 2, 3, 4)),
+        ("好\r吃", "好\n吃", (0, 1, 2)),
+        ("超超超超好吃", "超好吃", (0, 4, 5)),
+        ("好好吃", "好好吃", (0, 1, 2)),
+        ("哈\u200b哈\u200b哈好", "哈好", (0, 5)),
+        ("讚！！！！", "讚！", (0, 1)),
+        ("55555", "55555", (0, 1, 2, 3, 4)),
+        ("goood", "goood", (0, 1, 2, 3, 4)),
+        ("\ufeff\u200b", "", ()),
+    ],
+)
+def test_the_view_folds_widths_and_repetitions_and_drops_what_is_not_seen(stored: str, shown: str, starts: tuple[int, ...]) -> None:
+    found = view(stored)
+    assert (found.text, found.starts) == (shown, starts)
+    assert found.ends == tuple(start + 1 for start in starts)
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("这家店的面条很好吃，服务态度也很亲切", "這家店的麵條很好吃，服務態度也很親切"),
+        ("汤头浓郁，头发掉进去", "湯頭濃郁，頭髮掉進去"),
+        ("干净的餐厅，饼干很脆", "乾淨的餐廳，餅乾很脆"),
+    ],
+)
+def test_a_simplified_review_is_read_in_traditional_script_of_equal_length(simplified: str, traditional: str) -> None:
+    shown = view(simplified)
+    assert shown.text == traditional
+    assert shown.starts == tuple(range(len(simplified)))
+
+
+@pytest.mark.parametrize("text", ["后來里面只有面包，台北才有", "濃郁的湯頭配上乾麵，裡面很乾淨", "老板娘很親切，價格公道"])
+def test_a_traditional_review_is_read_as_it_stands(text: str) -> None:
+    assert view(text).text == text
+
+
+@pytest.mark.parametrize("text", ["虱目魚粥好吃", "服務生很凶", "岩漿巧克力"])
+def test_a_character_of_both_scripts_does_not_make_a_short_traditional_review_mixed(text: str) -> None:
+    assert script_of(text) == "traditional"
+    assert view(text).text == text
+
+
+def test_variants_are_read_as_one_spelling_longest_first_and_once() -> None:
+    variants = Variants({"臺": "台", "台風": "颱風", "咖哩": "咖喱"})
+    assert view("臺北台風咖哩", variants).text == "台北颱風咖喱"
+    assert Variants({}).canonical("臺北") == "臺北"
+
+
+@given(HAN_TEXTS, st.sampled_from(["s2tw", "t2s", "s2t"]))
+def test_a_script_conversion_never_changes_a_length(text: str, name: str) -> None:
+    assert len(converter(name)(text)) == len(text)
+
+
+@given(TEXTS, st.sampled_from(["keep", "traditional", "simplified"]))
+def test_a_release_script_keeps_the_length(text: str, script: str) -> None:
+    assert len(same_script(text, script)) == len(text)  # type: ignore[arg-type]
+
+
+def test_a_release_script_is_kept_or_converted_as_asked() -> None:
+    assert same_script("这家店面條", "keep") == "这家店面條"
+    assert same_script("这家店", "traditional") == "這家店"
+    assert same_script("這家店", "simplified") == "这家店"
+
+
+@pytest.mark.parametrize("script", ["traditional", "simplified"])
+def test_offsets_hold_in_a_converted_release(script: str) -> None:
+    stored = "❤\ufe0f这家店的汤头很浓郁\U00020bb7"
+    span = (6, 8)
+    assert stored[slice(*span)] == "汤头"
+    converted = same_script(stored, script)  # type: ignore[arg-type]
+    assert converted[slice(*span)] == {"traditional": "湯頭", "simplified": "汤头"}[script]
+
+
+# ---- script
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("這家餐廳的服務態度很親切", "traditional"),
+        ("好吃", "traditional"),
+        ("台北的店只有吃到飽，才兩公里", "traditional"),
+        ("头发", "simplified"),
+        ("这家餐厅的服务态度很亲切，干净", "simplified"),
+        ("台北的这家店，面条很赞", "simplified"),
+        ("這家餐廳的服务态度很親切", "mixed"),
+        ("so good 123 😀", "none"),
+        ("", "none"),
+        ("\U00020bb7", "traditional"),
+    ],
+)
+def test_the_script_of_a_text_is_told_from_characters_of_one_script_only(text: str, script: Script) -> None:
+    assert script_of(text) == script
+
+
+@pytest.mark.parametrize("char", ["\u3400", "\u4e00", "\u9fff", "\uf900", "\U00020000", "\U0002a700", "\U0002b740", "\U0002ceb0", "\U00030000"])
+def test_han_has_a_character_from_each_block(char: str) -> None:
+    assert HAN.fullmatch(char)
+
+
+@pytest.mark.parametrize("char", ["a", "1", "，", "ㄅ", "あ", "한", "😀", "\u3005"])
+def test_han_has_no_letter_kana_mark_or_emoji(char: str) -> None:
+    assert not HAN.search(char)
+
+
+# ---- clauses and sentences
+
+
+@given(TEXTS)
+def test_clauses_lie_in_order_without_overlap_and_hold_every_letter_and_digit(text: str) -> None:
+    shown = view(text).text
+    parts = clauses(shown)
+    assert in_order((part.start, part.end) for part in parts)
+    assert all(0 <= part.start and part.end <= len(shown) and shown[part.start : part.end].strip() for part in parts)
+    inside = {i for part in parts for i in range(part.start, part.end)}
+    assert not [char for i, char in enumerate(shown) if char.isalnum() and i not in inside]
+
+
+@given(TEXTS)
+def test_sentences_are_numbered_from_zero_and_cover_their_clauses(text: str) -> None:
+    parts = clauses(view(text).text)
+    spans = sentences(parts)
+    assert in_order(spans)
+    assert not parts or parts[0].sentence == 0
+    assert all(b.sentence - a.sentence in (0, 1) for a, b in pairwise(parts))
+    assert len(spans) == len({part.sentence for part in parts})
+    assert all(spans[part.sentence][0] <= part.start and part.end <= spans[part.sentence][1] for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("餐點好吃 服務親切 環境乾淨", ["餐點好吃", "服務親切", "環境乾淨"]),
+        ("餐點好吃   服務親切", ["餐點好吃", "服務親切"]),
+        ("餐點好吃， 服務親切", ["餐點好吃", "服務親切"]),
+        ("\U00020bb7好吃 \U00020bb7便宜", ["\U00020bb7好吃", "\U00020bb7便宜"]),
+        ("餐點好吃👍服務親切", ["餐點好吃", "服務親切"]),
+        ("餐點好吃（很香）服務親切", ["餐點好吃", "很香", "服務親切"]),
+        ("漢堡、薯條好吃", ["漢堡、薯條好吃"]),
+        ("cp 值很高", ["cp 值很高"]),
+        ("真的 so good 推薦", ["真的 so good 推薦"]),
+        ("點了 2 份", ["點了 2 份"]),
+        ("給4.5分", ["給4.5分"]),
+        ("11:30開門", ["11:30開門"]),
+        ("一份1,200元", ["一份1,200元"]),
+        ("等5~10分鐘", ["等5~10分鐘"]),
+        ("評分4/5", ["評分4/5"]),
+        ("", []),
+        (" 。！\n", []),
+    ],
+)
+def test_a_clause_ends_at_marks_emoji_and_spaces_between_han_only(text: str, parts: list[str]) -> None:
+    assert shown_clauses(text) == parts
+
+
+def test_a_line_break_or_a_full_stop_ends_a_sentence_and_a_comma_does_not() -> None:
+    text = "好吃，便宜。服務好\n環境好!停車難...地點好？"
+    assert [(text[c.start : c.end], c.sentence) for c in clauses(text)] == [
+        ("好吃", 0), ("便宜", 0), ("服務好", 1), ("環境好", 2), ("停車難", 3), ("地點好", 4),
+    ]  # fmt: skip
+    assert [text[start:end] for start, end in sentences(clauses(text))] == ["好吃，便宜", "服務好", "環境好", "停車難", "地點好"]
+    assert sentences([]) == []
+
+
+def test_in_order_refuses_empty_overlapping_and_unordered_spans() -> None:
+    assert in_order([(0, 1), (1, 3), (5, 6)])
+    assert in_order([])
+    assert not in_order([(0, 0)])
+    assert not in_order([(0, 2), (1, 3)])
+    assert not in_order([(4, 5), (0, 1)])
+
+
+def test_a_span_outside_the_view_is_our_own_mistake() -> None:
+    shown = view("好吃")
+    assert isinstance(shown, View)
+    assert isinstance(clauses(shown.text)[0], Clause)
+    for span in ((0, 3), (1, 1), (-1, 1)):
+        with pytest.raises(AssertionError, match="outside a view of 2 characters"):
+            shown.to_source(span)
