@@ -8,7 +8,7 @@ import sys
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, release, tools
+from builder.commands import build, extract, inspect, lexicon, nlp, release
 from builder.errors import BuilderError
 
 
@@ -39,8 +39,8 @@ for command in (
     inspect.explain,
     extract.score,
     release.verify,
-    tools.lexicon,
-    tools.nlp,
+    lexicon.lexicon,
+    nlp.nlp,
 ):
     cli.add_command(command)
 

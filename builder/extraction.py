@@ -21,7 +21,7 @@ from builder.engine import Doc, Engine
 from builder.errors import ConfigError, InputError
 from builder.export.records import extracted
 from builder.records import Triplet
-from builder.resources import load_lexicon, load_rules
+from builder.resources import load_lexicon, load_rules, overlays
 from builder.stages.context import ModelBar, bar, sharded, to_stored
 from builder.store import db, runs
 from builder.text import view
@@ -42,7 +42,7 @@ def extract_file(source: Path, target: Path, system: str, workdir: Path | None, 
     """Extract from a file. InputError names the line that is not {"id", "text"}."""
     started = time.monotonic()
     lines = list(_lines(source))
-    predicted = _by_rules(lines, cast(Convention, convention), workers) if system == "rules" else _by_model(lines, system, workdir)
+    predicted = _by_rules(lines, cast(Convention, convention), workers, workdir) if system == "rules" else _by_model(lines, system, workdir)
     building = target.with_name(f".{target.name}.building")
     triplets = 0
     try:
@@ -78,18 +78,20 @@ def _line(raw: bytes, where: str) -> Line:
     return row["id"], row["text"]
 
 
-def _by_rules(lines: Sequence[Line], convention: Convention, workers: int) -> Iterator[list[Triplet]]:
+def _by_rules(lines: Sequence[Line], convention: Convention, workers: int, workdir: Path | None) -> Iterator[list[Triplet]]:
     queue = iter([text for _, text in lines])
     tasks = iter(lambda: list(islice(queue, _CHUNK)), [])
-    for found in sharded(_extract, tasks, workers if len(lines) > 4 * _CHUNK else 1, _prepare, (convention,)):
+    for found in sharded(
+        _extract, tasks, workers if len(lines) > 4 * _CHUNK else 1, _prepare, (convention, overlays(workdir) if workdir else ())
+    ):
         yield from found
 
 
-def _prepare(convention: Convention) -> None:
+def _prepare(convention: Convention, added: tuple[Path, ...]) -> None:
     import torch
 
     torch.set_num_threads(1)
-    lexicon = load_lexicon()
+    lexicon = load_lexicon(overlays=added)
     _worker.update(lexicon=lexicon, backend=nlp.load("embedded", lexicon.words()), engine=Engine(lexicon, load_rules(), convention))
 
 

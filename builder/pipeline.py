@@ -12,14 +12,13 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from builder import __version__
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, InputError, WorkdirError
-from builder.resources import Lexicon, Rule, load_lexicon, load_rules, rules_digest
+from builder.resources import Lexicon, Rule, load_lexicon, load_rules, overlays, rules_digest
 from builder.stages.context import Context
 from builder.store import db, runs
 
@@ -81,9 +80,9 @@ def run(
     for path in build.inputs:
         if not path.is_file():
             raise InputError("no such file" if not path.exists() else "not a file", where=str(path))
-    lexicon, rules = load_lexicon(), load_rules()
+    lexicon, rules = load_lexicon(overlays=overlays(build.workdir)), load_rules()
     out: list[Done] = []
-    with db.lock(build.workdir), _connected(build.workdir) as connection:
+    with db.lock(build.workdir), db.writing(build.workdir) as connection:
         _remember(connection, build)
         keys = stage_keys(build, lexicon)
         for stage in STAGES:
@@ -105,11 +104,8 @@ def resume(workdir: Path, out: Path | None = None, told: Callable[[str], None] =
 
 def remembered(workdir: Path, out: Path | None = None) -> Build:
     """The build that a working directory was made for."""
-    connection = db.read_only(workdir)
-    try:
+    with db.reading(workdir) as connection:
         text = runs.setting(connection, "build")
-    finally:
-        connection.close()
     if text is None:
         raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
     kept = json.loads(text)
@@ -120,12 +116,9 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
 def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
     """Each stage with `done`, `stale` (its inputs, config or code have changed since) or `due`."""
     build = remembered(workdir)
-    connection = db.read_only(workdir)
-    try:
+    with db.reading(workdir) as connection:
         done = runs.runs(connection)
-    finally:
-        connection.close()
-    keys = stage_keys(build, load_lexicon()) if all(path.is_file() for path in build.inputs) else {}
+    keys = stage_keys(build, load_lexicon(overlays=overlays(workdir))) if all(path.is_file() for path in build.inputs) else {}
     return [
         (s, "due" if s.name not in done else "done" if done[s.name].key == keys.get(s.name) else "stale", done.get(s.name)) for s in STAGES
     ]
@@ -199,18 +192,6 @@ def _downstream(stage: Stage) -> Iterator[str]:
 def _intact(stage: Stage, before: runs.Run) -> bool:
     """A release that has been removed from disk is due again; a table cannot go missing unnoticed."""
     return stage.name != "release" or Path(str(before.counts["path"])).is_dir()
-
-
-@contextmanager
-def _connected(workdir: Path) -> Iterator[sqlite3.Connection]:
-    """A connection whose SQLite errors become errors that a user can act on."""
-    connection = db.connect(workdir)
-    try:
-        yield connection
-    except sqlite3.DatabaseError as error:
-        raise db.translated(error, workdir / db.NAME) from error
-    finally:
-        connection.close()
 
 
 def _remember(connection: sqlite3.Connection, build: Build) -> None:

@@ -30,6 +30,12 @@ def data_dir(name: str) -> Path:
     raise ResourceError(f"the directory {name}/ is missing", where=str(_PACKAGE.parent), fix="reinstall the package")
 
 
+def overlays(workdir: Path) -> tuple[Path, ...]:
+    """The lexicon that a user has added to a working directory, if there is one."""
+    folder = workdir / "lexicon"
+    return (folder,) if folder.is_dir() else ()
+
+
 def sample_dir() -> Path:
     return _PACKAGE / "sample"
 

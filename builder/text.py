@@ -82,7 +82,7 @@ def converter(name: str) -> Callable[[str], str]:
 @cache
 def _script_of_char(char: str) -> int:
     """+1 if only Traditional texts write it, -1 if only Simplified ones do, 0 for both."""
-    simplified, traditional = converter("t2s")(char), converter("s2t")(char)
+    simplified, traditional = converter("t2s")(char), converter("s2tw")(char)
     return (simplified != char and traditional == char) - (traditional != char and simplified == char)
 
 

@@ -23,7 +23,7 @@ from builder.model.negatives import discriminator_data
 from builder.model.network import Context, Spans
 from builder.model.store import load, save
 from builder.model.tagger import Tagger, learnable, runs, settle, train_tagger
-from builder.model.task import DiscriminatorConfig, Example, Judged, TaggerConfig, element
+from builder.model.task import DiscriminatorConfig, Example, Judged, TaggerConfig, element, sized
 from builder.records import POLARITIES, Polarity, Span, Triplet
 
 SMALL = {"width": 48, "layers": 2, "char_size": 32, "bigram_size": 16, "bigram_buckets": 512, "pair_size": 32, "min_count": 1}
@@ -238,6 +238,15 @@ def test_damaged_cut_and_foreign_model_files_are_named(tagger: Tagger, judge: Di
     assert load(folder).digest == tagger.digest
 
 
+def test_a_place_that_cannot_be_written_is_named(tagger: Tagger, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ModelError, match="file/model: cannot write"):
+        save(tagger, tmp_path / "file" / "model")
+    with pytest.raises(ModelError, match=r"epoch-001.safetensors: cannot write"):
+        train_tagger(TRAIN[:10], [], replace(TINY, epochs=1), 1, tmp_path / "file")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
 # Negatives (paper, section 3.3.2)
 
 
@@ -392,6 +401,15 @@ def test_nested_spans_are_learnt_side_by_side() -> None:
     (window,), lost = learnable(nested, Encoder(Vocabulary.of([text], 1), 64), TINY)
     assert lost == 0
     assert window.pairs[:, :4].tolist() == [[0, 5, 5, 7], [4, 5, 5, 7]]
+
+
+def test_few_characters_get_small_batches_and_more_passes() -> None:
+    config = TaggerConfig()
+    assert sized(config, 2_000_000) == config
+    small = sized(config, 12_000)
+    assert (small.batch_chars, small.epochs) == (384, 16)
+    assert sized(config, 50_000).epochs == 6
+    assert sized(TINY, 0).epochs == 16
 
 
 def test_importing_the_task_imports_no_torch() -> None:

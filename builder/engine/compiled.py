@@ -39,7 +39,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     by_kind: dict[str, list[Rule]] = {kind: [] for kind in known}
     for rule in rules:
         if rule.kind not in known:
-            raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known)))
+            raise ResourceError(
+                f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix="known: " + ", ".join(sorted(known))
+            )
         if rule.params.get("enabled", True) and convention in (strings(rule, "conventions") or (convention,)):
             by_kind[rule.kind].append(rule)
     pairers = sorted((rule for kind in pairing.KINDS for rule in by_kind[kind]), key=lambda rule: rule.order)
@@ -76,7 +78,9 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
         aspects.pop(word, None)
     longest = rule.params.get("longest_opinion", 99)
     assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
-    opinions = {word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))}
+    opinions = {
+        word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))
+    }
     degree = {word: kind for word, kind in lexicon.degree.items() if word not in strings(rule, "without_degree")}
     context = {} if rule.params.get("without_context", False) else lexicon.context
     return replace(

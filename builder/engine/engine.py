@@ -57,7 +57,11 @@ class Engine:
         clauses = self._clauses(doc)
         for clause in clauses:
             line = "".join(item.symbol for item in clause.items)
-            around = [item for other in clauses if other.sentence == clause.sentence for item in other.items] if self._rules.wide else clause.items
+            around = (
+                [item for other in clauses if other.sentence == clause.sentence for item in other.items]
+                if self._rules.wide
+                else clause.items
+            )
             paired: list[Item] = []
             for index, item in enumerate(clause.items):
                 if item.phrase is None:
@@ -87,7 +91,9 @@ class Engine:
             while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
                 stop += 1
             listed = items(units(doc.text, doc.tokens, at, stop, self._lexicon), doc.text, self._lexicon, self._rules.grammar)
-            asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[: clause.end].rstrip().endswith(self._rules.questions)
+            asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[: clause.end].rstrip().endswith(
+                self._rules.questions
+            )
             out.append(_Clause(clause.start, listed, clause.sentence, bool(self._rules.questions) and asked))
             at = stop
         return out
@@ -115,7 +121,9 @@ class Engine:
             for target, _ in self._lexicon.context.get(phrase.entry.word, ())
         ):
             return True
-        return all(term.cls.startswith(classes) for prefix, classes in self._rules.compatible.items() if phrase.entry.category.startswith(prefix))
+        return all(
+            term.cls.startswith(classes) for prefix, classes in self._rules.compatible.items() if phrase.entry.category.startswith(prefix)
+        )
 
     def _unreal(self, listed: Sequence[Item], index: int) -> bool:
         """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question)."""

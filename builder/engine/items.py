@@ -162,7 +162,7 @@ def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> i
 def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join neighbouring parts of one aspect, attach owners, and number the groups that 、 和 跟 coordinate."""
     out: list[Item] = []
-    for item in ([_cut(item, grammar) for item in listed] if grammar.heads else listed):
+    for item in [_cut(item, grammar) for item in listed] if grammar.heads else listed:
         joined = _join(out, item, text, lexicon, grammar)
         if joined is None:
             out.append(item)
@@ -251,13 +251,8 @@ def _groups(listed: list[Item]) -> list[Item]:
     for i, item in enumerate(out):
         if item.term is None:
             continue
-        chained = (
-            (i >= 2
-            and out[i - 1].symbol in "cl"
-            and out[i - 2].symbol == "A")
-            or (i
-            and out[i - 1].symbol == "A"
-            and out[i - 1].end == item.start)
+        chained = (i >= 2 and out[i - 1].symbol in "cl" and out[i - 2].symbol == "A") or (
+            i and out[i - 1].symbol == "A" and out[i - 1].end == item.start
         )
         group = group if chained else group + 1
         out[i] = replace(item, term=replace(item.term, group=group))

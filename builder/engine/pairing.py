@@ -145,7 +145,13 @@ def carry(rule: Rule) -> Pairer:
     return find
 
 
-KINDS: Mapping[str, Callable[[Rule], Pairer]] = {"pair-pattern": pattern, "pair-path": path, "pair-sentence": sentence, "pair-noun": noun, "pair-carry": carry}
+KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
+    "pair-pattern": pattern,
+    "pair-path": path,
+    "pair-sentence": sentence,
+    "pair-noun": noun,
+    "pair-carry": carry,
+}
 
 
 def token_at(tokens: Sequence[Token], item: Item) -> int:

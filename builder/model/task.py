@@ -73,7 +73,7 @@ class NetworkConfig:
     bigram_size: int = 48
     bigram_buckets: int = 8192
     pair_size: int = 128
-    dropout: float = 0.2
+    dropout: float = 0.15
     min_count: int = 2
     epochs: int = 5
     batch_chars: int = 1024
@@ -99,7 +99,7 @@ class TaggerConfig(NetworkConfig):
 
     window: int = 256
     max_span: int = 20
-    max_gap: int = 64
+    max_gap: int = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +112,14 @@ class DiscriminatorConfig(NetworkConfig):
 Config = TypeVar("Config", bound=NetworkConfig)
 
 
-def sized(config: Config, chars: int) -> Config:
+def sized(config: Config, chars: int, least: int = 300_000) -> Config:
     """`config` for `chars` characters of training text: where they are few, smaller batches and more passes.
 
-    Below 300,000 characters there are at least 150 steps a pass and passes over 300,000 characters in all, 24 at most.
+    There are about 100 steps a pass (batches of 384 characters at least) and passes over `least` characters in all (16 at most).
     """
-    batch = max(256, min(config.batch_chars, chars // 150))
-    passes = max(config.epochs, min(24, -(-300_000 // max(1, chars))))
-    return replace(config, batch_chars=min(batch, config.batch_chars), epochs=passes)
+    batch = min(config.batch_chars, max(384, chars // 100))
+    passes = max(config.epochs, min(16, -(-least // max(1, chars))))
+    return replace(config, batch_chars=batch, epochs=passes)
 
 
 def element(text: str, spans: Sequence[Span]) -> Element:

@@ -8,7 +8,7 @@ from pathlib import Path
 from builder.config import Convention
 from builder.engine import Doc, Engine
 from builder.records import Review, Triplet
-from builder.resources import Lexicon, data_dir, load_lexicon, load_rules
+from builder.resources import Lexicon, load_lexicon, load_rules, overlays
 from builder.stages.annotate import review_view, viewed
 from builder.stages.context import Context, advance, bar, begin, sharded, to_stored
 from builder.store import db, reviews, runs, triplets
@@ -44,7 +44,7 @@ def extract(engine: Engine, lexicon: Lexicon, review: Review, words: str) -> lis
 
 
 def _resources(context: Context) -> tuple[object, ...]:
-    return str(data_dir("lexicons")), str(data_dir("rules")), context.config.rules.convention
+    return overlays(context.workdir), context.config.rules.convention
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
@@ -53,9 +53,9 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield rows
 
 
-def _prepare(lexicons: str, rules: str, convention: Convention) -> None:
-    lexicon = load_lexicon(Path(lexicons))
-    _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules(Path(rules)), convention)
+def _prepare(added: tuple[Path, ...], convention: Convention) -> None:
+    lexicon = load_lexicon(overlays=added)
+    _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules(), convention)
 
 
 def _seed(task: _Task) -> _Answer:

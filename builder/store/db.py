@@ -10,7 +10,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -46,35 +46,45 @@ def lock(workdir: Path) -> Iterator[None]:
         yield
 
 
-def connect(workdir: Path) -> sqlite3.Connection:
-    """Open the database for writing, creating or migrating it; WorkdirError if it is not ours, newer, or damaged."""
+@contextmanager
+def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
+    """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is full."""
     workdir.mkdir(parents=True, exist_ok=True)
     path = workdir / NAME
-    try:
-        connection = sqlite3.connect(path, isolation_level=None)
+    with _told(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         _check(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
         _migrate(connection)
-    except sqlite3.DatabaseError as error:
-        raise translated(error, path) from error
-    return connection
+        yield connection
 
 
-def read_only(workdir: Path) -> sqlite3.Connection:
-    """Open for reading; SQLite itself refuses writes (mode=ro and query_only)."""
+@contextmanager
+def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
+    """The database for reading; SQLite itself refuses writes: to it (mode=ro, query_only) and to files beside it (ATTACH, VACUUM INTO)."""
     path = workdir / NAME
     if not path.is_file():
         raise WorkdirError("no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir")
-    try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    with _told(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA query_only = ON")
         _check(connection, path)
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # killed before its first table
+            raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
+        connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK)
+        yield connection
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours; a violated constraint or a wrong call is a defect and keeps its traceback."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise
     except sqlite3.DatabaseError as error:
         raise translated(error, path) from error
-    return connection
 
 
 @contextmanager
@@ -84,7 +94,8 @@ def atomic(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
 

@@ -1,4 +1,4 @@
-"""`builder lexicon …` and `builder nlp …`: the data and the models that a build stands on."""
+"""`builder nlp train|evaluate`: the models of the embedded backend."""
 
 from __future__ import annotations
 
@@ -42,8 +42,3 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
 
     loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
-
-
-@click.group()
-def lexicon() -> None:
-    """Check, import and grow the lexicons."""

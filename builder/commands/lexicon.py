@@ -1,0 +1,103 @@
+"""`builder lexicon check|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in `lexicon/`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from builder.commands.build import WORKDIR
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def lexicon() -> None:
+    """Check, import and grow the lexicons."""
+
+
+@lexicon.command()
+@click.option("--lexicons", type=_PATH, help="Directory of lexicons; those shipped if not given.")
+@click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
+@click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
+def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
+    """Find duplicates, contradictions, entries that never fire or cannot be reached."""
+    from collections import Counter
+
+    from builder import nlp, sources
+    from builder.lexicon.check import check as checked
+    from builder.records import RawReview
+    from builder.resources import data_dir, load_lexicon
+
+    texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
+    root = lexicons or data_dir("lexicons")
+    found = checked(root, texts, nlp.load("embedded", load_lexicon(root).words()).annotate if segment else None)
+    for one in found:
+        click.echo(f"{one.where}\t{one.kind}\t{one.word}\t{one.detail}")
+    counts = Counter(one.kind for one in found)
+    click.echo(", ".join(f"{kind} {number}" for kind, number in counts.most_common()) or "nothing found", err=True)
+    if counts["duplicate"] or counts["unknown"]:
+        sys.exit(1)
+
+
+@lexicon.command("import")
+@click.argument("path", type=_PATH)
+@click.option("--kind", required=True, help="ehownet, valence-csv, ntusd, dishes or words.")
+@click.option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
+@click.option("--name", default="", help="Name of the import; the file's if not given.")
+@click.option("--encoding", default="", help="Encoding, if it is not UTF-8.")
+@WORKDIR
+def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, workdir: Path) -> None:
+    """Import a lexicon that you hold into the working directory."""
+    from builder.lexicon.importers import Options, import_lexicon
+    from builder.lexicon.overlay import write
+    from builder.resources import load_lexicon, overlays
+
+    known = load_lexicon(overlays=overlays(workdir))
+    overlay = import_lexicon(path, kind, known, Options(polarity=polarity, name=name, encoding=encoding))
+    write(overlay, workdir / "lexicon")
+    click.echo(
+        f"{workdir / 'lexicon'}: {len(overlay.opinions):,} opinions, {len(overlay.aspects):,} aspects, {len(overlay.refused):,} refused"
+    )
+
+
+@lexicon.command()
+@WORKDIR
+@click.option("--out", type=_PATH, help="Candidate file; WORKDIR/candidates.tsv if not given.")
+@click.option("--support", default=2, show_default=True, help="A candidate stands in at least so many reviews.")
+def induce(workdir: Path, out: Path | None, support: int) -> None:
+    """Find words that no lexicon holds in the reviews of a working directory (annotate must have run)."""
+    from builder.lexicon.candidates import write_candidates
+    from builder.lexicon.induce import Settings
+    from builder.lexicon.induce import induce as induced
+    from builder.stages.induction import documents, ratings
+    from builder.store import db
+
+    target = out or workdir / "candidates.tsv"
+    connection = db.read_only(workdir)
+    try:
+        from builder.resources import load_lexicon, overlays
+
+        known = load_lexicon(overlays=overlays(workdir))
+        found = induced(documents(connection, known), known, Settings(support=support, ratings=ratings(connection)))
+    finally:
+        connection.close()
+    write_candidates(found, target)
+    click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
+    click.echo(
+        f"the sign of a known opinion is found in {100 * found.agreement:.0f}% of cases; write yes or no into the column accept, then `builder lexicon accept`"
+    )
+
+
+@lexicon.command()
+@click.argument("candidates", type=_PATH)
+@WORKDIR
+@click.option("--confident", type=float, help="Also take unanswered candidates of at least this confidence (0 to 1).")
+def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
+    """Take accepted CANDIDATES into the working directory's lexicon; the next build uses them."""
+    from builder.lexicon.candidates import accept as accepted
+    from builder.resources import load_lexicon
+
+    overlay = accepted(candidates, workdir / "lexicon", load_lexicon(), confident)
+    click.echo(f"{workdir / 'lexicon'}: {len(overlay.opinions)} opinions, {len(overlay.aspects)} aspects")

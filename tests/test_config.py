@@ -1,0 +1,148 @@
+"""A config is defaults, then one file, then options; every value knows its origin, every mistake its place."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from builder.config import Config, Resolved, SelfTrain, flat, resolve
+from builder.errors import ConfigError
+
+WHOLE = """\
+seed = 7
+workers = 1
+
+[input]
+text_column = "評論"
+
+[ingest]
+max_chars = 500
+test_share = 0
+
+[rules]
+convention = "paper"
+
+[self_train]
+variants = ["A", "C"]
+"""
+
+
+def resolved(folder: Path, text: str, **options: object) -> Resolved:
+    path = folder / "build.toml"
+    path.write_text(text, encoding="utf-8")
+    return resolve(path, options)
+
+
+def refused(folder: Path, text: str) -> str:
+    """The message of the error, with the file's path shortened to its name."""
+    with pytest.raises(ConfigError) as caught:
+        resolved(folder, text)
+    return str(caught.value).replace(str(folder) + "/", "")
+
+
+def test_without_a_file_every_value_is_the_default_and_says_so() -> None:
+    found = resolve()
+    assert found.config == Config()
+    assert set(found.origin) == set(flat(Config()))
+    assert set(found.origin.values()) == {"default"}
+
+
+def test_a_file_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+    found = resolved(tmp_path, WHOLE)
+    changed = {key: value for key, value in flat(found.config).items() if value != flat(Config())[key]}
+    assert changed == {
+        "seed": 7, "workers": 1, "input.text_column": "評論", "ingest.max_chars": 500, "ingest.test_share": 0.0,
+        "rules.convention": "paper", "self_train.variants": ["A", "C"],
+    }  # fmt: skip
+    assert {key for key, origin in found.origin.items() if origin == str(tmp_path / "build.toml")} == set(changed)
+
+
+def test_an_option_wins_over_the_file(tmp_path: Path) -> None:
+    found = resolve(None, {"seed": 3})
+    assert (found.config.seed, found.origin["seed"]) == (3, "option")
+    found = resolved(tmp_path, WHOLE, **{"seed": 3, "self_train.variants": ("D",)})
+    assert (found.config.seed, found.origin["seed"]) == (3, "option")
+    assert found.config.self_train.variants == ("D",)
+    assert found.config.workers == 1
+
+
+def test_a_whole_number_is_a_fraction_where_one_is_due(tmp_path: Path) -> None:
+    value = resolved(tmp_path, WHOLE).config.ingest.test_share
+    assert isinstance(value, float)
+
+
+def test_lines_show_each_value_in_order_with_its_origin(tmp_path: Path) -> None:
+    lines = resolved(tmp_path, WHOLE, workers=2).lines()
+    assert lines == sorted(lines)
+    assert len(lines) == len(flat(Config()))
+    assert 'annotate.backend = "embedded"  (default)' in lines
+    assert f"seed = 7  ({tmp_path / 'build.toml'})" in lines
+    assert "workers = 2  (option)" in lines
+    assert f"self_train.variants = ['A', 'C']  ({tmp_path / 'build.toml'})" in lines
+
+
+def test_flat_names_every_value_once_by_its_dotted_key() -> None:
+    assert flat(SelfTrain(variants=("A",), iterations=1), "s.")["s.variants"] == ["A"]
+    assert {key.partition(".")[0] for key in flat(Config())} == {spec.name for spec in dataclasses.fields(Config)}
+
+
+def test_an_empty_file_or_an_empty_table_is_no_mistake(tmp_path: Path) -> None:
+    assert resolved(tmp_path, "").config == Config()
+    assert resolved(tmp_path, "[ingest]\n").config == Config()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sed = 7", "build.toml: unknown key 'sed'; did you mean 'seed'?"),
+        ("[rules]\nconvnetion = 'paper'", "build.toml: unknown key 'rules.convnetion'; did you mean 'rules.convention'?"),
+        ("[rules]\nconvention = 'papr'", "build.toml: rules.convention = 'papr' is not one of 'natural', 'paper'"),
+        ("seed = 'a'", "build.toml: seed = 'a' is no int"),
+        ("seed = 1.5", "build.toml: seed = 1.5 is no int"),
+        ("seed = true", "build.toml: seed = True is no int"),
+        ("[ingest]\ntest_share = 'half'", "build.toml: ingest.test_share = 'half' is no float"),
+        ("[ingest]\ntest_share = true", "build.toml: ingest.test_share = True is no float"),
+        ("[input]\ntext_column = 3", "build.toml: input.text_column = 3 is no str"),
+        ("[self_train]\nvariants = 'C'", "build.toml: self_train.variants = 'C' is no list of strings"),
+        ("[self_train]\nvariants = [1]", "build.toml: self_train.variants = [1] is no list of strings"),
+    ],
+)
+def test_a_wrong_key_or_value_names_file_key_and_what_is_due(tmp_path: Path, text: str, message: str) -> None:
+    assert refused(tmp_path, text) == message
+
+
+def test_an_unknown_key_that_is_like_none_lists_the_known_ones(tmp_path: Path) -> None:
+    message = refused(tmp_path, "zzzzzz = 1")
+    assert message.startswith("build.toml: unknown key 'zzzzzz'; known: ")
+    assert all(key in message for key in flat(Config()))
+
+
+def test_a_section_written_as_a_value_is_unknown(tmp_path: Path) -> None:
+    assert "unknown key 'ingest'" in refused(tmp_path, "ingest = 3")
+
+
+def test_a_value_written_as_a_section_is_unknown(tmp_path: Path) -> None:
+    assert "unknown key 'seed.value'" in refused(tmp_path, "[seed]\nvalue = 3")
+
+
+def test_an_unknown_option_says_that_it_is_an_option() -> None:
+    with pytest.raises(ConfigError, match=r"^option: unknown key 'relase.licence'; did you mean 'release.licence'\?$"):
+        resolve(None, {"relase.licence": "MIT"})
+
+
+def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml: no such config file$"):
+        resolve(tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match=r"cannot be read as TOML: "):
+        resolve(tmp_path)
+    (tmp_path / "latin.toml").write_bytes("name = '\xe9'".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"latin\.toml: cannot be read as TOML: "):
+        resolve(tmp_path / "latin.toml")
+    assert refused(tmp_path, "seed = = 1").startswith("build.toml: cannot be read as TOML: ")
+
+
+def test_a_config_cannot_be_changed_after_it_was_made() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().seed = 1  # type: ignore[misc]
