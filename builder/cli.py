@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from typing import NoReturn
 
 import click
 
@@ -49,15 +51,20 @@ def main() -> None:
     """Run the command line; the only place where our errors are caught."""
     # Read when torch loads: threads that wait for work sleep instead of spinning, for workers and other programs share the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         cli.main(standalone_mode=False)
     except BuilderError as error:
         _fail(str(error))
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.UsageError as error:
         _fail(error.format_message(), f"; see `{error.ctx.command_path} --help`" if error.ctx else "")
     except (click.Abort, KeyboardInterrupt):
-        click.echo("\nstopped; what is finished is kept: `builder resume` goes on", err=True)
-        sys.exit(130)
+        _stopped(signal.SIGINT)
+    except _Terminated:
+        _stopped(signal.SIGTERM)
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
@@ -67,6 +74,19 @@ def main() -> None:
         )
 
 
-def _fail(message: str, hint: str = "") -> None:
+class _Terminated(BaseException):
+    """SIGTERM, on its way through every `finally`."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated
+
+
+def _stopped(by: signal.Signals) -> NoReturn:
+    click.echo("\nbuilder: stopped; what is finished is kept, `builder resume` goes on", err=True)
+    sys.exit(128 + by)
+
+
+def _fail(message: str, hint: str = "") -> NoReturn:
     click.echo(f"builder: error: {' '.join(message.split())}{hint}", err=True)
     sys.exit(2)

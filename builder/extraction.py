@@ -71,10 +71,14 @@ def _line(raw: bytes, where: str) -> Line:
     fix = 'each line is {"id": …, "text": "…"} in UTF-8'
     try:
         row = json.loads(raw.decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON line: {error}", where=where, fix=fix) from error
     if not isinstance(row, Mapping) or "id" not in row or not isinstance(row.get("text"), str):
         raise InputError('"id" or a string "text" is missing', where=where, fix=fix)
+    try:
+        json.dumps([row["id"], row["text"]], ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("a lone surrogate (half an emoji) in id or text", where=where, fix="write the whole character") from error
     return row["id"], row["text"]
 
 
@@ -112,12 +116,10 @@ def _by_model(lines: Sequence[Line], system: str, workdir: Path | None) -> Itera
 
     if workdir is None:
         raise ConfigError(f"--source {system} needs --workdir", fix="name the working directory that trained it, or use --source rules")
-    connection = db.read_only(workdir)
-    try:
-        names = [f"{done.variant}{done.round}" for done in runs.rounds(connection)]
-    finally:
-        connection.close()
-    chosen = [name for name in names if name == system or name[:-1] == system]
+    with db.reading(workdir) as connection:
+        rounds = [(done.variant, f"{done.variant}{done.round}") for done in runs.rounds(connection)]
+    names = [name for _, name in rounds]
+    chosen = [name for variant, name in rounds if system in (variant, name)]
     if not chosen:
         raise ConfigError(f"no model {system!r} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
     model = load(workdir / "models" / chosen[-1])

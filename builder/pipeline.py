@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder import __version__
+from builder import __version__, sources
 from builder.config import Config, Resolved, flat, resolve
-from builder.errors import ConfigError, InputError, WorkdirError
+from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.resources import Lexicon, Rule, load_lexicon, load_rules, overlays, rules_digest
+from builder.sources.opening import check_readable
 from builder.stages.context import Context
 from builder.store import db, runs
 
@@ -48,6 +51,16 @@ STAGES: tuple[Stage, ...] = (
     Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py")),
 )  # fmt: skip
 _BY_NAME = {stage.name: stage for stage in STAGES}
+_LEAST = {
+    "threads": 1,
+    "ingest.max_chars": 1,
+    "ingest.test_share": 0,
+    "ingest.valid_share": 0,
+    "annotate.chunk": 1,
+    "discriminate.epochs": 1,
+    "self_train.epochs": 1,
+    "self_train.iterations": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +90,7 @@ def run(
     for name in (until, *force):
         if name not in _BY_NAME:
             raise ConfigError(f"unknown stage {name!r}", fix="stages: " + ", ".join(_BY_NAME))
-    for path in build.inputs:
-        if not path.is_file():
-            raise InputError("no such file" if not path.exists() else "not a file", where=str(path))
+    _check(build)
     lexicon, rules = load_lexicon(overlays=overlays(build.workdir)), load_rules()
     out: list[Done] = []
     with db.lock(build.workdir), db.writing(build.workdir) as connection:
@@ -87,7 +98,7 @@ def run(
         keys = stage_keys(build, lexicon)
         for stage in STAGES:
             before = runs.runs(connection).get(stage.name)
-            if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before):
+            if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before, build.out):
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 told(f"{stage.name}: {stage.about}")
@@ -129,8 +140,8 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
     config = flat(build.resolved.config)
     gold = build.resolved.config.evaluate.gold
     digests: dict[str, object] = {
-        "inputs": [(path.name, _sha(path)) for path in build.inputs],
-        "gold": _sha(Path(gold)) if gold else "",
+        "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
+        "gold": sources.digest(Path(gold)) if gold else "",
         "lexicons": lexicon.digest,
         "rules": rules_digest(),
         "models": _models(build.resolved.config),
@@ -164,15 +175,17 @@ def _run(
     forced: bool,
 ) -> Done:
     """Run one stage; what reads from it is no longer done from now on."""
-    with db.atomic(connection):
-        for name in _downstream(stage):
-            runs.forget(connection, name)
-        if forced:
-            runs.set_setting(connection, f"{stage.name}.key", "")
     started = time.monotonic()
     module = importlib.import_module(f"builder.stages.{stage.name}")
     config = build.resolved.config
-    counts = module.run(Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys))
+    # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was made before.
+    with db.atomic(connection) if stage is STAGES[0] else nullcontext():
+        with db.atomic(connection):
+            for name in _downstream(stage):
+                runs.forget(connection, name)
+                if forced or name != stage.name:  # what a later stage had done, or half done, stands on what is replaced now
+                    runs.set_setting(connection, f"{name}.key", "")
+        counts = module.run(Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys))
     seconds = time.monotonic() - started
     with db.atomic(connection):
         runs.finish(connection, stage.name, keys[stage.name], counts, seconds)
@@ -189,17 +202,40 @@ def _downstream(stage: Stage) -> Iterator[str]:
             yield other.name
 
 
-def _intact(stage: Stage, before: runs.Run) -> bool:
-    """A release that has been removed from disk is due again; a table cannot go missing unnoticed."""
-    return stage.name != "release" or Path(str(before.counts["path"])).is_dir()
+def _intact(stage: Stage, before: runs.Run, out: Path) -> bool:
+    """A release that is not (any more) under `out` is due again; a table cannot go missing unnoticed."""
+    if stage.name != "release":
+        return True
+    path = Path(str(before.counts["path"])).resolve()
+    return path.is_dir() and path.parent == out.resolve()
+
+
+def _check(build: Build) -> None:
+    """What would fail a build after an hour fails it now: files, settings, the place of the release."""
+    config = build.resolved.config
+    for path in (*build.inputs, *([Path(config.evaluate.gold)] if config.evaluate.gold else [])):
+        check_readable(path)
+    settings = flat(config)
+    for key, least in _LEAST.items():
+        value = settings[key]
+        if isinstance(value, int | float) and value < least:
+            raise ConfigError(f"{key} = {value} is below {least}", where=build.resolved.origin[key])
+    variants = config.self_train.variants
+    if not variants or set(variants) - set("ABCD"):
+        raise ConfigError(
+            f"self_train.variants = {list(variants)} is no choice of A, B, C, D", where=build.resolved.origin["self_train.variants"]
+        )
+    if config.ingest.test_share + config.ingest.valid_share >= 1:
+        raise ConfigError("ingest.test_share and ingest.valid_share leave nothing to train on", fix="their sum must be below 1")
+    place = next(path for path in (build.out.resolve(), *build.out.resolve().parents) if path.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise ReleaseError("releases cannot be written here", where=str(place), fix="check the permissions, or choose another --out")
 
 
 def _remember(connection: sqlite3.Connection, build: Build) -> None:
-    kept = {
-        "inputs": [str(path.resolve()) for path in build.inputs],
-        "out": str(build.out.resolve()),
-        "config": flat(build.resolved.config),
-    }
+    config = flat(build.resolved.config)
+    config |= {key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]}
+    kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
     with db.atomic(connection):
         runs.set_setting(connection, "build", json.dumps(kept))
 

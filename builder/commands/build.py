@@ -121,13 +121,15 @@ def _build(
     if not inputs:
         sample = sample_dir()
         inputs = (sample / "reviews.csv",)
-        given = {
+        chosen = resolve(config, given).origin  # what the user's file says goes before the sample's own settings
+        fitting = {
             "evaluate.gold": str(sample / "gold.jsonl"),
             "release.name": "sample-restaurant-aste",
             "release.licence": "CC-BY-4.0",
             "self_train.epochs": 10,
             "discriminate.epochs": 6,
-        } | given
+        }
+        given |= {key: value for key, value in fitting.items() if chosen[key] == "default"}
     return Build(workdir, out, inputs, resolve(config, given))
 
 
@@ -157,11 +159,8 @@ def _summary(done: list[Done], workdir: Path) -> None:
 
     rows = [(one.stage, f"{one.seconds:.1f}" if one.ran else "kept", _counts(one.counts)) for one in done]
     click.echo(tabulate(rows, headers=["stage", "seconds", "counts"], maxcolwidths=[None, None, 100]))
-    connection = db.read_only(workdir)
-    try:
+    with db.reading(workdir) as connection:
         columns, table = queries.named(connection, "summary", {})
-    finally:
-        connection.close()
     click.echo("\n" + tabulate(table, headers=columns))
     if done[-1].stage == "release":
         click.echo(f"\nrelease: {done[-1].counts['path']}")

@@ -9,7 +9,7 @@ import click
 from builder.commands.build import WORKDIR
 
 FORMAT = click.option("--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-LIMIT = click.option("--limit", type=int, default=1000, show_default=True, help="At most so many rows.")
+LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows.")
 
 
 @click.command()
@@ -21,11 +21,9 @@ def sql(statement: str, workdir: Path, shape: str, limit: int) -> None:
     """Run one SQL QUERY over the working directory; writing is refused by SQLite."""
     from builder.store import db, queries
 
-    connection = db.read_only(workdir)
-    try:
-        _print(*queries.free(connection, statement, limit), shape)
-    finally:
-        connection.close()
+    with db.reading(workdir) as connection:
+        columns, rows = queries.free(connection, statement, limit + 1)
+    _print(columns, rows, shape, limit)
 
 
 @click.command()
@@ -39,14 +37,11 @@ def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple
     from builder.store import db, queries
 
     if name is None:
-        _print(("query", "answers"), [(one, queries.about(one)) for one in queries.names()], shape)
+        _print(("query", "answers"), [(one, queries.about(one)) for one in queries.names()], shape, limit)
         return
-    connection = db.read_only(workdir)
-    try:
+    with db.reading(workdir) as connection:
         columns, rows = queries.named(connection, name, dict(one.partition("=")[::2] for one in params))
-    finally:
-        connection.close()
-    _print(columns, rows[:limit], shape)
+    _print(columns, rows, shape, limit)
 
 
 @click.command()
@@ -56,18 +51,20 @@ def explain(identifier: str, workdir: Path) -> None:
     """Tell the story of a triplet: ID is a triplet's (or a review's, for all of its triplets)."""
     from builder.store import db, queries
 
-    connection = db.read_only(workdir)
-    try:
-        click.echo(queries.story(connection, identifier))
-    finally:
-        connection.close()
+    with db.reading(workdir) as connection:
+        story = queries.story(connection, identifier)
+    click.echo(story)
 
 
-def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str) -> None:
+def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int) -> None:
     import csv
     import json
     import sys
 
+    if len(rows) > limit:
+        click.echo(f"only the first {limit} rows are shown; --limit takes more", err=True)
+        rows = rows[:limit]
+    rows = [tuple(cell.hex() if isinstance(cell, bytes) else cell for cell in row) for row in rows]
     if shape == "json":
         click.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], ensure_ascii=False, indent=1))
     elif shape == "csv":
@@ -77,4 +74,5 @@ def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str)
     else:
         from tabulate import tabulate
 
-        click.echo(tabulate(rows, headers=columns, maxcolwidths=60))
+        words = [i for i in range(len(columns)) if any(isinstance(row[i], str) for row in rows)]  # the text 007 is no number
+        click.echo(tabulate(rows, headers=columns, maxcolwidths=60, disable_numparse=words))

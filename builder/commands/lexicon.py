@@ -71,18 +71,14 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     from builder.lexicon.candidates import write_candidates
     from builder.lexicon.induce import Settings
     from builder.lexicon.induce import induce as induced
+    from builder.resources import load_lexicon, overlays
     from builder.stages.induction import documents, ratings
     from builder.store import db
 
     target = out or workdir / "candidates.tsv"
-    connection = db.read_only(workdir)
-    try:
-        from builder.resources import load_lexicon, overlays
-
-        known = load_lexicon(overlays=overlays(workdir))
+    known = load_lexicon(overlays=overlays(workdir))
+    with db.reading(workdir) as connection:
         found = induced(documents(connection, known), known, Settings(support=support, ratings=ratings(connection)))
-    finally:
-        connection.close()
     write_candidates(found, target)
     click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
     click.echo(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar
-from builder.engine.pairing import Pairer, strings
+from builder.engine.pairing import Pairer, number, strings
 from builder.engine.polarity import Excess
 from builder.errors import ResourceError
 from builder.resources import AspectEntry, Lexicon, OpinionEntry, Rule
@@ -52,7 +52,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         grammar=_grammar(by_kind["grammar"]),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
-        excess=tuple(Excess(strings(rule, "kinds"), strings(rule, "categories")) for rule in by_kind["excess"]),
+        excess=tuple(Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below")) for rule in by_kind["excess"]),
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
         compatible={prefix: tuple(classes) for rule in by_kind["compatible"] for prefix, classes in _table(rule, "classes").items()},

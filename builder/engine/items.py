@@ -181,12 +181,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if (
-        before.symbol == "A"
-        and before.term
-        and before.end == item.start
-        and not _separate(before.term.cls, item.term.cls, attribute, grammar)
-    ):
+    if before.symbol == "A" and before.term and before.end == item.start and not _separate(before.term.cls, item.term.cls, grammar):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
@@ -229,12 +224,9 @@ def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
     return phrase is not None and phrase.core == (before.start, before.end) and phrase.entry.category.startswith(grammar.absorbed)
 
 
-def _separate(first: str, second: str, attribute: bool, grammar: Grammar) -> bool:
+def _separate(first: str, second: str, grammar: Grammar) -> bool:
     """Whether two neighbouring aspects are a list without a comma (餐點服務都好) rather than one term."""
-    if attribute:
-        return any(first.startswith(a) and second.startswith(b) for a, b in grammar.separate)
-    tops = first.split(".")[0], second.split(".")[0]
-    return tops[0] != tops[1] and tops not in (("food", "drink"), ("drink", "food"), ("place", "staff"))
+    return any(first.startswith(a) and second.startswith(b) for a, b in grammar.separate)
 
 
 def _groups(listed: list[Item]) -> list[Item]:

@@ -191,6 +191,13 @@ def strings(rule: Rule, key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def number(rule: Rule, key: str) -> float:
+    value = rule.params.get(key)
+    if not isinstance(value, int | float):
+        raise ResourceError(f"rule {rule.name!r} needs {key} = a number", where=rule.where)
+    return float(value)
+
+
 def _string(rule: Rule, key: str) -> str:
     value = rule.params.get(key)
     if not isinstance(value, str):

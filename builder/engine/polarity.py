@@ -17,17 +17,25 @@ NEGATED_NEUTRAL, EXCESS, LACK = 4.0, 3.0, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Parameters of rules/polarity.toml: after a degree word of `kinds`, words of `categories` mean too much of a thing."""
+    """Parameters of rules/polarity.toml: after a degree word of `kinds`, words of `categories` mean too much of a thing.
+
+    Words of valence `below` or more praise even then (太好吃).
+    """
 
     kinds: tuple[str, ...]
     categories: tuple[str, ...]
+    below: float
 
 
 def valence(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[Excess]) -> tuple[float, list[tuple[str, str]]]:
     """Valence in 1..10 and the evidence for it."""
     base, evidence = _base(phrase, term, aspect, lexicon)
     for rule in excess:
-        if any(kind in rule.kinds for kind in phrase.degrees) and phrase.entry.category.startswith(rule.categories) and base >= EXCESS:
+        if (
+            any(kind in rule.kinds for kind in phrase.degrees)
+            and phrase.entry.category.startswith(rule.categories)
+            and EXCESS <= base < rule.below
+        ):
             base = EXCESS
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
             break

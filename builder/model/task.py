@@ -95,7 +95,7 @@ class NetworkConfig:
 @dataclass(frozen=True, slots=True)
 class TaggerConfig(NetworkConfig):
     """A tagger reads a text in windows of at most `window` characters, finds spans of at most `max_span`, and pairs those with at most
-    `max_gap` characters between them (9 gaps in 10 are below 20, design/data-facts.md)."""
+    `max_gap` characters between them (of 10 gaps 9 are below 20)."""
 
     window: int = 256
     max_span: int = 20

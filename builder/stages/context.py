@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -96,16 +100,37 @@ def sharded(
         yield from map(work, head)
         yield from map(work, queue)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare, initargs=arguments) as pool:
-        flying: list[Future[Answer]] = [pool.submit(work, task) for task in head]
-        flying += [pool.submit(work, task) for task in islice(queue, workers)]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(prepare, arguments)) as pool:
+
+        def submit(ready: Iterable[Task]) -> list[Future[Answer]]:
+            # Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+            try:
+                return [pool.submit(work, task) for task in ready]
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+        flying = submit(head) + submit(islice(queue, workers))
         try:
             while flying:
                 answer = flying.pop(0).result()
-                flying += [pool.submit(work, task) for task in islice(queue, 1)]
+                flying += submit(islice(queue, 1))
                 yield answer
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_worker(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    prepare(*arguments)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for tasks for ever, with all its memory."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "only worker processes begin here"
+    parent.join()
+    os._exit(1)
 
 
 def to_stored(triplet: Triplet, view: View, text: str) -> Triplet:

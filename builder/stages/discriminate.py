@@ -7,7 +7,7 @@ its verdicts are rows of `verdicts` under the source `discriminator`.
 from __future__ import annotations
 
 from builder.errors import ModelError
-from builder.model.task import DiscriminatorConfig, Example, Judge, Judged
+from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, sized
 from builder.records import StoredTriplet
 from builder.stages.context import Context, ModelBar
 from builder.stages.training import examples
@@ -36,7 +36,9 @@ def run(context: Context) -> runs.Counts:
     judge = train_discriminator(
         judged["train"],
         judged["valid"],
-        DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads),
+        sized(
+            DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads), sum(len(one.text) for one in judged["train"])
+        ),
         config.seed,
         context.models / "discriminator.training",
         shown,

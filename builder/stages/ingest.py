@@ -6,6 +6,7 @@ The text is stored exactly as given. One transaction: a broken file leaves nothi
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from pathlib import Path
 
@@ -29,12 +30,12 @@ def run(context: Context) -> runs.Counts:
         reviews.mark_duplicates(connection)
         gold = gold_keys(context.config.evaluate.gold)
         share = context.config.ingest
+        distinct = list(reviews.hashes(connection))
+        if strange := sorted(gold - {key for _, key, _ in distinct}):
+            what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
+            raise InputError(f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids")
         reviews.set_splits(
-            connection,
-            [
-                (_split(key, norm_hash, gold, share.test_share, share.valid_share), i)
-                for i, key, norm_hash in list(reviews.hashes(connection))
-            ],
+            connection, [(_split(key, norm_hash, gold, share.test_share, share.valid_share), i) for i, key, norm_hash in distinct]
         )
         counts = reviews.ingest_counts(connection)
         if not counts["reviews"]:
@@ -57,10 +58,12 @@ def gold_rows(path: str) -> list[dict[str, object]]:
         return []
     rows: list[dict[str, object]] = []
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8").split("\n")  # not splitlines: U+2028 may stand in a text
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"gold cannot be read: {error}", where=path) from error
     for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
             rows.append({"id": row["id"], "triplets": list(row["triplets"])})
@@ -134,13 +137,22 @@ def _flush(context: Context, kept: list[reviews.NewReview], dropped: list[tuple[
     taken = reviews.keys_taken(context.connection, [row[0] for row in kept])
     batch = []
     for row in kept:
-        key = row[0] if row[0] not in taken else f"{row[0]}~{row[5]}:{row[6]}"
+        key = row[0] if row[0] not in taken else _free_key(context, row, taken)
         taken.add(key)
         batch.append((key, *row[1:]))
     reviews.insert(context.connection, batch)
     reviews.reject(context.connection, "ingest", dropped)
     kept.clear()
     dropped.clear()
+
+
+def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:
+    """The key with file and row, and a number where that is taken too (a file given three times)."""
+    for number in itertools.count(1):
+        key = f"{row[0]}~{row[5]}:{row[6]}" + (f"~{number}" if number > 1 else "")
+        if key not in taken and not reviews.keys_taken(context.connection, [key]):
+            return key
+    raise AssertionError("numbers do not end")
 
 
 def _hash(text: str) -> str:

@@ -21,7 +21,7 @@ _Answer = tuple[int, int, list[tuple[int, Triplet]]]
 
 def run(context: Context) -> runs.Counts:
     connection = context.connection
-    at = begin(context, "seed", lambda c: triplets.drop_sources(c, "rules"))
+    at = begin(context, "seed", triplets.clear)
     signature = context.key
     source = triplets.source_id(connection, "rules")
     if source is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from builder.errors import ModelError
-from builder.model.task import Example, Extractor, Judge, TaggerConfig
+from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
 from builder.records import Review, StoredTriplet
 from builder.stages import discriminate
 from builder.stages.context import Context, ModelBar
@@ -28,7 +28,8 @@ def run(context: Context) -> runs.Counts:
         with db.atomic(connection):
             for variant in "ABCD":
                 runs.forget_rounds(connection, variant)
-            triplets.drop_sources(connection, "model")
+            for kind in ("model", "human"):  # gold comes after the models: what it shares with them is theirs again
+                triplets.drop_sources(connection, kind)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = discriminate.load(context)
     counts: dict[str, int | float | str] = {}
@@ -121,7 +122,7 @@ def _train(context: Context, name: str, stored: list[StoredTriplet], shown: Mode
     assert rules is not None
     train, _ = examples(context, stored)
     valid, _ = examples(context, triplets.proposed(connection, rules, "valid"))
-    settings = TaggerConfig(epochs=config.self_train.epochs, threads=config.threads)
+    settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train))
     extractor = train_tagger(train, valid, settings, config.seed, context.models / f"{name}.training", shown)
     save(extractor, context.models / name)
     return extractor

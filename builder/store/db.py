@@ -89,7 +89,10 @@ def _told(path: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic(connection: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction: all of the block or nothing."""
+    """One write transaction: all of the block or nothing. Inside another, a part of that one."""
+    if connection.in_transaction:
+        yield
+        return
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

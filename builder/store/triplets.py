@@ -36,6 +36,13 @@ def source_id(connection: sqlite3.Connection, name: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def clear(connection: sqlite3.Connection) -> None:
+    """Forget every source and triplet. A triplet keeps the full phrases of whoever proposed it first, so none may outlive the first source."""
+    connection.execute("DELETE FROM sources")
+    connection.execute("DELETE FROM training_sets")
+    connection.execute("DELETE FROM triplets")
+
+
 def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") -> None:
     """Forget sources of a kind, and triplets that nobody proposes any more."""
     connection.execute("DELETE FROM sources WHERE kind = ? AND name LIKE ? || '%'", (kind, prefix))
