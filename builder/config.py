@@ -63,7 +63,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Discriminate:
-    """The YY / YN / NX classifier of section 3.3.2."""
+    """The YY / YN / NX classifier of section 3.3.2. Small training sets get more epochs than `epochs`."""
 
     epochs: int = 2
 
@@ -101,12 +101,12 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of a build. `threads` are those of training: on a busy machine two wait for each other longer than one works."""
+    """All settings of a build. `threads` are those of training; another number gives other weights."""
 
     profile: Profile = "embedded"
     seed: int = 13
     workers: int = 2
-    threads: int = 1
+    threads: int = 2
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)

@@ -126,8 +126,6 @@ def _build(
             "evaluate.gold": str(sample / "gold.jsonl"),
             "release.name": "sample-restaurant-aste",
             "release.licence": "CC-BY-4.0",
-            "self_train.epochs": 10,
-            "discriminate.epochs": 6,
         }
         given |= {key: value for key, value in fitting.items() if chosen[key] == "default"}
     return Build(workdir, out, inputs, resolve(config, given))
