@@ -119,10 +119,10 @@ def test_a_user_word_is_not_found_inside_a_latin_word(backend: embedded.Embedded
     assert surfaces(embedded.load({"ok": "ADJ"}), "booked OK") == ["booked", " ", "OK"]
 
 
-def test_a_user_words_tag_is_kept_and_an_untagged_one_is_no_name(backend: embedded.Embedded) -> None:
+def test_a_user_words_tag_is_kept_and_an_untagged_one_is_no_name_or_particle(backend: embedded.Embedded) -> None:
     tokens = backend.annotate(["鹹", "入口即化"])
     assert tokens[0][0].pos == "ADJ"
-    assert tokens[1][0].pos not in ("PROPN", "X", "PUNCT", "SYM")
+    assert tokens[1][0].pos in ("ADJ", "ADV", "AUX", "NOUN", "VERB")
 
 
 def test_marks_numbers_and_emoji_are_tokens_of_their_own(backend: embedded.Embedded) -> None:
@@ -255,6 +255,27 @@ def test_viterbi_finds_what_trying_every_labelling_finds(seed: int) -> None:
         ]
         assert tuple(found[at : at + len(chain)]) == legal[int(np.argmax(totals))]
         at += len(chain)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_are_what_a_forced_gap_wins_or_loses(seed: int) -> None:
+    model = random_crf(seed)
+    chains, lengths = ["甲乙丙丁", "乙", "丙甲甲"], [4, 1, 3]
+    margins = crf.margins(model, crf.emissions(model, chains), lengths)
+
+    def best(position: int, gap: int) -> float:
+        scores = crf.emissions(model, chains)
+        gaps = np.zeros(8, np.int8)
+        gaps[position] = gap
+        constrained = scores.copy()
+        crf.constrain(model.tags, constrained, lengths, gaps, np.full(8, crf.ANY, np.int16))
+        labels = crf.viterbi(model, constrained, lengths)
+        total = scores[np.arange(8), labels].sum()
+        inside = [i for i in range(1, 8) if i not in (4, 5)]
+        return float(total + sum(model.transitions[labels[i - 1], labels[i]] for i in inside))
+
+    for position in (1, 2, 3, 6, 7):
+        assert margins[position] == pytest.approx(best(position, crf.SPLIT) - best(position, crf.JOIN), abs=1e-3)
 
 
 def test_constrained_decoding_keeps_gaps_and_tags() -> None:

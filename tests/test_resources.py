@@ -118,13 +118,23 @@ def test_no_shipped_word_has_a_character_that_only_simplified_texts_write() -> N
         return char not in dishes and char.encode("big5", errors="ignore") == b""
 
     found = [
-        (where, cells[0]) for cells, where in rows_of("*.tsv") if not where.split("/")[1].startswith("variants") and any(map(simplified_only, cells[0]))
+        (where, cells[0])
+        for cells, where in rows_of("*.tsv")
+        if not where.split("/")[1].startswith("variants") and any(map(simplified_only, cells[0]))
     ]
     assert found == []
 
 
 def test_every_shipped_word_is_as_the_view_shows_it_or_it_could_never_fire(lexicon: Lexicon) -> None:
-    for words in (lexicon.opinions, lexicon.aspects, lexicon.degree, lexicon.negators, lexicon.irrealis, lexicon.general, lexicon.not_aspects):
+    for words in (
+        lexicon.opinions,
+        lexicon.aspects,
+        lexicon.degree,
+        lexicon.negators,
+        lexicon.irrealis,
+        lexicon.general,
+        lexicon.not_aspects,
+    ):
         unseen = [word for word in words if view(word, lexicon.variants, "traditional").text.lower() != word]
         assert unseen == []
 

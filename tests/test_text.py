@@ -216,7 +216,9 @@ def test_the_script_of_a_text_is_told_from_characters_of_one_script_only(text: s
     assert script_of(text) == script
 
 
-@pytest.mark.parametrize("char", ["\u3400", "\u4e00", "\u9fff", "\uf900", "\U00020000", "\U0002a700", "\U0002b740", "\U0002ceb0", "\U00030000"])
+@pytest.mark.parametrize(
+    "char", ["\u3400", "\u4e00", "\u9fff", "\uf900", "\U00020000", "\U0002a700", "\U0002b740", "\U0002ceb0", "\U00030000"]
+)
 def test_han_has_a_character_from_each_block(char: str) -> None:
     assert HAN.fullmatch(char)
 

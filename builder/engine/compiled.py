@@ -11,6 +11,7 @@ from builder.engine import pairing
 from builder.engine.items import Grammar
 from builder.engine.pairing import Pairer, number, strings
 from builder.engine.polarity import Excess
+from builder.engine.units import Vocabulary
 from builder.errors import ResourceError
 from builder.resources import AspectEntry, Lexicon, OpinionEntry, Rule
 
@@ -22,6 +23,7 @@ class Compiled:
     """The rules of a convention by what they do. `wide`: some rule pairs over the whole sentence."""
 
     lexicon: Lexicon
+    vocabulary: Vocabulary
     grammar: Grammar
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
@@ -49,6 +51,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon = _vocabulary(lexicon, rule)
     return Compiled(
         lexicon=lexicon,
+        vocabulary=Vocabulary.of(lexicon),
         grammar=_grammar(by_kind["grammar"]),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),

@@ -14,7 +14,7 @@ from builder.engine.compiled import compile_rules
 from builder.engine.items import Item, Phrase, items
 from builder.engine.pairing import Found, Scene, Topic
 from builder.engine.polarity import valence
-from builder.engine.units import units
+from builder.engine.units import lower, units
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
 from builder.text import Clause, clauses
@@ -84,13 +84,16 @@ class Engine:
         """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
         out = []
         at = 0
+        text = lower(doc.text)
         for clause in doc.clauses:
             while at < len(doc.tokens) and doc.tokens[at].start < clause.start:
                 at += 1
             stop = at
             while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
                 stop += 1
-            listed = items(units(doc.text, doc.tokens, at, stop, self._lexicon), doc.text, self._lexicon, self._rules.grammar)
+            listed = items(
+                units(text, doc.tokens, at, stop, self._lexicon, self._rules.vocabulary), text, self._lexicon, self._rules.grammar
+            )
             asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[: clause.end].rstrip().endswith(
                 self._rules.questions
             )

@@ -65,54 +65,59 @@ class Unit:
     last: int
 
 
-def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon) -> list[Unit]:
-    """Units of tokens[first:stop], which lie in one clause."""
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Every word with a role as word -> symbol, and for each first character the length of the longest such word."""
+
+    symbols: Mapping[str, str]
+    reach: Mapping[str, int]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> Vocabulary:
+        """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles."""
+        symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
+        symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
+        symbols |= {word: "Q" if kind == "post" else "D" for word, kind in lexicon.degree.items()}
+        symbols |= dict.fromkeys(lexicon.negators, "N") | dict.fromkeys(lexicon.opinions, "O") | _WORDS
+        reach: dict[str, int] = {}
+        for word in symbols:
+            reach[word[0]] = max(reach.get(word[0], 0), min(len(word), MAX_WORD))
+        return cls(symbols, reach)
+
+
+def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: Vocabulary) -> list[Unit]:
+    """Units of tokens[first:stop], which lie in one clause. `text` is lower case where that keeps its length."""
     out: list[Unit] = []
     i = first
     while i < stop:
         if tokens[i].pos == "SPACE":
             i += 1
             continue
-        j, symbol = _longest(text, tokens, i, stop, lexicon)
+        j, symbol = _longest(text, tokens, i, stop, vocabulary)
         start, end = tokens[i].start, tokens[j].end
         out.append(Unit(start, end, text[start:end], symbol, i, j))
         i = j + 1
     return _resolve(out, lexicon)
 
 
-def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, lexicon: Lexicon) -> tuple[int, str]:
+def lower(text: str) -> str:
+    """`text` in lower case, of equal length: a few capitals have a lower case of two characters and stay."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: Vocabulary) -> tuple[int, str]:
     """The last token and the symbol of the longest entry that starts at token i, or of the token itself."""
     start = tokens[i].start
+    limit = start + vocabulary.reach.get(text[start], 0)
     reach = i
-    while reach + 1 < stop and tokens[reach + 1].end - start <= MAX_WORD:
+    while reach + 1 < stop and tokens[reach + 1].end <= limit:
         reach += 1
     for j in range(reach, i - 1, -1):
-        symbol = _lookup(text[start : tokens[j].end].lower(), lexicon)
+        symbol = vocabulary.symbols.get(text[start : tokens[j].end])
         if symbol:
             return j, symbol
     return i, _POS.get(tokens[i].pos, "x")
-
-
-def _lookup(word: str, lexicon: Lexicon) -> str:
-    """The symbol the lexicons give a word, empty if none knows it. Opinion before aspect; `_resolve` settles the rest."""
-    if word in _WORDS:
-        return _WORDS[word]
-    if word in lexicon.opinions:
-        return "O"
-    if word in lexicon.negators:
-        return "N"
-    if word in lexicon.degree:
-        return "Q" if lexicon.degree[word] == "post" else "D"
-    if word in lexicon.aspects:
-        return "A"
-    if word in lexicon.irrealis:
-        return "I"
-    if word in lexicon.not_aspects:
-        return "t"
-    if word in lexicon.general:
-        symbol = _POS.get(lexicon.general[word], "x")
-        return "t" if symbol == "n" else symbol
-    return ""
 
 
 def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
@@ -127,7 +132,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
         unit = out[i]
         after = out[i + 1].symbol if i + 1 < len(out) else ""
         before = out[i - 1].symbol if i else ""
-        word = unit.word.lower()
+        word = unit.word
         symbol = unit.symbol
         if symbol == "O" and word in lexicon.degree and lexicon.degree[word] != "post" and after and after in "ODNj":
             symbol = "D"

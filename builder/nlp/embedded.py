@@ -92,7 +92,7 @@ def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list
         return []
     lengths = [len(chain) for chain in chains]
     scores = crf.emissions(segmenter, chains)
-    margins = crf.margins(scores, len(segmenter.tags)).tolist()
+    margins = crf.margins(segmenter, scores, lengths).tolist()
     numbers = {tag: i for i, tag in enumerate(segmenter.tags)} | {"": crf.WORD}
     gaps: list[int] = []
     fixed: list[int] = []

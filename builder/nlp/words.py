@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from math import inf
 
 from builder.nlp.conllu import TAGS_V1
 from builder.records import Span
 
-_SINGLE_BONUS = 0.5
+_SINGLE_BONUS = 3.0
 _BONUS = 5.0
 _GROWTH = 1.5
 _RUN = re.compile(
@@ -75,8 +76,8 @@ def _mark_tag(char: str) -> str:
 def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[bool]) -> list[Span]:
     """The user words of a chain that come out whole. margins[k] > 0: the CRF wants a gap before k; joined[k]: there can be none.
 
-    A word pays for the gaps inside it that the CRF wants, and half for each gap at its edges that the CRF does not want: the
-    word on the other side pays the other half.
+    A word pays for the gaps inside it that the CRF wants and for gaps at its edges that the CRF does not want; a gap between two
+    user words is paid once.
     """
     size = len(chain)
     by_end: dict[int, list[int]] = {}
@@ -86,20 +87,24 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
     if not by_end:
         return []
     inside = [0.0, *accumulate(margin if margin > 0 else 0.0 for margin in margins)]
-    edge = [0.0, *(-margin / 2 if margin < 0 else 0.0 for margin in margins[1:]), 0.0]
-    best, step = [0.0] * (size + 1), [-1] * (size + 1)
+    edge = [0.0, *(-margin if margin < 0 else 0.0 for margin in margins[1:]), 0.0]
+    best, closed, first = [0.0] * (size + 1), [-inf] * (size + 1), [-1] * (size + 1)
     for end in range(1, size + 1):
-        best[end] = best[end - 1]
         for start in by_end.get(end, ()):
-            value = best[start] + _bonus(end - start) - (inside[end] - inside[start + 1]) - edge[start] - edge[end]
-            if value > best[end]:
-                best[end], step[end] = value, start
+            value = max(best[start] - edge[start], closed[start]) + _bonus(end - start) - inside[end] + inside[start + 1] - edge[end]
+            if value > closed[end]:
+                closed[end], first[end] = value, start
+        best[end] = max(best[end - 1], closed[end])
     out: list[Span] = []
-    end = size
+    end, touching = size, False
     while end > 0:
-        if step[end] >= 0:
-            out.append((step[end], end))
-        end = step[end] if step[end] >= 0 else end - 1
+        if touching or closed[end] > best[end - 1]:
+            start = first[end]
+            out.append((start, end))
+            touching = closed[start] > best[start] - edge[start]
+            end = start
+        else:
+            end -= 1
     return out[::-1]
 
 

@@ -1,0 +1,183 @@
+"""What several test files share: the command line run as a user runs it, and one tiny build that is made once a session.
+
+The build takes some reviews of the shipped sample and rows that repeat or cannot be used. It is read only: a test that changes a
+working directory copies it first, trained models included, so that a rerun of the same training costs nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "builder" / "sample"
+FAST = {
+    "workers": "1",
+    "threads": "1",
+    "annotate.chunk": "8",
+    "discriminate.epochs": "1",
+    "self_train.epochs": "1",
+    "self_train.iterations": "1",
+    "self_train.variants": '["D"]',
+    "ingest.valid_share": "0.2",
+}
+"""Chunks small enough that there are several. Variant D takes what the tagger finds, so that the release shows what was learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> str:
+        """The one line that a user sees when something is wrong; what else is on stderr are the names of the stages."""
+        lines = self.err.splitlines()
+        assert "Traceback" not in self.err, self.err
+        assert self.code == 2, (self.code, self.err)
+        assert lines, "an error says something"
+        assert lines[-1].startswith("builder: error: "), self.err
+        assert not any(line.startswith("builder: error: ") for line in lines[:-1]), self.err
+        return lines[-1].removeprefix("builder: error: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The tiny build: its inputs, where it lies, and what its command said."""
+
+    reviews: Path
+    gold: Path
+    workdir: Path
+    out: Path
+    ran: Ran
+
+    @property
+    def release(self) -> Path:
+        return self.out / "v0.1.0"
+
+    def copy(self, to: Path) -> Path:
+        """A copy of the working directory that a test may change."""
+        shutil.copytree(self.workdir, to / "workdir", ignore=shutil.ignore_patterns("models"))
+        shutil.copytree(self.workdir / "models", to / "workdir" / "models", copy_function=os.link)  # replaced by renaming, never edited
+        return to / "workdir"
+
+
+Command = Callable[..., Ran]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+
+def settings(**changed: str) -> list[str]:
+    """Options of a build that takes seconds; `changed` keys have `__` for the dot."""
+    chosen = FAST | {key.replace("__", "."): value for key, value in changed.items()}
+    return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture(scope="session")
+def fast() -> Callable[..., list[str]]:
+    return settings
+
+
+@pytest.fixture(scope="session")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """`python -m builder …` in a process of its own, in an empty directory."""
+    where = tmp_path_factory.mktemp("cwd")
+
+    def run(*arguments: object, cwd: Path = where) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "builder", *map(str, arguments)], cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The same command line inside this process, without the seconds that torch takes to load. What is no error of ours escapes."""
+    import signal
+
+    from builder import cli
+
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["builder", *map(str, arguments)])
+        capsys.readouterr()
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        told = capsys.readouterr()
+        return Ran(code, told.out, told.err)
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+def small_input(folder: Path) -> tuple[Path, Path]:
+    """(reviews, gold): the first sample reviews, then rows that repeat, differ in punctuation only, or cannot be used."""
+    with (SAMPLE / "reviews.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))[:30]
+    usable = [row for row in rows if len(row["text"]) > 12 and any("\u4e00" <= char <= "\u9fff" for char in row["text"])]
+    exact, near = usable[10], usable[11]
+    extra = [
+        {"review_id": "x1", "place": "", "rating": "4", "text": exact["text"]},
+        {"review_id": "x2", "place": "", "rating": "4", "text": near["text"] + "！！"},
+        {"review_id": "x3", "place": "", "rating": "", "text": "   "},
+        {"review_id": "x4", "place": "", "rating": "", "text": "ok only english here"},
+    ]
+    reviews, gold = folder / "reviews.csv", folder / "gold.jsonl"
+    with reviews.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows + extra)
+    known = {row["review_id"] for row in rows}
+    lines = (SAMPLE / "gold.jsonl").read_text(encoding="utf-8").split("\n")
+    gold.write_text("\n".join(line for line in lines if line and json.loads(line)["id"] in known) + "\n", encoding="utf-8")
+    return reviews, gold
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return small_input(tmp_path_factory.mktemp("input"))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, builder: Command, small: tuple[Path, Path]) -> Built:
+    folder = tmp_path_factory.mktemp("built")
+    workdir, out = folder / "workdir", folder / "releases"
+    reviews, gold = small
+    ran = builder("build", reviews, "--workdir", workdir, "--out", out, *settings(evaluate__gold=str(gold)))
+    assert ran.code == 0, ran.err
+    return Built(reviews, gold, workdir, out, ran)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Every file under a folder by its hash: equal exactly where the bytes are. Nothing may be left beside the releases."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="session")
+def tree() -> Callable[[Path], dict[str, str]]:
+    return contents

@@ -1,0 +1,439 @@
+"""What the engine reads in a review: hand-written sentences on the shipped data, and laws that hold for any text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builder import nlp
+from builder.engine import Doc, Engine
+from builder.engine.pairing import dependency_path
+from builder.export.paper import aspect_text
+from builder.records import Element, Token, Triplet, polarity_of
+from builder.resources import Lexicon, Rule, data_dir, load_lexicon, load_rules
+from builder.text import in_order, view
+
+SOUP = st.integers(0, 2**32 - 1)
+MARKS = [
+    "，",
+    "。",
+    "！",
+    "？",
+    "、",
+    " ",
+    "\n",
+    "～",
+    "(",
+    ")",
+    "的",
+    "和",
+    "比",
+    "但",
+    "是",
+    "有",
+    "了",
+    "嗎",
+    "👍",
+    "❤\ufe0f",
+    "4.5",
+    "Ok",
+    "\U00020bb7",
+    "5",
+    "İ",
+]
+TAGS = ["NOUN", "VERB", "ADJ", "ADV", "PRON", "PUNCT", "X", "PART", "CONJ", "ADP", "NUM"]
+
+
+@dataclass(frozen=True, repr=False)
+class Reader:
+    """The shipped lexicon, backend and rules, ready to read a text."""
+
+    lexicon: Lexicon
+    rules: tuple[Rule, ...]
+    backend: nlp.Backend
+    engine: Engine
+    paper: Engine
+    words: tuple[str, ...]
+
+    def docs(self, texts: Sequence[str]) -> list[Doc]:
+        shown = [view(text, self.lexicon.variants).text for text in texts]
+        return [Doc.of(text, tokens) for text, tokens in zip(shown, self.backend.annotate(shown), strict=True)]
+
+    def read(self, text: str) -> tuple[Triplet, ...]:
+        return self.engine.extract(self.docs([text])[0])
+
+    def found(self, text: str) -> set[str]:
+        return {f"{one.aspect.text}|{one.opinion.text}|{one.polarity}" for one in self.read(text)}
+
+    def one(self, text: str) -> Triplet:
+        (triplet,) = self.read(text)
+        return triplet
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    lexicon, rules = load_lexicon(), load_rules()
+    words = [*lexicon.opinions, *lexicon.aspects, *lexicon.degree, *lexicon.negators, *lexicon.irrealis, *lexicon.not_aspects]
+    return Reader(
+        lexicon, rules, nlp.load("embedded", lexicon.words()), Engine(lexicon, rules), Engine(lexicon, rules, "paper"), tuple(sorted(words))
+    )
+
+
+# ---- pairing
+
+
+@pytest.mark.parametrize(
+    ("text", "triplets"),
+    [
+        ("牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
+        ("牛肉面很好吃，服务态度很差", {"牛肉麵|好吃|POS", "服務態度|差|NEG"}),
+        ("餐點好吃 服務親切 環境乾淨", {"餐點|好吃|POS", "服務|親切|POS", "環境|乾淨|POS"}),
+        ("服務親切餐點好吃", {"服務|親切|POS", "餐點|好吃|POS"}),
+        # attributive
+        ("這裡有好吃的牛肉麵", {"牛肉麵|好吃|POS"}),
+        ("又香又濃的湯頭", {"湯頭|香|POS", "湯頭|濃|POS"}),
+        ("價格便宜的餐廳", {"價格|便宜|POS"}),
+        # coordination of aspects
+        ("雞腿和排骨都很入味", {"雞腿|入味|POS", "排骨|入味|POS"}),
+        ("漢堡、薯條跟可樂都很好吃", {"漢堡|好吃|POS", "薯條|好吃|POS", "可樂|好吃|POS"}),
+        ("雞腿和排骨都很入味，服務也親切", {"雞腿|入味|POS", "排骨|入味|POS", "服務|親切|POS"}),
+        # listed opinions share their aspect
+        ("湯頭濃郁、香醇、順口", {"湯頭|濃郁|POS", "湯頭|香醇|POS", "湯頭|順口|POS"}),
+        ("湯頭濃郁、不膩", {"湯頭|濃郁|POS", "湯頭|不膩|POS"}),
+        # a clause without a subject goes on about the last aspect
+        ("雞排外酥內嫩，很入味", {"雞排|外酥內嫩|POS", "雞排|入味|POS"}),
+        # contrast
+        ("牛肉麵好吃，但是服務很差", {"牛肉麵|好吃|POS", "服務|差|NEG"}),
+        ("雖然服務很好，牛肉麵卻難吃", {"服務|好|POS", "牛肉麵|難吃|NEG"}),
+        ("環境小但是很乾淨", {"環境|小|NEG", "環境|乾淨|POS"}),
+        # comparison: about what is compared, never about the standard
+        ("羊肉比牛肉好吃", {"羊肉|好吃|POS"}),
+        ("羊肉跟牛肉比起來羊肉好吃", {"羊肉|好吃|POS"}),
+        # verdicts have objects
+        ("非常推薦牛肉麵", {"牛肉麵|推薦|POS"}),
+        # polarity by aspect
+        ("CP值很高", {"CP值|高|POS"}),
+        ("價格很高", {"價格|高|NEG"}),
+        ("份量很大", {"份量|大|POS"}),
+    ],
+)
+def test_each_opinion_finds_the_aspect_that_it_describes(reader: Reader, text: str, triplets: set[str]) -> None:
+    assert reader.found(text) == triplets
+
+
+def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:
+    (triplet,) = reader.read("cp 值很高")
+    assert triplet.aspect.text.replace(" ", "").lower() == "cp值"
+    assert (triplet.opinion.text, triplet.polarity) == ("高", "POS")
+
+
+def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(reader: Reader) -> None:
+    assert reader.found("這家店服務親切，而且價格便宜") == {"服務|親切|POS", "價格|便宜|POS"}
+
+
+def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader) -> None:
+    """Hand-made trees: the aspect with fewer arcs to the opinion wins over the one that stands nearer; of two equal ones the nearer."""
+    engine = Engine(reader.lexicon, [rule for rule in reader.rules if rule.name in ("grammar", "shortest-path")])
+    text, bounds = "湯頭讓麵條好吃", [(0, 2), (2, 3), (3, 5), (5, 7)]
+
+    def aspect_with(heads: list[tuple[int, str]]) -> list[str]:
+        tags = ["NOUN", "VERB", "NOUN", "ADJ"]
+        tokens = [Token(start, end, tag, head, rel) for (start, end), tag, (head, rel) in zip(bounds, tags, heads, strict=True)]
+        return [one.aspect.text for one in engine.extract(Doc.of(text, tokens))]
+
+    assert aspect_with([(3, "nsubj"), (3, "aux"), (0, "nmod"), (-1, "root")]) == ["湯頭"]
+    assert aspect_with([(2, "nmod"), (3, "aux"), (3, "nsubj"), (-1, "root")]) == ["麵條"]
+    assert aspect_with([(3, "nsubj"), (3, "aux"), (3, "dobj"), (-1, "root")]) == ["麵條"]
+
+
+def test_a_dependency_path_goes_up_to_the_common_ancestor_and_down() -> None:
+    heads = [(1, "nmod"), (3, "nsubj"), (3, "advmod"), (-1, "root"), (3, "conj"), (-1, "root")]
+    tokens = [Token(i, i + 1, "X", head, rel) for i, (head, rel) in enumerate(heads)]
+    assert dependency_path(tokens, 0, 3) == ["↑nmod", "↑nsubj"]
+    assert dependency_path(tokens, 3, 0) == ["↓nsubj", "↓nmod"]
+    assert dependency_path(tokens, 0, 4) == ["↑nmod", "↑nsubj", "↓conj"]
+    assert dependency_path(tokens, 2, 2) == []
+    assert dependency_path(tokens, 0, 5) is None
+
+
+def test_a_dependency_path_ends_even_in_a_tree_that_is_none() -> None:
+    tokens = [Token(0, 1, "X", 1, "dep"), Token(1, 2, "X", 0, "dep"), Token(2, 3, "X", 2, "dep")]
+    assert dependency_path(tokens, 0, 1) == ["↑dep"]
+    assert dependency_path(tokens, 0, 2) is None
+    assert dependency_path(tokens, 2, 0) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["服務生送來的牛肉麵很好吃", "跟朋友一起吃的牛肉麵很好吃", "昨天吃的牛肉麵很好吃", "這家餐廳的牛肉麵很好吃"]
+)
+def test_of_several_nouns_before_the_opinion_the_one_it_describes_is_taken(reader: Reader, text: str) -> None:
+    assert reader.found(text) == {"牛肉麵|好吃|POS"}
+
+
+# ---- aspects
+
+
+@pytest.mark.parametrize(
+    ("text", "owner", "written"),
+    [
+        ("餐點口感很好", "餐點", "餐點[口感]"),
+        ("餐點的口感很好", "餐點", "餐點[口感]"),
+        ("牛肉麵湯頭很濃郁", "牛肉麵", "牛肉麵[湯頭]"),
+        ("牛肉麵的湯頭很濃郁", "牛肉麵", "牛肉麵[湯頭]"),
+        ("雞排的份量很大", "雞排", "雞排[份量]"),
+    ],
+)
+def test_an_attribute_has_what_it_belongs_to_as_its_owner(reader: Reader, text: str, owner: str, written: str) -> None:
+    triplet = reader.one(text)
+    assert triplet.owner is not None
+    assert triplet.owner.text == owner
+    assert aspect_text(triplet) == written
+
+
+def test_an_aspect_without_a_named_owner_has_none(reader: Reader) -> None:
+    assert reader.one("口感很好").owner is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "椒麻松阪豬燉飯",
+        "松露雞腿燉飯",
+        "炙燒起司牛肉捲餅",
+        "起司鮭魚披薩",
+        "奶香培根馬鈴薯披薩",
+        "味噌奶油鮭魚鍋",
+        "金沙杏鮑菇炒飯",
+        "蒜香透抽義大利麵",
+        "藍莓乳酪拿鐵",
+    ],
+)
+def test_a_dish_that_no_lexicon_lists_is_found_whole(reader: Reader, name: str) -> None:
+    assert name not in reader.lexicon.aspects, "choose a name that is unseen"
+    assert reader.found(f"{name}很好吃") == {f"{name}|好吃|POS"}
+
+
+def test_words_for_times_people_and_the_like_are_never_aspects(reader: Reader) -> None:
+    """Every word of not_aspects.tsv, as the subject of a plain judgement."""
+    words = list(reader.lexicon.not_aspects)
+    found = [one for doc in reader.docs([f"{word}很好吃" for word in words]) for one in reader.engine.extract(doc)]
+    assert [one.aspect.text for one in found if one.aspect.text in reader.lexicon.not_aspects] == []
+
+
+@pytest.mark.parametrize("text", ["今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心"])
+def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) -> None:
+    assert reader.found(text) == set()
+
+
+# ---- opinions and polarity
+
+
+@pytest.mark.parametrize(
+    ("text", "opinion", "full", "spans", "polarity"),
+    [
+        ("湯頭不會太鹹", "不會鹹", "不會太鹹", 2, "POS"),
+        ("甜點不會很甜", "不會甜", "不會很甜", 2, "POS"),
+        ("不會太鹹的湯頭", "不會鹹", "不會太鹹", 2, "POS"),
+        ("服務不是很好", "不是好", "不是很好", 2, "NEG"),
+        ("小籠包沒有想像中好吃", "沒有好吃", "沒有想像中好吃", 2, "NEG"),
+        ("牛肉麵沒有很好吃", "沒有好吃", "沒有很好吃", 2, "NEG"),
+        ("牛肉麵不好吃", "不好吃", "不好吃", 1, "NEG"),
+        ("價格不貴", "不貴", "不貴", 1, "POS"),
+        ("味道不普通", "不普通", "不普通", 1, "NEG"),
+        ("湯頭不夠濃郁", "不夠濃郁", "不夠濃郁", 1, "NEG"),
+    ],
+)
+def test_a_negator_joins_its_opinion_over_what_stands_between_and_flips_it(
+    reader: Reader, text: str, opinion: str, full: str, spans: int, polarity: str
+) -> None:
+    triplet = reader.one(text)
+    assert (triplet.opinion.text, triplet.opinion_full.text, triplet.polarity) == (opinion, full, polarity)
+    assert len(triplet.opinion.spans) == spans
+    assert len(triplet.opinion_full.spans) == 1
+    assert "negator" in dict(triplet.evidence)
+
+
+@pytest.mark.parametrize("text", ["牛肉麵不是不好吃", "服務沒有不好", "湯頭並非不好喝"])
+def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) -> None:
+    assert reader.one(text).polarity == "POS"
+
+
+@pytest.mark.parametrize(
+    ("text", "opinion", "full"),
+    [
+        ("牛肉麵非常好吃", "好吃", "非常好吃"),
+        ("牛肉麵真的超級好吃", "好吃", "真的超級好吃"),
+        ("服務太慢", "慢", "太慢"),
+        ("湯頭有點鹹", "鹹", "有點鹹"),
+        ("蛋糕非常的甜", "甜", "非常的甜"),
+        ("牛肉麵鮮美極了", "鮮美", "鮮美極了"),
+    ],
+)
+def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:
+    triplet = reader.one(text)
+    assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
+
+
+def test_a_word_of_the_middle_is_neutral(reader: Reader) -> None:
+    triplet = reader.one("味道普通")
+    assert (triplet.polarity, triplet.valence) == ("NEU", 5)
+
+
+@pytest.mark.parametrize(("text", "polarity"), [("蛋糕甜", "POS"), ("蛋糕太甜", "NEG"), ("份量太少", "NEG"), ("湯頭過於濃郁", "NEG")])
+def test_too_much_of_a_taste_is_bad(reader: Reader, text: str, polarity: str) -> None:
+    assert reader.one(text).polarity == polarity
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "希望服務可以更好", "希望牛肉麵更好吃", "建議湯頭可以淡一點", "如果價格便宜一點就好了", "如果服務親切就會再來", "要是湯頭不鹹就好了",
+        "聽說牛肉麵很好吃", "據說服務很好", "以前牛肉麵很好吃", "原本很便宜的牛肉麵", "上次牛肉麵很好吃", "下次想吃好吃的牛肉麵",
+    ],
+)  # fmt: skip
+def test_what_is_wished_supposed_past_or_hearsay_yields_nothing(reader: Reader, text: str) -> None:
+    assert reader.found(text) == set()
+
+
+def test_a_marker_reaches_to_the_end_of_its_clause_only(reader: Reader) -> None:
+    assert reader.found("聽說牛肉麵很好吃，服務很差") == {"服務|差|NEG"}
+    assert reader.found("上次雞排很難吃。牛肉麵很好吃") == {"牛肉麵|好吃|POS"}
+
+
+@pytest.mark.parametrize(
+    "text", ["牛肉麵好吃嗎？", "牛肉麵好吃嗎", "服務好?", "難道服務很好嗎", "誰說牛肉麵不好吃？", "是不是牛肉麵很好吃"]
+)
+def test_a_question_yields_nothing(reader: Reader, text: str) -> None:
+    assert reader.found(text) == set()
+
+
+def test_a_question_takes_back_its_own_clause_only(reader: Reader) -> None:
+    assert reader.found("牛肉麵很好吃，服務好嗎？環境很髒") == {"牛肉麵|好吃|POS", "環境|髒|NEG"}
+
+
+# ---- evidence
+
+
+def test_the_evidence_names_the_lexicon_line_of_opinion_and_aspect_and_the_negator(reader: Reader) -> None:
+    triplet = reader.one("牛肉麵不好吃")
+    told = dict(triplet.evidence)
+    for kind, word in (("opinion", "好吃"), ("aspect", "牛肉麵")):
+        detail = told[kind]
+        assert word in detail
+        name, _, number = detail[detail.rindex("(") + 1 : detail.rindex(")")].rpartition(":")
+        line = (data_dir("lexicons") / name).read_text(encoding="utf-8").splitlines()[int(number) - 1]
+        assert line.split("\t")[0] == word
+    assert told["negator"] == "不"
+    assert triplet.rules[0] in {rule.name for rule in reader.rules}
+
+
+def test_the_evidence_of_a_polarity_that_depends_on_the_aspect_says_so(reader: Reader) -> None:
+    assert "context" in dict(reader.one("價格很高").evidence)
+    assert "excess" in dict(reader.one("湯頭太鹹").evidence)
+
+
+# ---- laws
+
+
+def surface(text: str, element: Element) -> str:
+    return "".join(text[start:end] for start, end in element.spans)
+
+
+def assert_lawful(reader: Reader, doc: Doc, triplets: Sequence[Triplet]) -> None:
+    names = {rule.name for rule in reader.rules}
+    for one in triplets:
+        for element in (one.aspect, one.aspect_full, one.opinion, one.opinion_full, *filter(None, [one.owner])):
+            assert element.text == surface(doc.text, element)
+            assert element.text.strip() == element.text != ""
+            assert in_order(element.spans)
+            assert element.start >= 0
+            assert element.end <= len(doc.text)
+        assert len(one.opinion_full.spans) == len(one.aspect_full.spans) == 1
+        assert one.opinion_full.start <= one.opinion.start
+        assert one.opinion.end <= one.opinion_full.end
+        assert one.aspect_full.start <= one.aspect.start
+        assert one.aspect.end <= one.aspect_full.end
+        assert one.owner is None or one.aspect.start <= one.owner.start < one.owner.end <= one.aspect.end
+        assert 1 <= one.valence <= 10
+        assert one.polarity == polarity_of(one.valence)
+        assert one.source == "rules"
+        assert one.rules
+        assert set(one.rules) <= names
+        assert {"aspect", "opinion"} <= {kind for kind, _ in one.evidence}
+    assert len({one.key for one in triplets}) == len(triplets)
+
+
+def soup(reader: Reader, random: Random, most: int) -> list[str]:
+    """Lexicon words and marks in any order; some Latin in capitals."""
+    words = [random.choice(MARKS) if random.random() < 0.3 else random.choice(reader.words) for _ in range(random.randint(0, most))]
+    return [word.upper() if random.random() < 0.2 else word for word in words]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SOUP)
+def test_any_soup_of_words_gives_sound_triplets_and_the_same_ones_again(reader: Reader, seed: int) -> None:
+    random = Random(seed)
+    docs = reader.docs(["".join(soup(reader, random, 25)) for _ in range(3)])
+    for engine in (reader.engine, reader.paper):
+        first = [engine.extract(doc) for doc in docs]
+        for doc, triplets in zip(docs, first, strict=True):
+            assert_lawful(reader, doc, triplets)
+        assert [engine.extract(doc) for doc in reversed(docs)] == first[::-1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=SOUP)
+def test_any_tokens_and_heads_over_any_soup_give_sound_triplets(reader: Reader, seed: int) -> None:
+    """The engine trusts no backend: words cut anywhere, over clause ends too, heads that make no tree."""
+    random = Random(seed)
+    text = view("".join(soup(reader, random, 15)), reader.lexicon.variants).text
+    cuts = sorted({0, len(text), *(random.randint(0, len(text)) for _ in range(random.randint(0, len(text))))})
+    bounds = [(start, end) for start, end in pairwise(cuts) if text[start:end].strip()]
+    bounds = [
+        (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())) for start, end in bounds for piece in [text[start:end]]
+    ]
+    size = len(bounds)
+    tokens = [
+        Token(start, end, random.choice(TAGS), random.randint(-1, size - 1), random.choice(["nsubj", "root", "dep"]))
+        for start, end in bounds
+    ]
+    doc = Doc.of(text, tokens)
+    for engine in (reader.engine, reader.paper):
+        found = engine.extract(doc)
+        assert_lawful(reader, doc, found)
+        assert engine.extract(doc) == found
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "。", "👍👍", "abc", "123", "\u200b"])
+def test_a_text_that_says_nothing_yields_nothing(reader: Reader, text: str) -> None:
+    assert reader.read(text) == ()
+
+
+def test_the_same_words_twice_are_two_triplets_at_two_places(reader: Reader) -> None:
+    first, second = reader.read("湯頭很鹹。湯頭很鹹")
+    assert (first.aspect.text, first.opinion.text) == (second.aspect.text, second.opinion.text)
+    assert first.aspect.end <= second.aspect.start
+
+
+def test_a_long_review_takes_time_in_proportion_to_its_length(reader: Reader) -> None:
+    """Eight times the text may take up to thirty times as long (twice that would be quadratic)."""
+    unit = "牛肉麵很好吃，服務也不錯。漢堡和薯條都不會太鹹 價格便宜，"
+    short, long = reader.docs([(unit * 1_000)[:1_250], (unit * 1_000)[:10_000]])
+
+    def seconds(doc: Doc) -> float:
+        times = []
+        for _ in range(3):
+            started = time.process_time()
+            assert reader.engine.extract(doc)
+            times.append(time.process_time() - started)
+        return min(times)
+
+    assert seconds(long) < 30 * seconds(short)
+    assert_lawful(reader, long, reader.engine.extract(long))
