@@ -142,6 +142,7 @@ def small_input(folder: Path) -> tuple[Path, Path]:
         {"review_id": "x2", "place": "", "rating": "4", "text": near["text"] + "！！"},
         {"review_id": "x3", "place": "", "rating": "", "text": "   "},
         {"review_id": "x4", "place": "", "rating": "", "text": "ok only english here"},
+        {"review_id": "x5", "place": "", "rating": "5", "text": "餐點不會太鹹，服務人員也很親切"},
     ]
     reviews, gold = folder / "reviews.csv", folder / "gold.jsonl"
     with reviews.open("w", encoding="utf-8", newline="") as file:

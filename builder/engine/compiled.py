@@ -111,6 +111,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         bare=frozenset(strings(rule, "bare")),
         adverbial=frozenset(strings(rule, "adverbial")),
         gradable=frozenset(strings(rule, "gradable")),
+        quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),
         merge=bool(rule.params.get("merge", False)),
         heads=frozenset(strings(rule, "heads")),

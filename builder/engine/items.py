@@ -59,6 +59,7 @@ class Grammar:
     bare: frozenset[str]
     adverbial: frozenset[str]
     gradable: frozenset[str]
+    quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
     heads: frozenset[str]
@@ -118,11 +119,13 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     """Whether opinion word k says something here.
 
     小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
-    adverb here. 經典 古早味: words that judge only with a degree word.
+    adverb here. 經典 古早味: words that judge only with a degree word. 很多人: a quantity before its noun.
     """
     unit = units[k]
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
-    if unit.word in grammar.adverbial and after is not None and after.symbol in "vrADNnupmHP":
+    if unit.word in grammar.adverbial and after is not None and after.symbol in ("vrADNnupmHP" if plain else "v"):
+        return False
+    if unit.word in grammar.quantities and after is not None and after.symbol in "ntm":
         return False
     if not plain:
         return True

@@ -50,12 +50,17 @@ def free(connection: sqlite3.Connection, statement: str, limit: int | None, para
 
 def story(connection: sqlite3.Connection, identifier: str) -> str:
     """Everything known about a triplet in order, for people. `identifier`: a row id, KEY:HASH as in a release, or a review's key."""
-    ids = _triplets(connection, identifier)
-    if not ids:
+    if ids := _triplets(connection, identifier):
+        return "\n\n".join(_story(connection, i) for i in ids)
+    row = connection.execute(
+        "SELECT r.key, r.text, f.key FROM reviews r LEFT JOIN reviews f ON f.id = r.duplicate_of WHERE r.key = ?", (identifier,)
+    ).fetchone()
+    if row is None:
         raise QueryError(
             f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM current_triplets"`'
         )
-    return "\n\n".join(_story(connection, i) for i in ids)
+    key, text, first = row
+    return f"{key}  {f'repeats {first}: see there' if first else 'no source finds a triplet'}\n  text      {text}"
 
 
 def _triplets(connection: sqlite3.Connection, identifier: str) -> list[int]:
@@ -73,7 +78,7 @@ def _triplets(connection: sqlite3.Connection, identifier: str) -> list[int]:
     rows = connection.execute(
         "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? ORDER BY t.id", (identifier,)
     ).fetchall()
-    if not rows and identifier.isdecimal():
+    if not rows and identifier.isdecimal() and int(identifier) < 1 << 63:
         rows = connection.execute("SELECT id FROM triplets WHERE id = ?", (int(identifier),)).fetchall()
     return [row[0] for row in rows]
 
@@ -96,10 +101,10 @@ def _story(connection: sqlite3.Connection, i: int) -> str:
     ):
         lines.append(f"  {source:<13} {kind:<12} {detail}")
     for name, confidence in connection.execute(
-        "SELECT s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = ? AND p.confidence IS NOT NULL ORDER BY s.id",
+        "SELECT s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = ? AND s.kind <> 'rules' ORDER BY s.id",
         (i,),
     ):
-        lines.append(f"  {name:<13} {'confidence':<12} {confidence:.3f}")
+        lines.append(f"  {name:<13} {'proposed':<12} " + ("" if confidence is None else f"confidence {confidence:.3f}"))
     return "\n".join(lines)
 
 

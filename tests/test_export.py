@@ -1,0 +1,478 @@
+"""Exports say exactly what the formats want, come back as they went, and a release with any fault does not verify."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import InputError, ReleaseError
+from builder.export import answers, paper
+from builder.export.manifest import Facts, Split, card, checksums, manifest, sha256
+from builder.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
+from builder.export.records import triplet as read_row
+from builder.export.verify import verify
+from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+
+TEXT = "這家餐點的口感很好，湯頭不會太鹹❤\ufe0f\U00020bb7。"
+Files = dict[str, bytes]
+
+
+def at(text: str, *spans: Span) -> Element:
+    return Element("".join(text[start:end] for start, end in spans), spans)
+
+
+def triplet(
+    text: str, aspect: Span, opinion: tuple[Span, ...], full: Span, polarity: Polarity = "POS", owner: Span | None = None, rule: str = "subject"
+) -> Triplet:
+    whole = at(text, aspect)
+    return Triplet(
+        whole, whole, at(text, *opinion), at(text, full), polarity, 7.8 if polarity == "POS" else 2.5, at(text, owner) if owner else None, rules=(rule,)
+    )
+
+
+TASTE = triplet(TEXT, (2, 7), ((8, 9),), (7, 9), owner=(2, 4))
+"""餐點[口感] 好"""
+SALT = triplet(TEXT, (10, 12), ((12, 14), (15, 16)), (12, 16))
+"""湯頭 不會鹹"""
+
+
+def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = "") -> Triplet:
+    """A triplet whose places do not matter."""
+
+    def element(text: str) -> Element:
+        return Element(text, ((0, max(1, len(text))),))
+
+    return Triplet(
+        element(aspect), element(aspect), element(opinion), element(opinion), polarity, 5.0, owner=element(owner) if owner else None
+    )
+
+
+# ---- the paper's format
+
+
+def test_a_line_of_the_paper_has_its_exact_wording() -> None:
+    listed = [TASTE, SALT, replace(SALT, polarity="NEG"), plain("服務", "普通", "NEU"), TASTE]
+    assert paper.line(17, TEXT, listed) == (
+        '{"id": 17, "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ 請問以下文字對湯頭的描述為何？'
+        f' 請問以下文字對服務的描述為何？  context: {TEXT}", "answer": '
+        '"餐點[口感]、湯頭、服務。餐點[口感]：好(正面)。湯頭：不會鹹(正面)、不會鹹(負面)。服務：普通(中性)。"}'
+    )
+
+
+def test_a_review_without_triplets_has_one_question_and_an_empty_answer() -> None:
+    assert json.loads(paper.line(1, "好\n\"吃\"", [])) == {
+        "id": 1, "question": 'question: 請問以下文字的評論對象有哪些？  context: 好\n"吃"', "answer": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("aspect", "owner", "written"),
+    [
+        ("餐點的口感", "餐點", "餐點[口感]"),
+        ("餐點口感", "餐點", "餐點[口感]"),
+        ("餐點之口感", "餐點", "餐點[口感]"),
+        ("餐點 口感", "餐點", "餐點[口感]"),
+        ("口感", "", "口感"),
+        ("口感", "餐點", "口感"),
+        ("餐點", "餐點", "餐點"),
+    ],
+)
+def test_an_attribute_stands_in_brackets_behind_its_owner(aspect: str, owner: str, written: str) -> None:
+    assert paper.aspect_text(plain(aspect, "好", owner=owner)) == written
+
+
+@pytest.mark.parametrize("mark", ["、", "。", "：", "(", ")", "\n"])
+def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> None:
+    assert paper.refused(plain(f"湯{mark}頭", "好")) == f"the aspect {f'湯{mark}頭'!r} holds a mark of the format"
+    assert paper.refused(plain("湯頭", f"好{mark}喝")) == f"the opinion {f'好{mark}喝'!r} holds a mark of the format"
+    assert paper.refused(plain("湯頭", "好喝")) is None
+
+
+TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7❤、。：()\n"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
+
+
+@given(st.lists(st.tuples(TERM, TERM, st.sampled_from(POLARITIES)), max_size=6))
+def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(told: list[tuple[str, str, Polarity]]) -> None:
+    listed = [plain(*one) for one in told]
+    kept = [one for one in listed if paper.refused(one) is None]
+    wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
+    found = paper.parse(json.loads(paper.line(1, "x", kept))["answer"])
+    assert set(found) == wanted
+    assert len(found) == len(wanted)
+    assert all(set(f"{one.aspect.text}{one.opinion.text}") & set("、。：()\n") for one in listed if one not in kept)
+
+
+@pytest.mark.parametrize("answer", ["湯頭。湯頭好(正面)。", "湯頭。湯頭：好。", "湯頭。湯頭：好(好)。", "湯頭。湯頭：好(正面)鹹(負面)。", "湯頭。湯頭：(正面)。"])
+def test_an_answer_that_is_not_in_the_format_is_an_error_that_shows_it(answer: str) -> None:
+    with pytest.raises(ValueError, match="no `aspect：opinion"):
+        paper.parse(answer)
+
+
+def test_an_empty_answer_holds_nothing() -> None:
+    assert paper.parse("") == paper.parse(" ") == []
+
+
+# ---- our own rows
+
+
+@pytest.mark.parametrize("one", [TASTE, SALT])
+def test_our_row_comes_back_as_it_went(one: Triplet) -> None:
+    row = triplet_row("r1:00000001", one, ("rules", "C2"), one.rules)
+    assert read_row(json.loads(json.dumps(row, ensure_ascii=False))) == one
+    assert row["sources"] == ["rules", "C2"]
+    assert mismatch(TEXT, row) is None
+
+
+def test_an_extracted_triplet_has_the_keys_of_the_command_line() -> None:
+    assert extracted(SALT) == {
+        "aspect": "湯頭", "aspect_full": "湯頭", "aspect_spans": [[10, 12]], "opinion": "不會鹹", "opinion_full": "不會太鹹",
+        "opinion_spans": [[12, 14], [15, 16]], "polarity": "POS", "valence": 7.8, "source": "rules", "rules": ["subject"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["aspect", "aspect_full", "owner", "opinion", "opinion_full"])
+@pytest.mark.parametrize(("spans", "said"), [([], "outside the text"), ([[0, 99]], "outside"), ([[3, 3]], "outside"), ([[-1, 2]], "outside"), ([[0, 1]], "is '這'")])
+def test_a_span_that_does_not_show_its_surface_is_named(part: str, spans: list[list[int]], said: str) -> None:
+    row: Any = triplet_row("x", TASTE, (), ())
+    row[part] = {"text": row[part]["text"], "spans": spans}
+    told = mismatch(TEXT, row)
+    assert told is not None
+    assert told.startswith(f"{part} ")
+    assert said in told
+
+
+# ---- answers to score
+
+
+def written(folder: Path, *rows: object) -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
+    ours = {"id": 7, "text": TEXT, "triplets": [triplet_row("x", SALT, (), ())]}
+    dimabsa = {"ID": "7", "Text": TEXT, "Triplet": [{"Aspect": "湯頭", "Opinion": "不會鹹", "Polarity": "正面"}]}
+    for row in (ours, {"id": "7", "triplets": [extracted(SALT)]}, dimabsa, json.loads(paper.line(7, TEXT, [SALT]))):
+        found = answers.read(written(tmp_path, row))
+        assert found.answers == {"7": [("湯頭", "不會鹹", "POS")]}
+        assert found.texts == ({} if "text" not in row and "Text" not in row and "question" not in row else {"7": TEXT})
+        assert found.null == 0
+
+
+def test_the_full_opinion_is_read_where_it_is_asked_for_and_there_is_one(tmp_path: Path) -> None:
+    path = written(tmp_path, {"id": "7", "triplets": [extracted(SALT), {"aspect": "店", "opinion": "小", "polarity": "NEG"}]})
+    assert answers.read(path, "opinion_full").answers["7"] == [("湯頭", "不會太鹹", "POS"), ("店", "小", "NEG")]
+
+
+def test_triplets_with_a_null_part_are_left_out_and_counted(tmp_path: Path) -> None:
+    triplets = [{"Aspect": a, "Opinion": o, "Polarity": "NEG"} for a, o in (("NULL", "貴"), ("店", "NULL"), ("店", "小"))]
+    found = answers.read(written(tmp_path, {"ID": "1", "Text": "x", "Triplet": triplets}))
+    assert (found.answers, found.null) == ({"1": [("店", "小", "NEG")]}, 2)
+
+
+GOOD = {"id": "1", "triplets": []}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([GOOD, {"name": "1", "text": "x"}], "rows.jsonl:2: a row with keys name, text; known: ours (id, triplets); dimabsa (ID, Triplet); paper (answer, id)"),
+        ([GOOD, "{"], "rows.jsonl:2: not JSON: "),
+        ([GOOD, "[]"], "rows.jsonl:2: a list where an object is due"),
+        ([GOOD, GOOD], "rows.jsonl:2: the id '1' stands twice"),
+        ([{"id": "1", "triplets": [{"aspect": "店"}]}], "rows.jsonl:1: cannot be read as ours: KeyError('opinion')"),
+        ([{"id": "1", "triplets": [{"aspect": "店", "opinion": "小", "polarity": "BAD"}]}], "rows.jsonl:1: cannot be read as ours: "),
+        ([{"id": "1", "triplets": 3}], "rows.jsonl:1: cannot be read as ours: "),
+        ([{"id": "1", "question": "x", "answer": "湯頭。湯頭好。"}], "rows.jsonl:1: cannot be read as paper: "),
+        (["", " "], "rows.jsonl: no rows"),
+    ],
+)  # fmt: skip
+def test_answers_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, rows: list[object], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        answers.read(written(tmp_path, *rows))
+    assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
+
+
+def test_a_file_of_answers_that_is_missing_or_no_utf_8_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"\xa4\xa4")
+    for name in ("none", "latin"):
+        with pytest.raises(InputError, match=f"{name}: cannot be read: "):
+            answers.read(tmp_path / name)
+
+
+# ---- a small release, made by hand
+
+
+def review(key: str, text: str, *listed: Triplet) -> ReviewRow:
+    rows: list[TripletRow] = [triplet_row(f"{key}:{i:08x}", one, ("rules",), one.rules) for i, one in enumerate(listed)]
+    return {"id": key, "text": text, "language": "zh-Hant", "rating": 4.0, "annotation": "silver", "triplets": rows}
+
+
+def reviews() -> dict[str, list[ReviewRow]]:
+    short = "湯頭很鹹"
+    return {
+        "train": [review("a", TEXT, TASTE, SALT), review("b", short, triplet(short, (0, 2), ((3, 4),), (2, 4), "NEG"))],
+        "valid": [review("c", "服務好", triplet("服務好", (0, 2), ((2, 3),), (2, 3)))],
+        "test": [review("d", "沒有意見")],
+    }
+
+
+def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
+    def split(name: str) -> Split:
+        listed = [one for row in rows[name] for one in row["triplets"]]
+        counts = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
+        return Split(name, "rules", "silver", len(rows[name]), len(listed), counts)
+
+    return Facts(
+        name="test-aste", version="1.2.0", parent="1.1.0", licence="CC-BY-4.0", builder="9.9", splits=[split(name) for name in rows],
+        signatures={"rules": "abc123", "annotations": "embedded/1"}, config={"seed": 13, "rules.convention": "natural"},
+        ingest={"rows": 1500, "rejected": 2}, dropped={"masked": 3, "contradiction": 0}, metrics=[("rules", "test", "micro F1", 61.25)],
+    )  # fmt: skip
+
+
+def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
+    """The files of a release; `edit` changes data or manifest before the checksums are taken, so that these are right."""
+    files: Files = {f"data/{name}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed).encode() for name, listed in rows.items()}
+    files["README.md"] = card(told).encode()
+    files["manifest.json"] = manifest(told, files).encode()
+    if edit:
+        edit(files)
+    return files | {"SHA256SUMS": checksums(files).encode()}
+
+
+def release(folder: Path, files: Files) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def test_a_sound_release_has_no_faults_and_sha256sum_agrees(tmp_path: Path) -> None:
+    made = release(tmp_path, files_of(reviews(), facts(reviews())))
+    assert verify(made) == []
+    checked = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stdout.count(": OK") == 5
+
+
+def test_a_folder_that_is_no_release_is_an_error_and_no_fault(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"no SHA256SUMS here; name the directory of a release"):
+        verify(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("data/valid.jsonl", None, "data/valid.jsonl: missing"),
+        ("data/more.jsonl", b"{}\n", "data/more.jsonl: not part of the release"),
+        ("data/test.jsonl", b"{}\n", "data/test.jsonl: its bytes have changed"),
+        ("README.md", b"", "README.md: its bytes have changed"),
+        ("manifest.json", b"{}", "manifest.json: its bytes have changed"),
+    ],
+)
+def test_a_file_that_is_missing_added_or_changed_is_named(tmp_path: Path, name: str, content: bytes | None, fault: str) -> None:
+    made = release(tmp_path, files_of(reviews(), facts(reviews())))
+    if content is None:
+        (made / name).unlink()
+    else:
+        (made / name).write_bytes(content)
+    assert verify(made) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda sums: sums + sums.splitlines(keepends=True)[0], "SHA256SUMS:6: not a checksum line, or a second one for its file"),
+        (lambda sums: sums + "hello\n", "SHA256SUMS:6: not a checksum line, or a second one for its file"),
+        (lambda sums: "".join(line for line in sums.splitlines(keepends=True) if "manifest" not in line), "manifest.json: not listed in SHA256SUMS"),
+        (lambda sums: sums.replace(sums[:8], "00000000"), "README.md: its bytes have changed"),
+    ],
+)  # fmt: skip
+def test_a_checksum_file_that_is_not_right_is_named_by_its_line(tmp_path: Path, change: Callable[[str], str], fault: str) -> None:
+    made = release(tmp_path, files_of(reviews(), facts(reviews())))
+    sums = made / "SHA256SUMS"
+    sums.write_text(change(sums.read_text(encoding="utf-8")), encoding="utf-8")
+    assert fault in verify(made)
+
+
+def edited(path: str, change: Callable[[Any], None]) -> Callable[[Files], None]:
+    """An edit of manifest.json, or of the first row of a data file; the sizes in the manifest follow."""
+
+    def edit(files: Files) -> None:
+        first, gap, rest = (files[path], b"", b"") if path == "manifest.json" else files[path].partition(b"\n")
+        body = json.loads(first)
+        change(body)
+        files[path] = json.dumps(body, ensure_ascii=False).encode() + gap + rest
+        told = json.loads(files["manifest.json"])
+        for name, facts_of_file in told["files"].items():
+            if path != "manifest.json":
+                facts_of_file.update(bytes=len(files[name]), sha256=sha256(files[name]))
+        files["manifest.json"] = json.dumps(told, ensure_ascii=False).encode()
+
+    return edit
+
+
+def _longer(row: Any) -> None:
+    row["triplets"][0]["opinion"]["spans"] = [[7, 9]]
+
+
+def _outside(row: Any) -> None:
+    row["triplets"][1]["aspect"]["spans"] = [[10, 99]]
+
+
+def _contradiction(row: Any) -> None:
+    row["triplets"][0] = row["triplets"][1] | {"polarity": "NEG", "id": "a:ffffffff"}
+
+
+def _repeated(row: Any) -> None:
+    row.update(review("c", TEXT), triplets=[])
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "fault"),
+    [
+        ("data/train.jsonl", _longer, "data/train.jsonl:1: opinion '好' is '很好' in the text"),
+        ("data/train.jsonl", _outside, "data/train.jsonl:1: aspect '湯頭' has spans [[10, 99]] outside the text"),
+        ("data/train.jsonl", lambda row: row.update(text=row["text"][1:]), "data/train.jsonl:1: "),
+        ("data/train.jsonl", _contradiction, "data/train.jsonl:1: 湯頭 不會鹹 is both NEG and POS"),
+        ("data/train.jsonl", lambda row: row["triplets"].pop(), "train: 2 reviews and 2 triplets, manifest.json says 2 and 3"),
+        ("data/valid.jsonl", _repeated, "data/valid.jsonl:1: its text stands in data/train.jsonl:1 too"),
+        ("manifest.json", lambda body: body["splits"]["valid"].update(reviews=9), "valid: 1 reviews and 1 triplets, manifest.json says 9 and 1"),
+        ("manifest.json", lambda body: body["files"]["README.md"].update(bytes=1), "README.md: not as manifest.json says"),
+        ("manifest.json", lambda body: body["files"].update({"x": {"bytes": 1, "sha256": ""}}), "x: not as manifest.json says"),
+    ],
+)  # fmt: skip
+def test_a_release_whose_content_is_wrong_under_right_checksums_is_named(
+    tmp_path: Path, path: str, change: Callable[[Any], None], fault: str
+) -> None:
+    made = release(tmp_path, files_of(reviews(), facts(reviews()), edited(path, change)))
+    assert [one for one in verify(made) if one.startswith(fault)] != []
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("data/train.jsonl", lambda row: row["triplets"][0].update(polarity="GOOD")),
+        ("data/train.jsonl", lambda row: row.pop("triplets")),
+        ("data/train.jsonl", lambda row: row["triplets"][0].pop("opinion")),
+        ("manifest.json", lambda body: body["splits"]["train"]["polarities"].update(POS=99)),
+        ("manifest.json", lambda body: body["splits"].update(more=body["splits"]["train"])),
+        ("manifest.json", lambda body: body.pop("splits")),
+    ],
+)
+def test_a_row_or_a_manifest_that_breaks_the_schema_is_a_fault_and_no_traceback(tmp_path: Path, path: str, change: Callable[[Any], None]) -> None:
+    made = release(tmp_path, files_of(reviews(), facts(reviews()), edited(path, change)))
+    faults = verify(made)
+    assert faults
+    assert any(path in fault or fault.startswith("train") or "more" in fault for fault in faults)
+
+
+def test_a_data_file_that_is_no_json_is_a_fault_and_no_traceback(tmp_path: Path) -> None:
+    def edit(files: Files) -> None:
+        files["data/valid.jsonl"] = b"{" * len(files["data/valid.jsonl"])
+
+    assert any("data/valid.jsonl" in fault for fault in verify(release(tmp_path, files_of(reviews(), facts(reviews()), edit))))
+
+
+# ---- manifest and card
+
+
+def test_manifest_card_and_checksums_depend_on_their_facts_alone() -> None:
+    files = files_of(reviews(), facts(reviews()))
+    turned = dict(reversed(files_of(reviews(), facts(reviews())).items()))
+    assert turned == files
+    del turned["SHA256SUMS"]
+    assert checksums(turned).encode() == files["SHA256SUMS"]
+    del turned["manifest.json"]
+    assert manifest(facts(reviews()), turned).encode() == files["manifest.json"]
+
+
+def test_the_manifest_says_all_that_decided_the_release() -> None:
+    told = facts(reviews())
+    files = {"data/b.jsonl": b"bb", "data/a.jsonl": b"a"}
+    body = json.loads(manifest(told, files))
+    assert {key: body[key] for key in ("name", "version", "parent", "licence", "builder", "signatures", "config", "ingest", "dropped")} == {
+        "name": "test-aste", "version": "1.2.0", "parent": "1.1.0", "licence": "CC-BY-4.0", "builder": "9.9", "signatures": dict(told.signatures),
+        "config": dict(told.config), "ingest": dict(told.ingest), "dropped": dict(told.dropped),
+    }  # fmt: skip
+    assert body["splits"]["train"] == {
+        "source": "rules", "annotation": "silver", "reviews": 2, "triplets": 3, "polarities": {"POS": 2, "NEG": 1, "NEU": 0},
+    }  # fmt: skip
+    assert body["metrics"] == [{"system": "rules", "split": "test", "metric": "micro F1", "value": 61.25}]
+    assert list(body["files"]) == ["data/a.jsonl", "data/b.jsonl"]
+    assert body["files"]["data/a.jsonl"] == {"bytes": 1, "sha256": sha256(b"a")}
+
+
+def test_a_checksum_is_that_of_the_bytes() -> None:
+    assert sha256(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert checksums({"b": b"", "a": b""}) == f"{sha256(b'')}  a\n{sha256(b'')}  b\n"
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    yaml = pytest.importorskip("yaml", reason="PyYAML reads the front matter as dataset hubs do")
+    _, head, _ = text.split("---\n", 2)
+    parsed: dict[str, Any] = yaml.safe_load(head)
+    return parsed
+
+
+def test_the_card_begins_with_front_matter_that_a_dataset_hub_reads() -> None:
+    head = front_matter(card(facts(reviews())))
+    assert {key: head[key] for key in ("language", "license", "pretty_name", "size_categories")} == {
+        "language": ["zh"], "license": "cc-by-4.0", "pretty_name": "test-aste", "size_categories": ["n<1K"],
+    }  # fmt: skip
+    assert {"annotations_creators", "task_categories", "tags"} <= head.keys()
+    (config,) = head["configs"]
+    assert config["config_name"] == "default"
+    assert config["data_files"] == [
+        {"split": "train", "path": "data/train.jsonl"},
+        {"split": "validation", "path": "data/valid.jsonl"},
+        {"split": "test", "path": "data/test.jsonl"},
+    ]
+
+
+def test_the_front_matter_of_any_name_is_read_back() -> None:
+    for name in ("Eat: well", "#1", "[店名]", "yes", "1.0", 'a "b"'):
+        assert front_matter(card(replace(facts(reviews()), name=name)))["pretty_name"] == name
+
+
+def test_a_release_without_a_licence_says_so_in_words() -> None:
+    told = card(replace(facts(reviews()), licence=""))
+    assert front_matter(told)["license"] == "other"
+    assert "not stated by the builder of this release; ask before you redistribute" in told
+
+
+@pytest.mark.parametrize(
+    ("number", "size"),
+    [(0, "n<1K"), (999, "n<1K"), (1_000, "1K<n<10K"), (9_999, "1K<n<10K"), (10_000, "10K<n<100K"), (100_000, "100K<n<1M"), (1_000_000, "1M<n<10M")],
+)
+def test_the_card_says_the_size_as_hubs_do(number: int, size: str) -> None:
+    told = replace(facts(reviews()), splits=[Split("train", "rules", "silver", number, 0, {})])
+    assert front_matter(card(told))["size_categories"] == [size]
+
+
+def test_the_card_tells_people_what_is_in_it_and_what_is_not() -> None:
+    told = card(facts(reviews()))
+    for said in (
+        "# test-aste 1.2.0",
+        "built by builder 9.9",
+        "| train | rules | silver | 2 | 3 | 2 | 1 | 0 |",
+        "| valid | rules | silver | 1 | 1 | 1 | 0 | 0 |",
+        "| test | rules | silver | 1 | 0 | 0 | 0 | 0 |",
+        "Licence: CC-BY-4.0",
+        "Parent: 1.1.0",
+        "Left out on the way to the release: 3 masked.",
+        "[電話], [信箱], [網址], [帳號], [店名]",
+        "| rules | test | micro F1 | 61.2 |",
+    ):
+        assert said in told, said
+    assert "contradiction" not in told
+    assert "Parent: none" in card(replace(facts(reviews()), parent=None))
