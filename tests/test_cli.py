@@ -10,41 +10,51 @@ import random
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import ROOT, Built, Command, Ran, contents
+from conftest import ROOT, Built, Command, contents, environment
 
 OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
 STAGES = ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
+Row = dict[str, Any]
 
 
-def write_lines(path: Path, rows: list[dict[str, object]]) -> Path:
+def write_lines(path: Path, rows: list[Row]) -> Path:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def read_lines(path: Path) -> list[dict[str, object]]:
+def read_lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-# ---- build, status, run
+def ask(workdir: Path, statement: str) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(workdir / "builder.db")
+    try:
+        return connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+
+
+# ---- build, status, resume, run
 
 
 def test_build_ends_with_a_table_of_what_went_in_what_came_out_and_how_long_it_took(built: Built) -> None:
     shown = built.ran.out
     assert re.search(r"^ingest +\d+\.\d +rows 35, rejected 4, duplicates 2, reviews 29", shown, re.M), shown
-    assert [line.split()[0] for line in shown.splitlines() if line.split() and line.split()[0] in STAGES] == STAGES
+    assert [words[0] for line in shown.splitlines() if (words := line.split()) and words[0] in STAGES] == STAGES
     for source in ("rules", "gold", "D0", "D1"):
         assert re.search(rf"^{source} +\w+( +\d+){{5}}$", shown, re.M), (source, shown)
     assert f"release: {built.release}" in shown
 
 
-def test_build_names_each_stage_on_stderr_and_shows_no_progress_bar_where_there_is_no_terminal(built: Built) -> None:
-    lines = built.ran.err.splitlines()
-    assert [line.split(":")[0] for line in lines] == STAGES
-    assert "%|" not in built.ran.err
+def test_build_names_each_stage_and_draws_no_progress_bar_where_there_is_no_terminal(built: Built) -> None:
+    assert [line.split(":")[0] for line in built.ran.err.splitlines()] == STAGES
 
 
 def test_a_second_build_does_nothing(built: Built, builder: Command, fast: Callable[..., list[str]]) -> None:
@@ -65,22 +75,393 @@ def dump(workdir: Path) -> list[str]:
         connection.close()
 
 
-def test_resume_of_a_finished_build_does_nothing_either(built: Built, builder: Command) -> None:
+def test_resume_of_a_finished_build_does_nothing_either(built: Built, here: Command) -> None:
     before = contents(built.out)
-    ran = builder("resume", "--workdir", built.workdir)
+    ran = here("resume", "--workdir", built.workdir)
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
     assert contents(built.out) == before
 
 
-def test_status_shows_every_stage_done_with_its_counts(built: Built, builder: Command) -> None:
-    ran = builder("status", "--workdir", built.workdir)
+def test_status_shows_every_stage_done_with_its_counts(built: Built, here: Command) -> None:
+    ran = here("status", "--workdir", built.workdir)
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +done +\d+\.\d ", ran.out, re.M) == STAGES
     assert "rows 35, rejected 4" in ran.out
 
 
-def test_run_stops_after_its_stage_and_status_shows_the_rest_as_due(small: tuple[Path, Path], builder: Command, here: Command, fast: Callable[..., list[str]], tmp_path: Path) -> None:
-    workdir = tmp_path / "workdir"
-    assert here("build", small[0], "--workdir", workdir, "--out", tmp_path / "file.txt" / "x", *fast()).code in (0, 2) or True
-    shutil.rmtree(workdir, ignore_errors=True)
+def test_run_stops_after_its_stage_and_what_reads_from_it_is_due(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    ran = here("run", "seed", "--force", "--workdir", workdir)
+    assert ran.code == 0, ran.err
+    assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == ["ingest", "annotate"]
+    assert re.search(r"^seed +\d+\.\d +triplets [1-9]", ran.out, re.M), ran.out
+    shown = here("status", "--workdir", workdir).out
+    assert re.findall(r"^(\w+) +done ", shown, re.M) == STAGES[:3]
+    assert re.findall(r"^(\w+) +due ", shown, re.M) == STAGES[3:]
+
+
+def test_status_calls_a_stage_stale_when_its_setting_has_changed(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    ran = here("run", "annotate", "--workdir", workdir, "--set", 'rules.convention="paper"')
+    assert ran.code == 0, ran.err
+    shown = here("status", "--workdir", workdir).out
+    assert re.findall(r"^(\w+) +done ", shown, re.M) == STAGES[:2]
+    assert re.findall(r"^(\w+) +stale ", shown, re.M) == STAGES[2:]
+
+
+def test_show_config_says_where_each_value_comes_from_and_touches_nothing(builder: Command, tmp_path: Path) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('seed = 5\n[release]\nlicence = "CC0-1.0"\nname = "from-file"\n', encoding="utf-8")
+    ran = builder("build", "--config", config, "--licence", "CC-BY-4.0", "--set", "self_train.iterations=2", "--show-config", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert f"seed = 5  ({config})" in ran.out
+    assert 'release.licence = "CC-BY-4.0"  (option)' in ran.out
+    assert "self_train.iterations = 2  (option)" in ran.out
+    assert re.search(r"^annotate\.backend = \"embedded\"  \(default\)$", ran.out, re.M), ran.out
+    assert f'release.name = "from-file"  ({config})' in ran.out, "a file goes before the settings that fit the sample"
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
+
+
+def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
+    shown = builder("--help")
+    assert shown.code == 0
+    assert re.findall(r"^  (\w+) ", shown.out.split("Commands:")[1], re.M)[:4] == ["build", "run", "status", "resume"]
+    from builder import __version__
+
+    assert builder("--version").out.strip() == f"builder, version {__version__}"
+    bare = builder()
+    assert bare.code == 2
+    assert bare.err.startswith("Usage: "), "the help as it is, not squeezed into one line"
+    assert builder("buidl").error.startswith("No such command 'buidl'")
+
+
+# ---- sql, query, explain
+
+
+def test_sql_answers_as_table_csv_and_json_with_the_same_rows(built: Built, builder: Command) -> None:
+    statement = "SELECT key, text, rating, length(text) AS n FROM reviews ORDER BY id LIMIT 3"
+    rows = ask(built.workdir, statement)
+    table = builder("sql", statement, "--workdir", built.workdir)
+    assert table.code == 0, table.err
+    assert table.out.splitlines()[0].split() == ["key", "text", "rating", "n"]
+    assert all(str(row[0]) in table.out for row in rows)
+    listed = builder("sql", statement, "--format", "json", "--workdir", built.workdir)
+    assert [tuple(row.values()) for row in json.loads(listed.out)] == rows
+    parsed = list(csv.reader(io.StringIO(builder("sql", statement, "--format", "csv", "--workdir", built.workdir).out)))
+    assert parsed == [["key", "text", "rating", "n"], *([("" if cell is None else str(cell)) for cell in row] for row in rows)]
+
+
+def test_sql_shows_text_that_looks_like_a_number_as_it_is(built: Built, here: Command) -> None:
+    shown = here("sql", "SELECT '007' AS a, '1e5' AS b, 7 AS c, x'00ff' AS d", "--workdir", built.workdir).out
+    assert shown.splitlines()[2].split() == ["007", "1e5", "7", "00ff"]
+    listed = here("sql", "SELECT '007' AS a, x'00ff' AS d", "--format", "json", "--workdir", built.workdir).out
+    assert json.loads(listed) == [{"a": "007", "d": "00ff"}]
+
+
+def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Command) -> None:
+    cut = here("sql", "SELECT id FROM reviews", "--limit", "4", "--format", "csv", "--workdir", built.workdir)
+    assert len(cut.out.splitlines()) == 5
+    assert cut.err == "only the first 4 rows are shown; --limit takes more\n"
+    whole = here("sql", "SELECT id FROM reviews", "--format", "csv", "--workdir", built.workdir)
+    assert len(whole.out.splitlines()) == 32
+    assert whole.err == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("DELETE FROM reviews", "attempt to write a readonly database"),
+        ("UPDATE triplets SET polarity = 'POS'", "attempt to write a readonly database"),
+        ("DROP TABLE reviews", "attempt to write a readonly database"),
+        ("CREATE TABLE mine (a)", "attempt to write a readonly database"),
+        ("PRAGMA user_version = 9", "attempt to write a readonly database"),
+        ("PRAGMA journal_mode = DELETE", "attempt to write a readonly database"),
+        ("ATTACH 'file:beside.db?mode=rwc' AS beside", "not authorized"),
+        ("VACUUM INTO 'beside.db'", "not authorized"),
+        ("SELECT 1; DELETE FROM reviews", "You can only execute one statement at a time."),
+        ("SELEC 1", 'near "SELEC": syntax error'),
+        ("SELECT * FROM nothing", "no such table: nothing"),
+    ],
+)
+def test_sql_refuses_in_the_words_of_sqlite(built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, words: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = ask(built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)")
+    assert here("sql", statement, "--workdir", built.workdir).error.startswith(words)
+    assert ask(built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)") == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built, builder: Command) -> None:
+    ran = builder("sql", "INSERT INTO settings VALUES ('a', 'b')", "--workdir", built.workdir)
+    assert ran.err == "builder: error: attempt to write a readonly database\n"
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_sql_into_a_reader_that_leaves_early_ends_quietly(built: Built) -> None:
+    statement = "SELECT a.text, b.text, c.text FROM reviews a, reviews b, reviews c"
+    command = f"{sys.executable} -m builder sql '{statement}' --limit 20000 --format csv --workdir {built.workdir} | head -n 1"
+    done = subprocess.run(command, shell=True, env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "text,text,text"
+    assert done.stderr == ""
+
+
+def test_query_lists_the_named_queries_and_runs_each(built: Built, here: Command) -> None:
+    names = [row["query"] for row in json.loads(here("query", "--format", "json").out)]
+    files = {path.stem for path in (ROOT / "builder" / "store" / "queries").glob("*.sql")}
+    assert set(names) == files
+    assert len(names) > 10
+    for name in names:
+        ran = here("query", name, "--format", "json", "--workdir", built.workdir, "--param", "aspect=餐點")
+        assert ran.code == 0, (name, ran.err)
+        assert isinstance(json.loads(ran.out), list), name
+    assert json.loads(here("query", "duplicates-across-splits", "--format", "json", "--workdir", built.workdir).out) == []
+
+
+def test_queries_tell_what_was_rejected_and_what_each_rule_made(built: Built, here: Command) -> None:
+    rejected = json.loads(here("query", "rejected", "--format", "json", "--workdir", built.workdir).out)
+    assert {row["reason"] for row in rejected if row["stage"] == "ingest"} == {"empty", "no-han"}
+    by_rule = json.loads(here("query", "by-rule", "--format", "json", "--workdir", built.workdir).out)
+    made = ask(built.workdir, "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name = 'rules'")[0][0]
+    assert sum(row["triplets"] for row in by_rule) == made
+
+
+def test_a_query_with_a_parameter_says_which_one_it_lacks(built: Built, here: Command) -> None:
+    assert "aspect" in here("query", "by-aspect", "--workdir", built.workdir).error
+    found = json.loads(here("query", "by-aspect", "--param", "aspect=餐點", "--format", "json", "--workdir", built.workdir).out)
+    assert ("x5", "不會鹹", "POS") in [(row["key"], row["opinion"], row["polarity"]) for row in found]
+
+
+def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, builder: Command) -> None:
+    ran = builder("explain", "x5", "--workdir", built.workdir)
+    assert ran.code == 0, ran.err
+    salty = next(story for story in ran.out.split("\n\n") if "(餐點, 不會鹹, POS)" in story)
+    assert "餐點不會太鹹，服務人員也很親切" in salty
+    assert '"opinion":[[2,4],[5,6]]' in salty
+    assert re.search(r"^  full +不會太鹹$", salty, re.M), salty
+    assert re.search(r"^  rules +rule +[a-z-]+$", salty, re.M), salty
+    assert re.search(r"^  rules +aspect +餐點 \S+ \(aspects/\w+\.tsv:\d+\)$", salty, re.M), salty
+    assert re.search(r"^  rules +opinion +鹹 \S+ [\d.]+ \(opinions/\w+\.tsv:\d+\)$", salty, re.M), salty
+    assert re.search(r"^  rules +negator +不會$", salty, re.M), salty
+    assert re.search(r"^  rules +(path|pattern) +\S", salty, re.M), salty
+    assert re.search(r"^  discriminator +verdict +(YY|YN|NX) [01]\.\d{3}$", salty, re.M), salty
+
+
+def test_explain_names_the_lexicon_line_that_holds_the_word(built: Built, here: Command) -> None:
+    shown = here("explain", "x5", "--workdir", built.workdir).out
+    file, line = re.search(r"opinion +鹹 .*\((opinions/\w+\.tsv):(\d+)\)", shown).groups()  # type: ignore[union-attr]
+    assert (ROOT / "lexicons" / file).read_text(encoding="utf-8").splitlines()[int(line) - 1].split("\t")[0] == "鹹"
+
+
+def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, here: Command) -> None:
+    row = next(row for row in read_lines(built.release / "data" / "train.jsonl") if row["id"] == "x5") if "x5" in split_ids(built, "train") else None
+    row = row or next(row for name in ("train", "valid", "test") for row in read_lines(built.release / "data" / f"{name}.jsonl") if row["triplets"])
+    released = row["triplets"][0]
+    by_release = here("explain", released["id"], "--workdir", built.workdir)
+    assert by_release.code == 0, by_release.err
+    assert f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})" in by_release.out.splitlines()[0]
+    key, suffix = released["id"].rsplit(":", 1)
+    number = ask(built.workdir, f"SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = '{key}' AND t.id % (1 << 31) = {int(suffix, 16)}")
+    assert here("explain", number[0][0], "--workdir", built.workdir).out == by_release.out
+
+
+def split_ids(built: Built, name: str) -> set[str]:
+    return {row["id"] for row in read_lines(built.release / "data" / f"{name}.jsonl")}
+
+
+def test_explain_says_who_proposes_a_triplet_that_no_rule_made(built: Built, here: Command) -> None:
+    only = ask(
+        built.workdir,
+        "SELECT t.id FROM triplets t JOIN proposals p ON p.triplet = t.id JOIN sources s ON s.id = p.source GROUP BY t.id HAVING min(s.name) = 'gold' AND count(*) = 1",
+    )
+    assert only, "some gold triplets are found by nobody else"
+    assert re.search(r"^  gold +proposed *$", here("explain", only[0][0], "--workdir", built.workdir).out, re.M)
+
+
+def test_explain_of_a_review_without_triplets_of_a_repeated_one_and_of_nothing(built: Built, here: Command) -> None:
+    empty = ask(built.workdir, "SELECT key FROM reviews r WHERE duplicate_of IS NULL AND NOT EXISTS (SELECT 1 FROM triplets t WHERE t.review = r.id)")
+    assert empty, "the input holds a review without triplets"
+    assert f"{empty[0][0]}  no source finds a triplet" in here("explain", empty[0][0], "--workdir", built.workdir).out
+    assert re.match(r"x1  repeats s\d{4}: see there\n", here("explain", "x1", "--workdir", built.workdir).out)
+    assert here("explain", "nobody", "--workdir", built.workdir).error.startswith("no triplet or review 'nobody'")
+    assert here("explain", "9" * 30, "--workdir", built.workdir).error.startswith("no triplet or review '999")
+
+
+# ---- extract
+
+
+def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: Command, tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"id": "a", "text": "餐點不會太鹹，服務人員也很親切"},
+        {"id": 7, "text": ""},
+        {"id": "a", "text": "😋😋湯頭很濃\U0001f35c🏻‍🍳，麵條Ｑ彈！！"},
+        {"id": None, "text": "   \n\t  "},
+        {"id": [1, {"x": 2}], "text": "价格便宜，但是服务员态度很差"},
+        {"id": "a", "text": "餐點不會太鹹，服務人員也很親切"},
+        {"id": 7.5, "text": "no Han at all \u2028 here"},
+        {"id": "嗨", "text": "環境\u2028乾淨\u0000，湯頭\ufe0f好喝\U00020bb7\u200d"},
+    ]
+    source = write_lines(tmp_path / "in.jsonl", rows)
+    target = tmp_path / "out.jsonl"
+    ran = builder("extract", "--input", source, "--output", target)
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+    made = read_lines(target)
+    assert [row["id"] for row in made] == [row["id"] for row in rows]
+    assert made[0]["triplets"] == made[5]["triplets"]
+    assert [len(row["triplets"]) for row in made][1::2][:2] == [0, 0]
+    assert {(t["aspect"], t["opinion"], t["polarity"]) for t in made[0]["triplets"]} >= {("餐點", "不會鹹", "POS"), ("服務人員", "親切", "POS")}
+    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}, "the script of the text as given"
+    assert any("湯頭" in t["aspect"] for t in made[2]["triplets"])
+    for given, row in zip(rows, made, strict=True):
+        for triplet in row["triplets"]:
+            assert triplet.keys() == {"aspect", "aspect_full", "aspect_spans", "opinion", "opinion_full", "opinion_spans", "polarity", "valence", "source", "rules"}
+            for part in ("aspect", "opinion"):
+                assert "".join(given["text"][start:end] for start, end in triplet[f"{part}_spans"]) == triplet[part]
+            assert triplet["source"] == "rules"
+            assert triplet["rules"]
+            assert 1 <= triplet["valence"] <= 10
+
+
+def test_extract_finds_what_the_build_found(built: Built, here: Command, tmp_path: Path) -> None:
+    texts = ask(built.workdir, "SELECT key, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
+    source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text} for key, text in texts])
+    assert here("extract", "--input", source, "--output", tmp_path / "out.jsonl").code == 0
+    told = {(row["id"], t["aspect"], t["opinion"], t["polarity"], str(t["opinion_spans"])) for row in read_lines(tmp_path / "out.jsonl") for t in row["triplets"]}
+    stored = ask(
+        built.workdir,
+        "SELECT r.key, t.aspect, t.opinion, t.polarity, t.spans FROM triplets t JOIN reviews r ON r.id = t.review"
+        " JOIN proposals p ON p.triplet = t.id JOIN sources s ON s.id = p.source WHERE s.name = 'rules'",
+    )
+    assert told == {(key, aspect, opinion, polarity, str(json.loads(spans)["opinion"])) for key, aspect, opinion, polarity, spans in stored}
+    assert len(told) > 50
+
+
+@pytest.mark.parametrize("system", ["D", "D0"])
+def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(built: Built, here: Command, tmp_path: Path, system: str) -> None:
+    name = {"D": "D1", "D0": "D0"}[system]
+    key, text = ask(
+        built.workdir,
+        "SELECT r.key, r.text FROM triplets t JOIN reviews r ON r.id = t.review JOIN proposals p ON p.triplet = t.id"
+        f" JOIN sources s ON s.id = p.source WHERE s.name = '{name}' GROUP BY r.id ORDER BY count(*) DESC, r.id LIMIT 1",
+    )[0]
+    source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text}])
+    ran = here("extract", "--input", source, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", built.workdir)
+    assert ran.code == 0, ran.err
+    triplets = read_lines(tmp_path / "out.jsonl")[0]["triplets"]
+    assert triplets
+    assert {t["source"] for t in triplets} == {name}
+
+
+# ---- score
+
+
+ASPECTS = ["湯頭", "湯", "餐點[口感]", "服務 人員", "服務", "NULL", "價格"]
+OPINIONS = ["好喝", "很好喝", "不會太鹹", "不鹹", "親切", "NULL", "貴"]
+
+
+def answers(rng: random.Random, key: str) -> list[Row]:
+    """Answers as dimABSA or ours writes them, with repeats and NULL."""
+    capital = key == "dimabsa"
+    rows = []
+    for _ in range(rng.randrange(5)):
+        aspect, opinion, polarity = rng.choice(ASPECTS), rng.choice(OPINIONS), rng.choice(["POS", "NEG", "NEU"])
+        if capital:
+            rows.append({"Aspect": aspect, "Opinion": opinion, "Polarity": polarity})
+        elif "NULL" not in (aspect, opinion):
+            rows.append({"aspect": aspect, "opinion": opinion, "opinion_full": "很" + opinion, "polarity": rng.choice([polarity, "正面"])})
+    return rows
+
+
+@pytest.mark.skipif(not OFFICIAL.is_file(), reason=f"the scorer to agree with is not on this machine: {OFFICIAL}")
+@pytest.mark.parametrize("seed", range(6))
+def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    gold = write_lines(tmp_path / "gold.jsonl", [{"ID": f"r{i}", "Text": "文", "Triplet": answers(rng, "dimabsa")} for i in range(40)])
+    predicted = write_lines(tmp_path / "pred.jsonl", [{"id": f"r{i}", "triplets": answers(rng, "ours")} for i in range(2, 43)])
+    spec = importlib.util.spec_from_file_location("score_lenient", OFFICIAL)
+    assert spec is not None and spec.loader is not None
+    official = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(official)
+    ran = here("score", "--gold", gold, "--pred", predicted)
+    assert ran.code == 0, ran.err
+    shown = {tuple(words[:3]): words[3:9] for line in ran.out.splitlines() if (words := line.split()) and words[0] in ("opinion", "opinion_full")}
+    for key in ("opinion", "opinion_full"):
+        told = official.preds(predicted, key)
+        for match in ("exact", "lenient"):
+            due = official.score(official.gold(gold), told, match)
+            *_, f1, right, total, golden = shown[key, match, "triplet"]
+            assert (float(f1), int(right), int(total), int(golden)) == (due["F1"], due["tp"], due["tp"] + due["fp"], due["tp"] + due["fn"]), (key, match)
+            pair = official.score(official.gold(gold), told, match, polarity=False)
+            assert float(shown[key, match, "pair"][2]) == pair["F1"]
+    assert "2 reviews have no prediction" in ran.out
+
+
+def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, here: Command) -> None:
+    for gold in (built.gold, built.release / "data" / "train.jsonl", built.release / "paper" / "train.json"):
+        ran = here("score", "--gold", gold, "--pred", gold, "--opinion", "opinion")
+        assert ran.code == 0, ran.err
+        lines = [line.split() for line in ran.out.splitlines() if line.startswith("opinion ") and line.split()[1] in ("exact", "lenient")]
+        assert len(lines) == 6, ran.out
+        assert {tuple(words[3:6]) for words in lines} == {("100.0", "100.0", "100.0")}
+
+
+# ---- verify
+
+
+def test_verify_finds_a_sound_release_sound(built: Built, builder: Command) -> None:
+    ran = builder("verify", built.release)
+    assert (ran.code, ran.out) == (0, f"{built.release}: sound\n")
+
+
+def flip(release: Path) -> None:
+    path = release / "data" / "train.jsonl"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (flip, "data/train.jsonl: its bytes have changed"),
+        (lambda release: (release / "data" / "valid.jsonl").unlink(), "data/valid.jsonl: missing"),
+        (lambda release: (release / "data" / "more.jsonl").write_text(""), "data/more.jsonl: not part of the release"),
+        (lambda release: (release / "manifest.json").write_text("{}"), "manifest.json: its bytes have changed"),
+        (lambda release: (release / "SHA256SUMS").write_text("x\n"), "SHA256SUMS:1: not a checksum line, or a second one for its file"),
+    ],
+    ids=["flipped byte", "missing file", "added file", "other manifest", "no checksums"],
+)
+def test_verify_names_every_damage_and_ends_with_code_1(built: Built, here: Command, tmp_path: Path, damage: Callable[[Path], object], fault: str) -> None:
+    release = tmp_path / "v0.1.0"
+    shutil.copytree(built.release, release)
+    damage(release)
+    ran = here("verify", release)
+    assert ran.code == 1
+    assert fault in ran.out.splitlines()
+    assert ran.out.splitlines()[-1].endswith(" faults")
+
+
+def test_verify_agrees_with_sha256sum(built: Built) -> None:
+    done = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=built.release, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- what is released
+
+
+def test_the_release_holds_what_the_database_says_and_every_span_is_its_text(built: Built) -> None:
+    manifest = json.loads((built.release / "manifest.json").read_text(encoding="utf-8"))
+    texts = dict(ask(built.workdir, "SELECT key, text FROM reviews"))
+    for name, facts in manifest["splits"].items():
+        rows = read_lines(built.release / "data" / f"{name}.jsonl")
+        assert len(rows) == facts["reviews"]
+        assert sum(len(row["triplets"]) for row in rows) == facts["triplets"] > 0
+        for row in rows:
+            assert row["id"] in texts
+            for triplet in row["triplets"]:
+                for part in ("aspect", "aspect_full", "opinion", "opinion_full"):
+                    element = triplet[part]
+                    assert "".join(row["text"][start:end] for start, end in element["spans"]) == element["text"]
+    assert str(built.workdir) not in json.dumps(manifest), "no path of this machine is released"
+    assert any("D1" in triplet["sources"] for row in read_lines(built.release / "data" / "train.jsonl") for triplet in row["triplets"])

@@ -87,6 +87,7 @@ def test_tokens_tile_any_text_and_form_trees(backend: embedded.Embedded, texts: 
     ("text", "expected"),
     [
         ("酒超好喝", ["酒", "超", "好喝"]),
+        ("那家酒超好喝", ["那", "家", "酒", "超", "好喝"]),
         ("蛋超好吃", ["蛋", "超", "好吃"]),
         ("湯不會太鹹", ["湯", "不會", "太", "鹹"]),
         ("真的很棒", ["真的", "很", "棒"]),
@@ -99,8 +100,9 @@ def test_user_words_come_out_whole_and_what_is_glued_comes_apart(backend: embedd
     assert surfaces(backend, text) == expected
 
 
-def test_a_user_word_of_one_character_does_not_break_a_sure_word(backend: embedded.Embedded) -> None:
-    assert "大家" in surfaces(backend, "大家都喜歡")
+@pytest.mark.parametrize(("text", "word"), [("大家都喜歡", "大家"), ("使用越光米", "使用"), ("可以改進", "可以")])
+def test_user_words_of_one_character_do_not_break_a_dictionary_word(text: str, word: str) -> None:
+    assert word in surfaces(embedded.load(dict.fromkeys([*word, "超", "的"], "")), text)
 
 
 def test_the_longer_user_word_wins_where_there_is_one(backend: embedded.Embedded) -> None:

@@ -49,6 +49,8 @@ _WORDS = {
     "、": "l", "和": "c", "跟": "c", "與": "c", "及": "c", "以及": "c", "還有": "c", "或": "c", "或是": "c", "&": "c", "+": "c", "比": "b", "比起": "b",
     "了": "k", "著": "k", "過": "k", "啊": "k", "啦": "k", "喔": "k", "哦": "k", "呢": "k", "吧": "k", "欸": "k", "耶": "k",
 }  # fmt: skip
+LONGEST_SPLIT = 6
+"""Longest unknown word in characters that is taken apart into known ones."""
 MAX_WORD = 12
 """Longest lexicon entry in characters that is looked for."""
 
@@ -95,7 +97,10 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
             continue
         j, symbol = _longest(text, tokens, i, stop, vocabulary)
         start, end = tokens[i].start, tokens[j].end
-        out.append(Unit(start, end, text[start:end], symbol, i, j))
+        if symbol:
+            out.append(Unit(start, end, text[start:end], symbol, i, j))
+        else:
+            out += _parts(text, start, end, i, vocabulary) or [Unit(start, end, text[start:end], _POS.get(tokens[i].pos, "x"), i, i)]
         i = j + 1
     return _resolve(out, lexicon)
 
@@ -107,7 +112,7 @@ def lower(text: str) -> str:
 
 
 def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: Vocabulary) -> tuple[int, str]:
-    """The last token and the symbol of the longest entry that starts at token i, or of the token itself."""
+    """The last token and the symbol of the longest entry that starts at token i; token i and no symbol if none does."""
     start = tokens[i].start
     limit = start + vocabulary.reach.get(text[start], 0)
     reach = i
@@ -117,7 +122,22 @@ def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: 
         symbol = vocabulary.symbols.get(text[start : tokens[j].end])
         if symbol:
             return j, symbol
-    return i, _POS.get(tokens[i].pos, "x")
+    return i, ""
+
+
+def _parts(text: str, start: int, end: int, token: int, vocabulary: Vocabulary) -> list[Unit]:
+    """偏甜 太乾 皮脆肉嫩: a word that no lexicon holds but that falls apart into known ones, an opinion among them; else nothing."""
+    if not 2 <= end - start <= LONGEST_SPLIT:
+        return []
+    best: list[list[Unit] | None] = [[]] + [None] * (end - start)
+    for stop in range(start + 1, end + 1):
+        for at in range(start, stop):
+            before, known = best[at - start], best[stop - start]
+            symbol = vocabulary.symbols.get(text[at:stop], "")
+            if before is not None and symbol and symbol != "t" and (known is None or len(before) + 1 < len(known)):
+                best[stop - start] = [*before, Unit(at, stop, text[at:stop], symbol, token, token)]
+    found = best[-1] or []
+    return found if any(unit.symbol == "O" for unit in found) else []
 
 
 def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:

@@ -3,7 +3,7 @@
 In: a chain of text, the CRF's margins between its characters, and the user's words. Out: gaps that are decided (JOIN, SPLIT) and
 tags that are. User words are chosen per chain by one dynamic programme: long words count more than proportionally (服務態度 beats
 服務 + 態度 where the lexicon has it), and every gap where a choice contradicts the CRF costs what the CRF holds against it, so that
-overlapping words are settled by context and a user word of one character only tips what was doubtful (酒超 but not 大家).
+overlapping words are settled by context, and user words of one character break up what the CRF glued (酒超) but no sure word (大家).
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from itertools import accumulate
 from math import inf
 
 from builder.nlp.conllu import TAGS_V1
+from builder.nlp.features import fold
 from builder.records import Span
+from builder.text import converter
 
-_SINGLE_BONUS = 3.0
+_SINGLE_BONUS = 4.5
+_SINGLE_IN_WORD_BONUS = 2.0
 _BONUS = 5.0
 _GROWTH = 1.5
 _RUN = re.compile(
@@ -91,7 +94,7 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
     best, closed, first = [0.0] * (size + 1), [-inf] * (size + 1), [-1] * (size + 1)
     for end in range(1, size + 1):
         for start in by_end.get(end, ()):
-            value = max(best[start] - edge[start], closed[start]) + _bonus(end - start) - inside[end] + inside[start + 1] - edge[end]
+            value = max(best[start] - edge[start], closed[start]) + _bonus(chain, start, end, edge) - inside[end] + inside[start + 1] - edge[end]
             if value > closed[end]:
                 closed[end], first[end] = value, start
         best[end] = max(best[end - 1], closed[end])
@@ -108,5 +111,16 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
     return out[::-1]
 
 
-def _bonus(length: int) -> float:
-    return _SINGLE_BONUS if length == 1 else _BONUS * length**_GROWTH
+def _bonus(chain: str, start: int, end: int, edge: Sequence[float]) -> float:
+    """What a user word is worth. One character is worth less where breaking it off would break a dictionary word (使用, 可以)."""
+    if end - start > 1:
+        return _BONUS * (end - start) ** _GROWTH
+    broken = (edge[start] > 0 and _in_dictionary(chain[start - 1 : end])) or (edge[end] > 0 and _in_dictionary(chain[start : end + 1]))
+    return _SINGLE_IN_WORD_BONUS if broken else _SINGLE_BONUS
+
+
+@lru_cache(maxsize=65536)
+def _in_dictionary(word: str) -> bool:
+    import rjieba
+
+    return bool(rjieba.has_word(converter("t2s")(fold(word))))

@@ -1,0 +1,550 @@
+"""The working directory's database: its schema guards itself, writes are whole or not at all, and questions get answers."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import ConfigError, QueryError, WorkdirError
+from builder.records import Element, Polarity, Span, Token, Triplet
+from builder.store import db, queries, reviews, runs, triplets
+
+TEXTS = {"r1": "湯頭不會太鹹，服務很好", "r2": "牛肉麵很好吃", "r3": "牛肉麵很好吃", "r4": "牛肉麵很好吃！", "r5": "地點普通"}
+SPLITS = {"r1": "train", "r2": "train", "r5": "test"}
+TOKENS = (Token(0, 3, "NOUN", 2, "nsubj"), Token(3, 4, "ADV", 2, "advmod"), Token(4, 6, "ADJ", -1, "root"))
+
+
+def triplet(
+    text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polarity = "POS", owner: Span | None = None, confidence: float | None = None
+) -> Triplet:
+    def at(*spans: Span) -> Element:
+        return Element("".join(text[start:end] for start, end in spans), spans)
+
+    full = at((opinion[0][0], opinion[-1][1]))
+    story = (("opinion", "鹹 taste.salty 4 (opinions/food_taste.tsv:1)"), ("negator", "不會")) if len(opinion) > 1 else (("opinion", "word"),)
+    valence = {"POS": 8.0, "NEG": 2.0, "NEU": 5.0}[polarity]
+    return Triplet(
+        at(aspect), at(aspect), at(*opinion), full, polarity, valence, at(owner) if owner else None, "rules", ("subject",), confidence, story
+    )
+
+
+SALT = triplet(TEXTS["r1"], (0, 2), ((2, 4), (5, 6)))
+GOOD = triplet(TEXTS["r1"], (7, 9), ((10, 11),))
+NOODLES = triplet(TEXTS["r2"], (0, 3), ((4, 6),), owner=(0, 2))
+PLACE = triplet(TEXTS["r5"], (0, 2), ((2, 4),), "NEU")
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """An empty database, open for writing."""
+    with db.writing(tmp_path) as opened:
+        yield opened
+
+
+def new(key: str, text: str, row: int) -> reviews.NewReview:
+    return key, text, "web", "店", 4.0, "in.csv", row, "traditional", "zh", f"h{text}", f"n{text.rstrip('！')}"
+
+
+@pytest.fixture
+def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Five reviews, two of them repeated; a rule, a model, a person and a discriminator have spoken."""
+    with db.atomic(connection):
+        reviews.insert(connection, (new(key, text, row) for row, (key, text) in enumerate(TEXTS.items(), start=1)))
+        reviews.mark_duplicates(connection)
+        ids = {key: i for i, key, _ in reviews.hashes(connection)}
+        reviews.set_splits(connection, ((split, ids[key]) for key, split in SPLITS.items()))
+        reviews.reject(connection, "ingest", [("row 9", "empty", "no text", ""), ("row 10", "no_han", "no Han", "ok")])
+        reviews.annotate(connection, "embedded/1 x", [(2, reviews.dump_tokens(TOKENS))])
+        rules = triplets.source(connection, "rules", "rules", "sig-rules")
+        model = triplets.source(connection, "C1", "model", "sig-c1")
+        gold = triplets.source(connection, "gold", "human", "people")
+        judge = triplets.source(connection, "discriminator", "discriminator", "sig-d")
+        made = triplets.propose(connection, rules, [(1, SALT), (1, GOOD), (2, NOODLES), (5, PLACE)])
+        triplets.propose(connection, model, [(1, replace(GOOD, confidence=0.75, rules=())), (2, replace(NOODLES, polarity="NEG", valence=2.0, rules=()))])
+        triplets.propose(connection, gold, [(5, PLACE)])
+        triplets.judge(connection, judge, [(made[0], "YY", 0.9), (made[1], "NX", 0.2), (made[3], "YN", 0.4)])
+        triplets.set_training(connection, "C", 0, made[:3])
+        runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
+        runs.set_metrics(connection, [("rules", "test", "f1", 50.0, "sig")])
+    return connection
+
+
+# ---- schema
+
+
+def test_a_new_database_has_the_newest_schema_our_mark_and_only_strict_tables(connection: sqlite3.Connection) -> None:
+    assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
+    assert connection.execute("PRAGMA application_id").fetchone()[0] == db.APPLICATION_ID
+    listed = connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
+    tables = dict(listed.fetchall())
+    assert {"reviews", "triplets", "proposals", "rejected", "verdicts", "training_sets", "runs"} <= tables.keys()
+    assert set(tables.values()) == {1}
+    assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_schema_files_are_numbered_from_one_without_gaps() -> None:
+    assert [number for number, _ in db.schema()] == list(range(1, len(db.schema()) + 1))
+
+
+def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -> None:
+    with db.writing(tmp_path) as first:
+        runs.set_setting(first, "name", "value")
+        before = first.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+    with db.writing(tmp_path) as again:
+        assert runs.setting(again, "name") == "value"
+        assert again.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO settings VALUES (1.5, NULL)",
+        "INSERT INTO rounds VALUES ('C', 'first', '', '', 0, 0, 0, 0, 0, 0)",
+        "INSERT INTO sources (name, kind, signature) VALUES ('x', 'oracle', '')",
+        "INSERT INTO verdicts VALUES (1, 1, 'NO', 0.5)",
+        "UPDATE reviews SET split = 'dev'",
+        "UPDATE triplets SET polarity = 'BAD'",
+        "UPDATE triplets SET valence = 11",
+        "INSERT INTO proposals (source, triplet, story) VALUES (99, 1, '[]')",
+        "INSERT INTO training_sets VALUES ('C', 1, 99)",
+        "INSERT INTO annotations VALUES (99, 'x', '[]')",
+        "UPDATE reviews SET duplicate_of = 99",
+        "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, norm_hash, NULL, NULL, NULL FROM reviews",
+    ],
+)
+def test_the_schema_refuses_what_no_row_may_be(filled: sqlite3.Connection, statement: str) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        filled.execute(statement)
+
+
+def test_a_review_that_goes_takes_all_that_was_made_of_it(filled: sqlite3.Connection) -> None:
+    filled.execute("DELETE FROM reviews WHERE duplicate_of IS NOT NULL")
+    filled.execute("DELETE FROM reviews WHERE key = 'r2'")
+    assert triplets.of_review(filled, 2) == []
+    for table in ("proposals", "verdicts", "training_sets"):
+        assert filled.execute(f"SELECT count(*) FROM {table} WHERE triplet >> {triplets.BITS} = 2").fetchone()[0] == 0
+    assert filled.execute("SELECT count(*) FROM annotations").fetchone()[0] == 0
+    assert filled.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+# ---- opening what is not ours
+
+
+def test_a_database_of_someone_else_or_of_a_newer_builder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    foreign, newer = tmp_path / "foreign", tmp_path / "newer"
+    foreign.mkdir()
+    with sqlite3.connect(foreign / db.NAME) as made:
+        made.execute("CREATE TABLE mine (x)")
+    made.close()
+    with db.writing(newer) as made:
+        made.execute("PRAGMA user_version = 99")
+    for folder, message in ((foreign, "was not made by builder; choose another --workdir"), (newer, "has schema 99, this builder knows up to")):
+        before = (folder / db.NAME).read_bytes()
+        for opening in (db.writing, db.reading):
+            with pytest.raises(WorkdirError, match=message), opening(folder):
+                pass
+        assert (folder / db.NAME).read_bytes() == before
+
+
+def test_a_damaged_database_is_said_to_be_damaged(tmp_path: Path) -> None:
+    (tmp_path / db.NAME).write_bytes(b"this was a database once" * 200)
+    for opening in (db.writing, db.reading):
+        with pytest.raises(WorkdirError, match=r"builder\.db: the database is damaged .*build in a new --workdir"), opening(tmp_path):
+            pass
+
+
+def test_reading_where_nothing_was_built_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(WorkdirError, match=r"no database here; run `builder build` first"), db.reading(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- reading only
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM settings",
+        "INSERT INTO settings VALUES ('a', 'b')",
+        "UPDATE settings SET value = 'c'",
+        "DROP TABLE settings",
+        "CREATE TABLE mine (x)",
+        "PRAGMA user_version = 7",
+        "ATTACH DATABASE 'other.db' AS other",
+        "VACUUM INTO 'copy.db'",
+    ],
+)
+def test_a_reader_can_write_nothing_and_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    workdir = tmp_path / "workdir"
+    with db.writing(workdir) as made:
+        runs.set_setting(made, "a", "1")
+    with db.reading(workdir) as reader:
+        with pytest.raises(QueryError):
+            queries.free(reader, statement, None)
+        assert queries.free(reader, "SELECT * FROM settings", None) == (("name", "value"), [("a", "1")])
+        assert reader.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
+    assert [path.name for path in tmp_path.iterdir()] == ["workdir"]
+
+
+def test_switching_query_only_off_does_not_let_a_reader_write(tmp_path: Path) -> None:
+    with db.writing(tmp_path):
+        pass
+    with db.reading(tmp_path) as reader:
+        queries.free(reader, "PRAGMA query_only = OFF", None)
+        with pytest.raises(QueryError, match="readonly"):
+            queries.free(reader, "INSERT INTO settings VALUES ('a', 'b')", None)
+
+
+# ---- whole or not at all
+
+
+def test_an_atomic_block_that_raises_leaves_nothing(connection: sqlite3.Connection) -> None:
+    with pytest.raises(KeyError), db.atomic(connection):
+        runs.set_setting(connection, "a", "1")
+        raise KeyError
+    assert runs.setting(connection, "a") is None
+    assert not connection.in_transaction
+    with db.atomic(connection):
+        runs.set_setting(connection, "a", "2")
+    assert runs.setting(connection, "a") == "2"
+
+
+def test_an_interrupted_block_leaves_nothing_too(connection: sqlite3.Connection) -> None:
+    with pytest.raises(KeyboardInterrupt), db.atomic(connection):
+        runs.set_setting(connection, "a", "1")
+        raise KeyboardInterrupt
+    assert runs.setting(connection, "a") is None
+
+
+def test_nobody_sees_an_atomic_block_before_its_end(tmp_path: Path) -> None:
+    with db.writing(tmp_path) as writer, db.reading(tmp_path) as reader:
+        with db.atomic(writer):
+            runs.set_setting(writer, "a", "1")
+            assert runs.setting(reader, "a") is None
+        assert runs.setting(reader, "a") == "1"
+
+
+def test_a_process_killed_inside_a_block_leaves_the_database_as_it_was(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+from pathlib import Path
+from builder.store import db, runs
+with db.writing(Path(sys.argv[1])) as connection:
+    with db.atomic(connection):
+        runs.set_setting(connection, "kept", "1")
+    with db.atomic(connection):
+        runs.set_setting(connection, "lost", "1")
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, cwd=Path(__file__).parents[1])
+    assert done.returncode == -9
+    with db.writing(tmp_path) as connection:
+        assert (runs.setting(connection, "kept"), runs.setting(connection, "lost")) == ("1", None)
+
+
+def test_a_second_build_is_refused_while_the_first_holds_the_lock_and_its_number_is_told(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from builder.store import db
+with db.lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(WorkdirError, match=rf"another build is running here \(process {holder.pid}\); wait for it, or use another"), db.lock(tmp_path):
+            pass
+    finally:
+        holder.stdin.close()
+        holder.wait(timeout=30)
+        holder.stdout.close()
+    with db.lock(tmp_path):
+        pass
+
+
+def test_a_lock_is_free_again_after_a_build_that_failed(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), db.lock(tmp_path):
+        raise KeyError
+    with db.lock(tmp_path):
+        assert (tmp_path / "build.lock").is_file()
+
+
+# ---- reviews
+
+
+def test_repeated_reviews_point_to_the_first_and_are_not_read_again(filled: sqlite3.Connection) -> None:
+    rows = filled.execute("SELECT key, duplicate_of, duplicate_kind FROM reviews WHERE duplicate_of IS NOT NULL ORDER BY key").fetchall()
+    assert rows == [("r3", 2, "exact"), ("r4", 2, "normalised")]
+    assert reviews.count(filled) == 3
+    assert [review.key for review in reviews.texts(filled, 0, 10)] == ["r1", "r2", "r5"]
+    assert [review.key for review in reviews.texts(filled, 1, 1)] == ["r2"]
+    assert [review.key for review in reviews.in_split(filled, "train")] == ["r1", "r2"]
+    assert [review.key for review in reviews.by_id(filled, [5, 1])] == ["r1", "r5"]
+
+
+def test_a_review_comes_back_as_it_went_in(filled: sqlite3.Connection) -> None:
+    (review,) = reviews.by_id(filled, [1])
+    assert (review.key, review.text, review.script, review.split, review.place, review.rating, review.source) == (
+        "r1", TEXTS["r1"], "traditional", "train", "店", 4.0, "web",
+    )  # fmt: skip
+    assert reviews.keys_taken(filled, ["r1", "r9", "x"]) == {"r1"}
+
+
+def test_the_counts_of_ingest_add_up(filled: sqlite3.Connection) -> None:
+    counts = reviews.ingest_counts(filled)
+    assert counts == {"rows": 7, "rejected": 2, "duplicates": 2, "reviews": 3, "train": 2, "valid": 0, "test": 1}
+    assert reviews.reasons(filled) == "empty 1, no_han 1"
+
+
+def test_clearing_ingest_leaves_no_trace_of_reviews(filled: sqlite3.Connection) -> None:
+    reviews.clear(filled)
+    for table in ("reviews", "annotations", "triplets", "proposals", "verdicts", "training_sets", "rejected"):
+        assert filled.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0, table
+
+
+@given(
+    st.lists(
+        st.builds(Token, st.integers(0, 99), st.integers(1, 99), st.sampled_from(["NOUN", "X"]), st.integers(-1, 9), st.sampled_from(["nsubj", "acl:relcl"]))
+    )
+)
+def test_tokens_come_back_as_they_went(tokens: list[Token]) -> None:
+    assert reviews.load_tokens(reviews.dump_tokens(tokens)) == tuple(tokens)
+
+
+def test_annotated_reviews_come_with_their_words(filled: sqlite3.Connection) -> None:
+    ((review, words),) = reviews.annotated(filled, 0, 10)
+    assert (review.key, reviews.load_tokens(words)) == ("r2", TOKENS)
+    assert reviews.annotated(filled, 2, 10) == []
+    assert reviews.backend(filled) == "embedded/1 x"
+    rows = filled.execute("SELECT n, word, pos, head, relation FROM tokens ORDER BY n").fetchall()
+    assert rows == [(0, "牛肉麵", "NOUN", 2, "nsubj"), (1, "很", "ADV", 2, "advmod"), (2, "好吃", "ADJ", -1, "root")]
+
+
+# ---- triplets
+
+
+def test_the_id_of_a_triplet_is_a_function_of_review_places_and_polarity() -> None:
+    """These numbers stand in releases: they may never change."""
+    assert triplets.triplet_id(1, SALT) == triplets.triplet_id(1, replace(SALT, source="C1", rules=(), valence=6.0, evidence=()))
+    assert triplets.triplet_id(3, SALT) - triplets.triplet_id(1, SALT) == 2 << triplets.BITS
+    assert len({triplets.triplet_id(1, one) for one in (SALT, GOOD, replace(SALT, polarity="NEG"), replace(SALT, aspect=GOOD.aspect))}) == 4
+    assert triplets.triplet_id(1, SALT) & 0x7FFFFFFF == SALT_HASH
+
+
+SALT_HASH = 0
+
+
+@given(st.integers(1, 2**31), st.integers(0, 500), st.integers(1, 9), st.sampled_from(["POS", "NEG", "NEU"]))
+def test_an_id_shifted_right_gives_the_review(review: int, start: int, length: int, polarity: Polarity) -> None:
+    one = triplet("字" * 600, (start, start + length), ((start + length, start + length + 1),), polarity)
+    i = triplets.triplet_id(review, one)
+    assert i >> triplets.BITS == review
+    assert 0 < i < 2**63
+
+
+def test_proposing_again_changes_nothing(filled: sqlite3.Connection) -> None:
+    def everything() -> list[object]:
+        return [filled.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("triplets", "proposals")]
+
+    before, source = everything(), triplets.source_id(filled, "rules")
+    assert source is not None
+    ids = triplets.propose(filled, source, [(2, NOODLES), (1, SALT), (1, SALT)])
+    assert ids == [triplets.triplet_id(2, NOODLES), triplets.triplet_id(1, SALT), triplets.triplet_id(1, SALT)]
+    assert everything() == before
+
+
+def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> None:
+    stored = {one.id: one for one in triplets.of_review(filled, 1)}
+    salt = stored[triplets.triplet_id(1, SALT)]
+    assert salt.review == 1
+    assert salt.triplet == replace(SALT, rules=(), evidence=())
+    noodles = {one.triplet.polarity: one.triplet for one in triplets.of_review(filled, 2)}
+    assert noodles["POS"].owner == NOODLES.owner
+
+
+def test_a_triplet_of_several_sources_is_stored_once(filled: sqlite3.Connection) -> None:
+    assert triplets.names(filled)[triplets.triplet_id(1, GOOD)] == ("rules", "C1")
+    assert triplets.names(filled)[triplets.triplet_id(5, PLACE)] == ("rules", "gold")
+    assert filled.execute("SELECT count(*) FROM triplets").fetchone()[0] == 5
+    assert triplets.rule_names(filled)[triplets.triplet_id(1, GOOD)] == "subject"
+    assert triplets.triplet_id(2, replace(NOODLES, polarity="NEG")) not in triplets.rule_names(filled)
+
+
+def test_a_rerun_of_a_source_replaces_what_it_said(filled: sqlite3.Connection) -> None:
+    with db.atomic(filled):
+        source = triplets.source(filled, "C1", "model", "sig-c1-again")
+        triplets.propose(filled, source, [(5, PLACE)])
+        triplets.drop_orphans(filled)
+    assert [one.review for one in triplets.proposed(filled, source, "test")] == [5]
+    assert [one.triplet.polarity for one in triplets.of_review(filled, 2)] == ["POS"]
+    assert triplets.signatures(filled) == {"rules": "sig-rules", "C1": "sig-c1-again", "discriminator": "sig-d"}
+
+
+def test_dropping_the_sources_of_a_kind_keeps_what_others_said(filled: sqlite3.Connection) -> None:
+    triplets.drop_sources(filled, "model", "C")
+    assert triplets.source_id(filled, "C1") is None
+    assert {one.triplet.polarity for one in triplets.of_review(filled, 2)} == {"POS"}
+    triplets.drop_sources(filled, "model", "D")
+    triplets.drop_sources(filled, "rules")
+    assert filled.execute("SELECT review FROM triplets").fetchall() == [(5,)]
+
+
+def test_proposals_are_read_by_split_in_the_order_of_reviews(filled: sqlite3.Connection) -> None:
+    source = triplets.source_id(filled, "rules")
+    assert source is not None
+    assert [one.review for one in triplets.proposed(filled, source, "train")] == [1, 1, 2]
+    assert [one.review for one in triplets.proposed(filled, source, "test")] == [5]
+    assert list(triplets.proposed(filled, source, "valid")) == []
+    assert triplets.counts(filled, "rules") == {"triplets": 4, "reviews": 3, "POS": 3, "NEG": 0, "NEU": 1}
+    assert triplets.counts(filled, "nobody") == {"triplets": 0, "reviews": 0, "POS": 0, "NEG": 0, "NEU": 0}
+
+
+def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3.Connection) -> None:
+    judge = triplets.source_id(filled, "discriminator")
+    assert judge is not None
+    assert triplets.verdicts(filled, judge)[triplets.triplet_id(1, SALT)] == "YY"
+    assert triplets.label_counts(filled, judge) == {"YY": 1, "YN": 1, "NX": 1}
+    assert [one.review for one in triplets.training(filled, "C", 0)] == [1, 1, 2]
+    triplets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
+    assert [one.review for one in triplets.training(filled, "C", 0)] == [5]
+    assert list(triplets.training(filled, "C", 1)) == []
+    model = triplets.source_id(filled, "C1")
+    assert model is not None
+    assert triplets.confident(filled, model, 0.5) == {triplets.triplet_id(1, GOOD)}
+    assert triplets.confident(filled, model, 0.8) == set()
+    assert [one.id for one in triplets.subset(filled, [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
+        triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
+    ]  # fmt: skip
+
+
+# ---- runs
+
+
+def test_a_finished_stage_is_known_by_its_key_until_it_is_forgotten(connection: sqlite3.Connection) -> None:
+    runs.finish(connection, "seed", "key-1", {"triplets": 3, "note": "x"}, 1.23456)
+    runs.finish(connection, "seed", "key-2", {"triplets": 4}, 2)
+    done = runs.runs(connection)["seed"]
+    assert (done.key, done.counts, done.seconds) == ("key-2", {"triplets": 4}, 2.0)
+    runs.forget(connection, "seed")
+    assert runs.runs(connection) == {}
+
+
+def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled: sqlite3.Connection) -> None:
+    for number in (2, 1):
+        runs.finish_round(filled, replace(runs.rounds(filled)[0], round=number))
+    runs.finish_round(filled, replace(runs.rounds(filled)[0], variant="A", round=0))
+    assert [(done.variant, done.round) for done in runs.rounds(filled)] == [("A", 0), ("C", 0), ("C", 1), ("C", 2)]
+    assert [done.round for done in runs.rounds(filled, "C")] == [0, 1, 2]
+    runs.forget_rounds(filled, "C")
+    assert [done.variant for done in runs.rounds(filled)] == ["A"]
+    assert list(triplets.training(filled, "C", 0)) == []
+
+
+def test_metrics_are_replaced_as_a_whole_and_releases_are_remembered(connection: sqlite3.Connection) -> None:
+    runs.set_metrics(connection, [("rules", "test", "f1", 50.0, "s"), ("C1", "test", "f1", 60.0, "s")])
+    runs.set_metrics(connection, [("C1", "test", "f1", 61.0, "s")])
+    assert runs.metrics(connection) == [("C1", "test", "f1", 61.0)]
+    runs.set_release(connection, "0.1.0", "releases/v0.1.0", "abc")
+    assert runs.release(connection, "0.1.0") == ("releases/v0.1.0", "abc")
+    assert runs.release(connection, "9.9.9") is None
+
+
+# ---- questions
+
+
+def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connection) -> None:
+    assert len(queries.names()) >= 10
+    for name in queries.names():
+        columns, rows = queries.named(filled, name, {"aspect": "湯頭"})
+        assert columns, name
+        assert all(len(row) == len(columns) for row in rows)
+        assert len(queries.about(name)) > 10
+        assert not queries.about(name).startswith("SELECT")
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("by-aspect", [("r1", "湯頭", "不會鹹", "POS", TEXTS["r1"])]),
+        ("negation-flipped", [("r1", "湯頭", "不會鹹", "POS", "不會", TEXTS["r1"])]),
+        ("conflicts", [("r2", "牛肉麵", "好吃", {"POS", "NEG"}, TEXTS["r2"])]),
+        ("without-triplet", []),
+        ("duplicates-across-splits", []),
+        ("rejected", [("ingest", "empty", 1, "row 9"), ("ingest", "no_han", 1, "row 10")]),
+        ("growth", [("C", 0, 2, 3, 5, 4, 3, 80.0)]),
+        ("only-models", [("r2", "牛肉麵", "好吃", "NEG", "C1", None, TEXTS["r2"])]),
+        ("by-rule", [("subject", 4, 3, 0, 1, 33.3)]),
+    ],
+)
+def test_a_named_query_answers_its_question(filled: sqlite3.Connection, name: str, rows: list[tuple[object, ...]]) -> None:
+    _, found = queries.named(filled, name, {"aspect": "湯頭"})
+    # The order inside POS,NEG is not promised.
+    shown = [tuple(set(cell.split(",")) if cell in ("POS,NEG", "NEG,POS") else cell for cell in row) for row in found]
+    assert sorted(shown, key=str) == sorted(rows, key=str)
+
+
+def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connection) -> None:
+    rows = filled.execute("SELECT review, aspect, opinion, polarity, opinion_full, sources, split FROM current_triplets ORDER BY id").fetchall()
+    assert ("r1", "湯頭", "不會鹹", "POS", "不會太鹹", "rules", "train") in rows
+    assert len(rows) == 5
+    spans = filled.execute("SELECT element, n, start, \"end\" FROM spans WHERE triplet = ? AND element LIKE 'opinion%'", (triplets.triplet_id(1, SALT),))
+    assert sorted(spans) == [("opinion", 0, 2, 4), ("opinion", 1, 5, 6), ("opinion_full", 0, 2, 6)]
+    assert {row[0] for row in filled.execute("SELECT label FROM disagreements")} == {"NX", "YN"}
+    story = filled.execute("SELECT kind FROM explain WHERE triplet = ? ORDER BY n", (triplets.triplet_id(1, SALT),)).fetchall()
+    assert [kind for (kind,) in story] == ["rule", "opinion", "negator", "verdict", "training set"]
+
+
+def test_free_sql_gives_columns_and_at_most_the_asked_rows(filled: sqlite3.Connection) -> None:
+    assert queries.free(filled, "SELECT key FROM reviews ORDER BY id", 2) == (("key",), [("r1",), ("r2",)])
+    assert queries.free(filled, "SELECT :x AS y", None, {"x": "1"}) == (("y",), [("1",)])
+    with pytest.raises(QueryError, match=r"no such table: nowhere; `builder sql"):
+        queries.free(filled, "SELECT * FROM nowhere", None)
+    with pytest.raises(QueryError, match="syntax error"):
+        queries.free(filled, "SELEKT 1", None)
+    with pytest.raises(QueryError, match="one statement"):
+        queries.free(filled, "SELECT 1; SELECT 2", None)
+
+
+def test_a_query_that_runs_too_long_is_interrupted(filled: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "SECONDS", 0.05)
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(QueryError, match=r"took longer than 0 s; add a LIMIT"):
+        queries.free(filled, endless, None)
+    assert queries.free(filled, "SELECT 1", None)[1] == [(1,)]
+
+
+def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(filled: sqlite3.Connection) -> None:
+    with pytest.raises(ConfigError, match=r"unknown query 'top'; known: .*by-aspect.*summary"):
+        queries.named(filled, "top", {})
+    with pytest.raises(QueryError, match="aspect"):
+        queries.named(filled, "by-aspect", {})
+
+
+def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sqlite3.Connection) -> None:
+    i = triplets.triplet_id(1, SALT)
+    told = queries.story(filled, str(i))
+    assert told == queries.story(filled, f"r1:{i & 2**triplets.BITS - 1:08x}")
+    for said in ("(湯頭, 不會鹹, POS)", TEXTS["r1"], "不會太鹹", "subject", "opinions/food_taste.tsv:1", "negator", "YY 0.900", "S_0"):
+        assert said in told, said
+    whole = queries.story(filled, "r1")
+    assert told in whole
+    assert "(服務, 好, POS)" in whole
+    assert "0.750" in whole
+    with pytest.raises(QueryError, match=r"no triplet or review 'r99'; ids are in the column id"):
+        queries.story(filled, "r99")
