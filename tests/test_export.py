@@ -31,11 +31,24 @@ def at(text: str, *spans: Span) -> Element:
 
 
 def triplet(
-    text: str, aspect: Span, opinion: tuple[Span, ...], full: Span, polarity: Polarity = "POS", owner: Span | None = None, rule: str = "subject"
+    text: str,
+    aspect: Span,
+    opinion: tuple[Span, ...],
+    full: Span,
+    polarity: Polarity = "POS",
+    owner: Span | None = None,
+    rule: str = "subject",
 ) -> Triplet:
     whole = at(text, aspect)
     return Triplet(
-        whole, whole, at(text, *opinion), at(text, full), polarity, 7.8 if polarity == "POS" else 2.5, at(text, owner) if owner else None, rules=(rule,)
+        whole,
+        whole,
+        at(text, *opinion),
+        at(text, full),
+        polarity,
+        7.8 if polarity == "POS" else 2.5,
+        at(text, owner) if owner else None,
+        rules=(rule,),
     )
 
 
@@ -97,7 +110,9 @@ def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> No
     assert paper.refused(plain("湯頭", "好喝")) is None
 
 
-TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7❤、。：()\n"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
+TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7❤、。：()\n"), min_size=1, max_size=6).filter(
+    lambda text: text == text.strip()
+)
 
 
 @given(st.lists(st.tuples(TERM, TERM, st.sampled_from(POLARITIES)), max_size=6))
@@ -111,7 +126,9 @@ def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(told
     assert all(set(f"{one.aspect.text}{one.opinion.text}") & set("、。：()\n") for one in listed if one not in kept)
 
 
-@pytest.mark.parametrize("answer", ["湯頭。湯頭好(正面)。", "湯頭。湯頭：好。", "湯頭。湯頭：好(好)。", "湯頭。湯頭：好(正面)鹹(負面)。", "湯頭。湯頭：(正面)。"])
+@pytest.mark.parametrize(
+    "answer", ["湯頭。湯頭好(正面)。", "湯頭。湯頭：好。", "湯頭。湯頭：好(好)。", "湯頭。湯頭：好(正面)鹹(負面)。", "湯頭。湯頭：(正面)。"]
+)
 def test_an_answer_that_is_not_in_the_format_is_an_error_that_shows_it(answer: str) -> None:
     with pytest.raises(ValueError, match="no `aspect：opinion"):
         paper.parse(answer)
@@ -140,7 +157,10 @@ def test_an_extracted_triplet_has_the_keys_of_the_command_line() -> None:
 
 
 @pytest.mark.parametrize("part", ["aspect", "aspect_full", "owner", "opinion", "opinion_full"])
-@pytest.mark.parametrize(("spans", "said"), [([], "outside the text"), ([[0, 99]], "outside"), ([[3, 3]], "outside"), ([[-1, 2]], "outside"), ([[0, 1]], "is '這'")])
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [([], "outside the text"), ([[0, 99]], "outside"), ([[3, 3]], "outside"), ([[-1, 2]], "outside"), ([[0, 1]], "is '這'")],
+)
 def test_a_span_that_does_not_show_its_surface_is_named(part: str, spans: list[list[int]], said: str) -> None:
     row: Any = triplet_row("x", TASTE, (), ())
     row[part] = {"text": row[part]["text"], "spans": spans}
@@ -242,7 +262,10 @@ def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
     """The files of a release; `edit` changes data or manifest before the checksums are taken, so that these are right."""
-    files: Files = {f"data/{name}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed).encode() for name, listed in rows.items()}
+    files: Files = {
+        f"data/{name}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed).encode()
+        for name, listed in rows.items()
+    }
     files["README.md"] = card(told).encode()
     files["manifest.json"] = manifest(told, files).encode()
     if edit:
@@ -371,7 +394,9 @@ def test_a_release_whose_content_is_wrong_under_right_checksums_is_named(
     ],
     ids=["unknown-polarity", "no-triplets", "no-opinion", "wrong-polarity-counts", "split-without-file", "no-splits"],
 )
-def test_a_row_or_a_manifest_that_breaks_the_schema_is_a_fault_and_no_traceback(tmp_path: Path, path: str, change: Callable[[Any], None]) -> None:
+def test_a_row_or_a_manifest_that_breaks_the_schema_is_a_fault_and_no_traceback(
+    tmp_path: Path, path: str, change: Callable[[Any], None]
+) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews()), edited(path, change)))
     faults = verify(made)
     assert faults
@@ -439,7 +464,12 @@ def _line_by_line(head: str) -> dict[str, Any]:
     plain_lines = [line for line in head.splitlines() if not line.startswith((" ", "-"))]
     out = {key: value(text.strip()) for key, _, text in (line.partition(":") for line in plain_lines)}
     files = re.findall(r"- split: (\S+)\n\s+path: (\S+)", head)
-    return out | {"configs": [{"config_name": name, "data_files": [{"split": s, "path": p} for s, p in files]} for name in re.findall(r"config_name: (\S+)", head)]}
+    return out | {
+        "configs": [
+            {"config_name": name, "data_files": [{"split": s, "path": p} for s, p in files]}
+            for name in re.findall(r"config_name: (\S+)", head)
+        ]
+    }
 
 
 def test_the_card_begins_with_front_matter_that_a_dataset_hub_reads() -> None:
@@ -470,7 +500,15 @@ def test_a_release_without_a_licence_says_so_in_words() -> None:
 
 @pytest.mark.parametrize(
     ("number", "size"),
-    [(0, "n<1K"), (999, "n<1K"), (1_000, "1K<n<10K"), (9_999, "1K<n<10K"), (10_000, "10K<n<100K"), (100_000, "100K<n<1M"), (1_000_000, "1M<n<10M")],
+    [
+        (0, "n<1K"),
+        (999, "n<1K"),
+        (1_000, "1K<n<10K"),
+        (9_999, "1K<n<10K"),
+        (10_000, "10K<n<100K"),
+        (100_000, "100K<n<1M"),
+        (1_000_000, "1M<n<10M"),
+    ],
 )
 def test_the_card_says_the_size_as_hubs_do(number: int, size: str) -> None:
     told = replace(facts(reviews()), splits=[Split("train", "rules", "silver", number, 0, {})])

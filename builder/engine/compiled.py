@@ -29,6 +29,7 @@ class Compiled:
     conjunction: str
     excess: tuple[Excess, ...]
     irrealis: frozenset[str]
+    contrast: frozenset[str]
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[str, ...]]
     blocked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
@@ -57,6 +58,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
         excess=tuple(Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below")) for rule in by_kind["excess"]),
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
+        contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
         compatible={prefix: tuple(classes) for rule in by_kind["compatible"] for prefix, classes in _table(rule, "classes").items()},
         blocked=tuple((strings(rule, "categories"), strings(rule, "words")) for rule in by_kind["block"]),

@@ -129,8 +129,16 @@ class Engine:
         )
 
     def _unreal(self, listed: Sequence[Item], index: int) -> bool:
-        """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question)."""
-        return any(item.symbol == "I" and self._lexicon.irrealis[item.word] in self._rules.irrealis for item in listed[:index])
+        """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question).
+
+        A word of contrast ends the marker's reach: 以為會很乾但超多汁.
+        """
+        for item in reversed(listed[:index]):
+            if item.symbol == "I" and self._lexicon.irrealis[item.word] in self._rules.irrealis:
+                return True
+            if item.word in self._rules.contrast:
+                return False
+        return False
 
     def _triplet(self, doc: Doc, item: Item, phrase: Phrase, aspect: Item, rule: str, detail: str) -> Triplet:
         term = aspect.term

@@ -13,6 +13,10 @@ from builder.engine.units import Unit
 from builder.records import Span
 from builder.resources import Lexicon, OpinionEntry
 
+PRAISE = 7.5
+"""From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""
+NUMERALS = "一二兩三四五六七八九十半"
+
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
@@ -125,7 +129,7 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     if unit.word in grammar.adverbial and after is not None and after.symbol in ("vrADNnupmHP" if plain else "v"):
         return False
-    if unit.word in grammar.quantities and after is not None and after.symbol in "ntm":
+    if unit.word in grammar.quantities and after is not None and after.symbol in "ntm" and (plain or after.word[0] not in NUMERALS):
         return False
     if not plain:
         return True
@@ -224,7 +228,9 @@ def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
     if before.symbol == "j" and len(before.word) == 1:
         return True
     phrase = before.phrase
-    return phrase is not None and phrase.core == (before.start, before.end) and phrase.entry.category.startswith(grammar.absorbed)
+    if phrase is None or phrase.core != (before.start, before.end):
+        return False
+    return phrase.entry.category.startswith(grammar.absorbed) and phrase.entry.valence < PRAISE
 
 
 def _separate(first: str, second: str, grammar: Grammar) -> bool:

@@ -94,7 +94,13 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
     best, closed, first = [0.0] * (size + 1), [-inf] * (size + 1), [-1] * (size + 1)
     for end in range(1, size + 1):
         for start in by_end.get(end, ()):
-            value = max(best[start] - edge[start], closed[start]) + _bonus(chain, start, end, edge) - inside[end] + inside[start + 1] - edge[end]
+            value = (
+                max(best[start] - edge[start], closed[start])
+                + _bonus(chain, start, end, edge)
+                - inside[end]
+                + inside[start + 1]
+                - edge[end]
+            )
             if value > closed[end]:
                 closed[end], first[end] = value, start
         best[end] = max(best[end - 1], closed[end])
