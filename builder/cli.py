@@ -39,6 +39,7 @@ for command in (
     inspect.sql,
     inspect.query,
     inspect.explain,
+    inspect.rules,
     extract.score,
     release.verify,
     lexicon.lexicon,

@@ -56,6 +56,28 @@ def explain(identifier: str, workdir: Path) -> None:
     click.echo(story)
 
 
+@click.command()
+@WORKDIR
+@click.option("--reviews", default=2000, show_default=True, help="Look at so many annotated reviews.")
+@FORMAT
+def rules(workdir: Path, reviews: int, shape: str) -> None:
+    """Report what each pairing rule finds, decides, shares and disputes."""
+    from dataclasses import astuple
+
+    from builder import pipeline
+    from builder.engine import Engine
+    from builder.resources import load_lexicon, load_rules, overlays
+    from builder.stages.rule_report import report
+    from builder.store import db
+
+    lexicon = load_lexicon(overlays=overlays(workdir))
+    engine = Engine(lexicon, load_rules(), pipeline.remembered(workdir).resolved.config.rules.convention)
+    with db.reading(workdir) as connection:
+        opinions, rows = report(connection, engine, lexicon, reviews)
+    _print(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
+    click.echo(f"{opinions} opinions", err=True)
+
+
 def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int) -> None:
     import csv
     import json

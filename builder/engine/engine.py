@@ -6,18 +6,21 @@ What the engine does is the paper's section 3.2; what it does better stands in r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.config import Convention
 from builder.engine.compiled import compile_rules
 from builder.engine.items import Item, Phrase, items
 from builder.engine.pairing import Found, Scene, Topic
-from builder.engine.polarity import valence
+from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.units import lower, units
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
 from builder.text import Clause, clauses
+
+_Pairing = tuple[str, tuple[Item, ...], str]
+"""The rule that decided, the aspects, and its detail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Doc:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause as the engine reads it; `asked` and `unreal` keep its opinions from becoming triplets."""
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets."""
 
     start: int
     items: list[Item]
@@ -53,32 +56,44 @@ class Engine:
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
         out: dict[object, Triplet] = {}
+        for scene, found, unreal in self._paired(doc):
+            if found is None or unreal:
+                continue
+            name, aspects, detail = found
+            for aspect in aspects:
+                rule = name if aspect is aspects[0] else self._rules.conjunction or name
+                triplet = self._triplet(doc, scene.opinion, aspect, rule, detail)
+                out.setdefault(triplet.key, triplet)
+        return tuple(out.values())
+
+    def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
+        """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the rule report."""
+        for scene, found, _ in self._paired(doc):
+            phrase = scene.opinion.phrase
+            assert phrase is not None
+            chosen = {
+                name: one.aspects[0].start for name, pairer in self._rules.pairers if (one := pairer(scene)) and self._fits(phrase, one)
+            }
+            yield (found[0] if found else None), chosen
+
+    def _paired(self, doc: Doc) -> Iterator[tuple[Scene, _Pairing | None, bool]]:
+        """Each opinion in text order with its aspects, and whether something takes it out of what is stated."""
         topic: Topic | None = None
         clauses = self._clauses(doc)
+        sentences: dict[int, list[Item]] = {}
+        for clause in clauses:
+            sentences.setdefault(clause.sentence, []).extend(clause.items)
         for clause in clauses:
             line = "".join(item.symbol for item in clause.items)
-            around = (
-                [item for other in clauses if other.sentence == clause.sentence for item in other.items]
-                if self._rules.wide
-                else clause.items
-            )
             paired: list[Item] = []
             for index, item in enumerate(clause.items):
                 if item.phrase is None:
                     continue
-                found = self._pair(Scene(clause.items, line, index, doc.tokens, topic, around))
-                if found is None:
-                    continue
-                name, aspects, detail = found
-                unreal = clause.asked or self._unreal(clause.items, index)
-                for aspect in aspects:
-                    paired.append(aspect)
-                    if not unreal:
-                        rule = name if aspect is aspects[0] else self._rules.conjunction or name
-                        triplet = self._triplet(doc, item, item.phrase, aspect, rule, detail)
-                        out.setdefault(triplet.key, triplet)
+                scene = Scene(clause.items, line, index, doc.tokens, topic, sentences[clause.sentence])
+                found = self._pair(scene)
+                paired += found[1] if found else ()
+                yield scene, found, clause.asked or self._unreal(clause.items, index)
             topic = _next_topic(clause.items, paired, topic)
-        return tuple(out.values())
 
     def _clauses(self, doc: Doc) -> list[_Clause]:
         """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -94,14 +109,12 @@ class Engine:
             listed = items(
                 units(text, doc.tokens, at, stop, self._lexicon, self._rules.vocabulary), text, self._lexicon, self._rules.grammar
             )
-            asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[: clause.end].rstrip().endswith(
-                self._rules.questions
-            )
-            out.append(_Clause(clause.start, listed, clause.sentence, bool(self._rules.questions) and asked))
+            asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[clause.end - 1] in self._rules.questions
+            out.append(_Clause(clause.start, listed, clause.sentence, asked))
             at = stop
         return out
 
-    def _pair(self, scene: Scene) -> tuple[str, tuple[Item, ...], str] | None:
+    def _pair(self, scene: Scene) -> _Pairing | None:
         """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
         phrase = scene.opinion.phrase
         assert phrase is not None
@@ -115,17 +128,18 @@ class Engine:
 
     def _fits(self, phrase: Phrase, found: Found) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit all."""
-        term = found.aspects[0].term
-        assert term is not None
-        if not term.cls:
+        aspect = found.aspects[0]
+        assert aspect.term is not None
+        if context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
             return True
-        if any(
-            target == found.aspects[0].word or (target.startswith("@") and term.cls.startswith(target[1:]))
-            for target, _ in self._lexicon.context.get(phrase.entry.word, ())
-        ):
+        if phrase.entry.category == CONTEXT_ONLY:
+            return False
+        if not aspect.term.cls:
             return True
         return all(
-            term.cls.startswith(classes) for prefix, classes in self._rules.compatible.items() if phrase.entry.category.startswith(prefix)
+            aspect.term.cls.startswith(classes)
+            for prefix, classes in self._rules.compatible.items()
+            if phrase.entry.category.startswith(prefix)
         )
 
     def _unreal(self, listed: Sequence[Item], index: int) -> bool:
@@ -140,9 +154,9 @@ class Engine:
                 return False
         return False
 
-    def _triplet(self, doc: Doc, item: Item, phrase: Phrase, aspect: Item, rule: str, detail: str) -> Triplet:
-        term = aspect.term
-        assert term is not None
+    def _triplet(self, doc: Doc, item: Item, aspect: Item, rule: str, detail: str) -> Triplet:
+        term, phrase = aspect.term, item.phrase
+        assert term is not None and phrase is not None
         value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
         entry = self._lexicon.aspects.get(aspect.word.lower())
         story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]

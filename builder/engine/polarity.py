@@ -13,6 +13,8 @@ from builder.engine.items import Phrase, Term
 from builder.resources import Lexicon
 
 NEGATED_NEUTRAL, EXCESS, LACK = 4.0, 3.0, 3.0
+CONTEXT_ONLY = "context.only"
+"""Category of words that say nothing of themselves (重, 近, 新): they are read where context.tsv has a row for the aspect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,21 @@ def negated(value: float) -> float:
     return NEGATED_NEUTRAL if value == 5 else min(7.0, 11 - value)
 
 
-def _base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[tuple[str, str]]]:
-    word, entry = phrase.entry.word, phrase.entry
-    evidence = [("opinion", f"{word} {entry.category} {entry.valence:g} ({entry.where})")]
+def context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
+    """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price)."""
     best: tuple[int, str, float] | None = None
     for target, value in lexicon.context.get(word, ()):
-        # A literal word beats a class, the longer of two wins: 高 CP值 over 高 @price.
-        fits = term.cls.startswith(target[1:]) if target.startswith("@") else target in aspect
+        fits = bool(term.cls) and term.cls.startswith(target[1:]) if target.startswith("@") else target in aspect
         rank = len(target) + (0 if target.startswith("@") else 100)
         if fits and (best is None or rank > best[0]):
             best = rank, target, value
-    if best is None:
+    return None if best is None else best[1:]
+
+
+def _base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[tuple[str, str]]]:
+    entry = phrase.entry
+    evidence = [("opinion", f"{entry.word} {entry.category} {entry.valence:g} ({entry.where})")]
+    row = context_row(entry.word, term, aspect, lexicon)
+    if row is None:
         return entry.valence, evidence
-    return best[2], [*evidence, ("context", f"{word} of {best[1]} {best[2]:g}")]
+    return row[1], [*evidence, ("context", f"{entry.word} of {row[0]} {row[1]:g}")]

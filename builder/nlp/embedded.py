@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MODELS = Path(__file__).parent / "models" / "embedded"
 FILES = ("segmenter.safetensors", "parser.safetensors")
+_VERSION = "embedded/2"  # raise it whenever the code changes what comes out
 _BLOCK_CHARS = 40_000
 _CHAIN_CHARS = 200
 _Piece = tuple[int, int, int, bool]
@@ -148,7 +149,7 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     listed = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
     parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
     parts += [f"words={hashlib.sha256(listed.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
-    return Embedded(" ".join(["embedded/1", *parts]), segmenter, parser.load(folder / FILES[1]), Words.of(words))
+    return Embedded(" ".join([_VERSION, *parts]), segmenter, parser.load(folder / FILES[1]), Words.of(words))
 
 
 def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:

@@ -8,13 +8,13 @@ overlapping words are settled by context, and user words of one character break 
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from math import inf
 
 from builder.nlp.conllu import TAGS_V1
 from builder.nlp.features import fold
@@ -24,7 +24,7 @@ from builder.text import converter
 _SINGLE_BONUS = 4.5
 _SINGLE_IN_WORD_BONUS = 2.0
 _BONUS = 5.0
-_GROWTH = 1.5
+_GROWTH: float = 1.5
 _RUN = re.compile(
     r"\d+(?:[.,:]\d+)*[%％]?|[A-Za-z\u00c0-\u024f]+(?:['’&.][A-Za-z\u00c0-\u024f]+)*|[\U0001f1e6-\U0001f1ff]{2}"
     r"|[\U0001f300-\U0001faff][\U0001f3fb-\U0001f3ff]?|([^\w\s]|_)\1*"
@@ -91,7 +91,7 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
         return []
     inside = [0.0, *accumulate(margin if margin > 0 else 0.0 for margin in margins)]
     edge = [0.0, *(-margin if margin < 0 else 0.0 for margin in margins[1:]), 0.0]
-    best, closed, first = [0.0] * (size + 1), [-inf] * (size + 1), [-1] * (size + 1)
+    best, closed, first = [0.0] * (size + 1), [-math.inf] * (size + 1), [-1] * (size + 1)
     for end in range(1, size + 1):
         for start in by_end.get(end, ()):
             value = (
@@ -120,7 +120,7 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
 def _bonus(chain: str, start: int, end: int, edge: Sequence[float]) -> float:
     """What a user word is worth. One character is worth less where breaking it off would break a dictionary word (使用, 可以)."""
     if end - start > 1:
-        return _BONUS * (end - start) ** _GROWTH
+        return _BONUS * math.pow(end - start, _GROWTH)
     broken = (edge[start] > 0 and _in_dictionary(chain[start - 1 : end])) or (edge[end] > 0 and _in_dictionary(chain[start : end + 1]))
     return _SINGLE_IN_WORD_BONUS if broken else _SINGLE_BONUS
 
