@@ -18,6 +18,8 @@ from builder.errors import ResourceError
 from builder.text import Variants
 
 Entry = TypeVar("Entry")
+_POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOUN", "place": "PROPN"}
+"""Reasons of not_aspects.tsv -> universal POS."""
 
 _PACKAGE = Path(__file__).parent
 
@@ -84,14 +86,12 @@ class Lexicon:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide."""
         out = dict.fromkeys(self.opinions, "")
         out |= {word: "NOUN" for word in self.aspects if word not in out}
-        out |= dict.fromkeys(self.not_aspects, "NOUN")
-        out |= {word: "ADV" for words in (self.degree, self.negators) for word in words}
-        out |= {word: "" for word in self.irrealis if word not in out}
-        return {
-            word: pos
-            for word, pos in (out | {w: p for w, p in self.general.items() if w not in out}).items()
-            if not any(map(str.isspace, word))
+        out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items() if word not in out}
+        out |= {
+            word: self.general.get(word, "") for listed in (self.degree, self.negators, self.irrealis) for word in listed if word not in out
         }
+        out |= {word: pos for word, pos in self.general.items() if word not in out}
+        return {word: pos for word, pos in out.items() if not any(map(str.isspace, word))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,19 @@ def nlp() -> None:
 
 @nlp.command()
 @click.argument("treebanks", nargs=-1, required=True, type=_PATH)
-@click.option("--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, for the segmenter alone (repeatable).")
+@click.option("--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, retold in those of v1 (repeatable).")
+@click.option("--raw", multiple=True, type=_PATH, help="Text file, one text a line, for word vectors (repeatable).")
 @click.option("--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR.")
 @click.option("--seed", default=1, show_default=True)
-@click.option("--epochs", default=40, show_default=True, help="Epochs of the parser.")
-def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], out: Path, seed: int, epochs: int) -> None:
+@click.option("--epochs", default=32, show_default=True, help="Epochs of the parser.")
+def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int) -> None:
     """Train on CoNLL-U TREEBANKS with UD v1 labels."""
     from builder.nlp.train import train as fit
+    from builder.resources import load_lexicon
 
-    click.echo(fit(treebanks, others, out, seed, epochs=epochs, say=lambda line: click.echo(line, err=True)))
+    click.echo(
+        fit(treebanks, others, out, seed, raw=raw, words=load_lexicon().words(), epochs=epochs, say=lambda line: click.echo(line, err=True))
+    )
 
 
 @nlp.command()

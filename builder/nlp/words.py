@@ -21,7 +21,7 @@ from builder.nlp.features import fold
 from builder.records import Span
 from builder.text import converter
 
-_SINGLE_BONUS = 4.5
+_SINGLE_BONUS = 3.0
 _SINGLE_IN_WORD_BONUS = 2.0
 _BONUS = 5.0
 _GROWTH: float = 1.5
