@@ -92,7 +92,7 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
         phrase = Phrase(
             core=(unit.start, unit.end),
             entry=lexicon.opinions[unit.word.lower()],
-            negators=tuple((u.start, u.end) for u in negators),
+            negators=tuple((u.start, u.start + len(bare_negator(u.word, lexicon))) for u in negators),
             kinds=tuple(lexicon.negators[u.word] for u in negators),
             degrees=tuple(lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"),
         )
@@ -105,6 +105,14 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
         taken = last + 1
     out.extend(_plain(u, lexicon) for u in units[taken:])
     return out
+
+
+def bare_negator(word: str, lexicon: Lexicon) -> str:
+    """A negator without the degree word it ends in: 不會太 is 不會, 沒有很 is 沒有."""
+    for cut in range(1, len(word)):
+        if word[cut:] in lexicon.degree and word[:cut] in lexicon.negators:
+            return word[:cut]
+    return word
 
 
 def _one_run(before: Item, item: Item, text: str) -> Item | None:

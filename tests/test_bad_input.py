@@ -1,0 +1,499 @@
+"""What a user can get wrong, and what a machine can: one line on stderr, exit code 2, and nothing half-written.
+
+Where a working directory holds a finished build, a build that fails must leave it finished: the next good one does nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import Built, Command, contents, settings
+
+from builder import pipeline
+from builder.config import resolve
+from builder.pipeline import Build
+from builder.store import db
+
+HEAD = "review_id,place,rating,text\n"
+GOOD = "r{n},小木屋,5,第{n}碗湯頭濃郁，服務親切\n"
+ROOT_USER = pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def rows(number: int = 12) -> str:
+    return HEAD + "".join(GOOD.format(n=n) for n in range(number))
+
+
+def ingested(workdir: Path, source: Path, **options: object) -> pipeline.Done:
+    """Run a build up to ingest: what a good build does first."""
+    return pipeline.run(Build(workdir, workdir.parent / "out", (source,), resolve(options={"workers": 1} | options)), until="ingest")[0]
+
+
+def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(workdir / "builder.db")
+    try:
+        return connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+
+
+def kept_stages(built: Built, here: Command, workdir: Path) -> int:
+    """How many stages the good build finds done."""
+    ran = here("build", built.reviews, "--workdir", workdir, "--out", built.out, *settings(evaluate__gold=str(built.gold)))
+    assert ran.code == 0, ran.err
+    return len(re.findall(r"^\w+ +kept ", ran.out, re.M))
+
+
+# ---- files of reviews
+
+FILES: dict[str, tuple[str, str | bytes, str]] = {
+    "empty file": ("in.csv", "", r"in\.csv: empty file: no rows; give a file with a header and at least one review"),
+    "header only": ("in.csv", HEAD, r"in\.csv: no rows; give a file with at least one review under its header"),
+    "no text column": ("in.csv", "who,when,what\na,b,好吃\n", r"in\.csv: no text column; columns found: who, when, what; name it with --text-column"),
+    "every row rejected": ("in.csv", HEAD + "a,,,\nb,,,only english\nc,,,  \n", r"in\.csv: no usable review; all 3 rows were rejected: empty 2, no-han 1"),
+    "Big5": ("in.csv", rows().encode("big5"), r"in\.csv line 2: most of the file is not UTF-8; first invalid byte at byte \d+; .*--encoding (cp950|big5)"),
+    "a quote that never closes": ("in.csv", rows(3) + 'x,,,"好吃\n' + rows(3), r"in\.csv line 5: a quote opens here and does not close"),
+    "unknown ending": ("in.docx", rows(), r"in\.docx: unknown ending '\.docx'; use one of \.csv,"),
+    "text that is called xlsx": ("in.xlsx", rows(), r"in\.xlsx"),
+    "text that is called parquet": ("in.parquet", rows(), r"in\.parquet"),
+    "gzip cut off": ("in.csv.gz", gzip.compress(rows(4000).encode())[:-50], r"in\.csv\.gz .*broken gzip data"),
+    "JSON cut off": ("in.json", '[{"text": "好吃"}, {"text": ', r"in\.json"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_finished(case: str, built: Built, here: Command, tmp_path: Path) -> None:
+    name, content, message = FILES[case]
+    workdir = built.copy(tmp_path)
+    source = write(tmp_path / name, content)
+    ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "out", *settings())
+    assert re.search(message, ran.error), ran.error
+    assert str(source) in ran.error
+    assert not (tmp_path / "out").exists()
+    assert kept_stages(built, here, workdir) == 7
+
+
+@pytest.mark.parametrize("case", ["no text column", "every row rejected", "Big5", "header only"])
+def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here: Command, tmp_path: Path) -> None:
+    name, content, message = FILES[case]
+    workdir = tmp_path / "workdir"
+    assert re.search(message, here("build", write(tmp_path / name, content), "--workdir", workdir, "--out", tmp_path / "out").error)
+    assert ask(workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM rejected), (SELECT count(*) FROM runs)") == [(0, 0, 0)]
+    assert ingested(workdir, write(tmp_path / "good.csv", rows())).counts["reviews"] == 12
+
+
+def test_a_missing_file_and_a_directory_make_no_working_directory(builder: Command, tmp_path: Path) -> None:
+    none = builder("build", tmp_path / "none.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n", "the one line is all there is"
+    assert none.error
+    assert builder("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error == f"{tmp_path}: is a directory; name a file"
+    assert list(tmp_path.iterdir()) == []
+
+
+@ROOT_USER
+def test_an_unreadable_file_is_named_with_its_permissions(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows())
+    source.chmod(0)
+    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert ran.error == f"{source}: cannot be read (Permission denied); check the file and its permissions"
+
+
+def test_a_text_column_that_is_not_there_is_answered_with_those_that_are(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows())
+    ran = here("build", source, "--text-column", "評語", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert "no column '評語'; columns found: review_id, place, rating, text; correct --text-column" in ran.error
+
+
+def test_a_big5_file_is_read_when_its_encoding_is_named(tmp_path: Path) -> None:
+    done = ingested(tmp_path / "w", write(tmp_path / "in.csv", rows().encode("big5")), **{"input.encoding": "big5"})
+    assert done.counts["reviews"] == 12
+    assert ask(tmp_path / "w", "SELECT text FROM reviews WHERE key = 'r3'") == [("第3碗湯頭濃郁，服務親切",)]
+
+
+# ---- rows
+
+BAD_ROWS = HEAD + "".join(
+    [
+        GOOD.format(n=0),
+        "r1,小木屋,5,多一格,湯頭濃郁\n",
+        "r2,小木屋,5\n",
+        'r3,小木屋,5,"好吃"的店\n',
+        "r4,小木屋,5,湯頭\0濃郁\n",
+        f"r5,小木屋,5,{'湯頭濃郁，' * 20_000}\n",
+        "r6,小木屋,5,\n",
+        "r7,小木屋,5,delicious soup\n",
+        *(GOOD.format(n=n) for n in range(8, 14)),
+    ]
+)
+
+
+def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(here: Command, tmp_path: Path) -> None:
+    workdir = tmp_path / "w"
+    content = BAD_ROWS.encode() + b"rx,\xe5\xb0,5,\xff\xfe\n" + GOOD.format(n=99).encode()
+    done = ingested(workdir, write(tmp_path / "in.csv", content))
+    assert done.counts["rows"] == 16
+    assert done.counts["rejected"] == 8
+    assert done.counts["reviews"] == 8
+    told = json.loads(here("sql", "SELECT item, reason, detail, raw FROM rejected ORDER BY id", "--workdir", workdir, "--format", "json").out)
+    assert [(row["item"], row["reason"]) for row in told] == [
+        ("in.csv:2", "fields"),
+        ("in.csv:3", "fields"),
+        ("in.csv:4", "quote"),
+        ("in.csv:5", "nul"),
+        ("in.csv:6", "too-long"),
+        ("in.csv:7", "empty"),
+        ("in.csv:8", "no-han"),
+        ("in.csv:15", "encoding"),
+    ]
+    long = told[4]
+    assert long["detail"] == "100000 characters, ingest.max_chars is 4000"
+    assert len(long["raw"]) == 100_000, "what was not used is kept whole"
+    assert told[0]["raw"].strip() == "r1,小木屋,5,多一格,湯頭濃郁"
+
+
+def test_a_strict_build_stops_at_the_first_bad_row_and_names_it(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", BAD_ROWS)
+    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", 'ingest.on_bad_row="stop"')
+    assert f"{source} row 2: fields: " in ran.error
+    assert 'ingest.on_bad_row = "reject"' in ran.error
+
+
+def test_a_file_given_three_times_loses_no_row(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows(5))
+    build = Build(tmp_path / "w", tmp_path / "out", (source, source, source), resolve(options={"workers": 1}))
+    counts = pipeline.run(build, until="ingest")[0].counts
+    assert (counts["rows"], counts["duplicates"], counts["reviews"]) == (15, 10, 5)
+    assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [("r0",), ("r0~in.csv:1",), ("r0~in.csv:1~2",)]
+
+
+# ---- gold
+
+GOLD: dict[str, tuple[str, str]] = {
+    "not JSON": ('{"id": "r1", "triplets": []}\n{oops\n', r"gold\.jsonl:2: no gold row"),
+    "no triplets": ('{"id": "r1"}\n', r"gold\.jsonl:1: no gold row: KeyError\('triplets'\)"),
+    "a review that is not there": ('{"id": "r1", "triplets": []}\n{"id": "nobody", "triplets": []}\n', r"gold names review 'nobody', not among the distinct reviews"),
+}
+
+
+@pytest.mark.parametrize("case", GOLD)
+def test_gold_that_cannot_be_used_is_found_before_anything_is_trained(case: str, here: Command, tmp_path: Path) -> None:
+    content, message = GOLD[case]
+    source, gold = write(tmp_path / "in.csv", rows()), write(tmp_path / "gold.jsonl", content)
+    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}")
+    assert re.search(message, ran.error), ran.error
+    assert not (tmp_path / "w" / "models").exists()
+    assert ingested(tmp_path / "w", source).counts["reviews"] == 12
+
+
+def test_missing_gold_is_no_such_file(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows())
+    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={tmp_path / 'gold.jsonl'}")
+    assert ran.error == f"{tmp_path / 'gold.jsonl'}: no such file; check the path"
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_gold_triplet_that_is_not_where_it_says_is_named(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    line = {"id": "x5", "triplets": [{"aspect": "餐點", "aspect_spans": [[1, 3]], "opinion": "親切", "opinion_spans": [[13, 15]], "polarity": "POS"}]}
+    gold = write(tmp_path / "gold.jsonl", built.gold.read_text(encoding="utf-8") + json.dumps(line) + "\n")
+    ran = here("build", built.reviews, "--workdir", workdir, "--out", tmp_path / "out", *settings(evaluate__gold=str(gold)))
+    assert "review x5: gold triplet" in ran.error
+    assert "'餐點' does not stand at ((1, 3),)" in ran.error
+    assert not (tmp_path / "out").exists()
+
+
+# ---- the working directory
+
+PAGE = 4096
+
+
+def newer(workdir: Path) -> None:
+    connection = sqlite3.connect(workdir / "builder.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+def foreign(workdir: Path) -> None:
+    (workdir / "builder.db").unlink()
+    connection = sqlite3.connect(workdir / "builder.db")
+    connection.execute("CREATE TABLE recipes (name TEXT)")
+    connection.close()
+
+
+def garbage(workdir: Path) -> None:
+    write(workdir / "builder.db", b"this was a database once " * 1000)
+
+
+def middle(workdir: Path) -> None:
+    """Pages in the middle are gone, the header is sound."""
+    content = bytearray((workdir / "builder.db").read_bytes())
+    content[2 * PAGE :] = b"\xa5" * (len(content) - 2 * PAGE)
+    write(workdir / "builder.db", bytes(content))
+
+
+WORKDIRS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "newer schema": (newer, r"builder\.db: this working directory has schema 99, this builder knows up to \d+; use the builder that made it"),
+    "foreign database": (foreign, r"builder\.db: this database was not made by builder; choose another --workdir"),
+    "garbage": (garbage, r"builder\.db: the database is damaged \(file is not a database\); restore it, or build in a new --workdir"),
+    "damaged pages": (middle, r"builder\.db: the database is damaged \(.*malformed.*\)"),
+}
+
+
+@pytest.mark.parametrize("case", WORKDIRS)
+def test_a_working_directory_that_is_not_ours_to_use_is_left_as_it_is(case: str, built: Built, here: Command, tmp_path: Path) -> None:
+    harm, message = WORKDIRS[case]
+    workdir = built.copy(tmp_path)
+    harm(workdir)
+    before = (workdir / "builder.db").read_bytes()
+    source = write(tmp_path / "in.jsonl", '{"id": 1, "text": "好吃"}\n')
+    for command in (
+        ("build", built.reviews, "--out", tmp_path / "out", *settings()),
+        ("resume",),
+        ("run", "seed"),
+        ("status",),
+        ("explain", "x5"),
+        ("query", "summary"),
+        ("extract", "--input", source, "--output", tmp_path / "out.jsonl", "--source", "D"),
+    ):
+        ran = here(*command, "--workdir", workdir)
+        assert re.search(message, ran.error), (command, ran.error)
+    assert here("sql", "SELECT count(*), max(text) FROM reviews", "--workdir", workdir).error
+    assert (workdir / "builder.db").read_bytes() == before
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", [("status",), ("resume",), ("explain", "x"), ("query", "summary"), ("sql", "SELECT 1"), ("run", "seed")])
+def test_a_working_directory_without_a_build_says_how_to_begin_one(command: tuple[str, ...], here: Command, tmp_path: Path) -> None:
+    assert re.search("no database here; run `builder build` first, or name it with --workdir", here(*command, "--workdir", tmp_path / "none").error)
+    write(tmp_path / "builder.db", b"")  # what a build leaves that is killed before its first table
+    assert re.search("no build was begun here; start one with `builder build`", here(*command, "--workdir", tmp_path).error)
+
+
+def test_a_file_in_the_place_of_the_working_directory_is_named(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows())
+    ran = here("build", source, "--workdir", source, "--out", tmp_path / "out")
+    assert str(source) in ran.error
+
+
+def test_a_second_build_says_which_process_has_the_working_directory(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    with db.lock(workdir):
+        for command in (("build", built.reviews), ("resume",), ("run", "seed", "--force")):
+            ran = here(*command, "--workdir", workdir)
+            assert ran.error == f"{workdir}: another build is running here (process {os.getpid()}); wait for it, or use another --workdir"
+        assert here("status", "--workdir", workdir).code == 0, "looking needs no lock"
+    assert kept_stages(built, here, workdir) == 7
+
+
+def test_a_database_that_another_program_writes_to_is_in_use(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    other = sqlite3.connect(workdir / "builder.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        assert "the database is in use (database is locked)" in here("resume", "--workdir", workdir).error
+    finally:
+        other.close()
+    assert kept_stages(built, here, workdir) == 7
+
+
+# ---- settings and names
+
+CONFIGS: dict[str, tuple[str, str]] = {
+    "unknown key": ("seeed = 3\n", r"settings\.toml: unknown key 'seeed'; did you mean 'seed'\?"),
+    "unknown section": ("[zzz]\nqqq = 3\n", r"settings\.toml: unknown key 'zzz\.qqq'; known: annotate\.backend, "),
+    "wrong type": ('seed = "many"\n', r"settings\.toml: seed = 'many' is no int"),
+    "truth for a number": ("seed = true\n", r"settings\.toml: seed = True is no int"),
+    "no choice": ('[rules]\nconvention = "odd"\n', r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper'"),
+    "no list": ('[self_train]\nvariants = "C"\n', r"settings\.toml: self_train\.variants = 'C' is no list of strings"),
+    "unknown variant": ('[self_train]\nvariants = ["C", "E"]\n', r"settings\.toml: self_train\.variants = \['C', 'E'\] is no choice of A, B, C, D"),
+    "no variant": ("[self_train]\nvariants = []\n", r"settings\.toml: self_train\.variants = \[\] is no choice of A, B, C, D"),
+    "too small a number": ("[self_train]\niterations = -1\n", r"settings\.toml: self_train\.iterations = -1 is below 0"),
+    "nothing in a chunk": ("[annotate]\nchunk = 0\n", r"settings\.toml: annotate\.chunk = 0 is below 1"),
+    "nothing to train on": ("[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n", r"ingest\.test_share and ingest\.valid_share leave nothing to train on"),
+    "unknown backend": ('[annotate]\nbackend = "magic"\n', r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded"),
+    "not TOML": ("seed: 3\n", r"settings\.toml: cannot be read as TOML: .*line 1"),
+    "not UTF-8": ("name = '餐'\n", r"settings\.toml: cannot be read as TOML: .*utf-8"),
+}
+
+
+@pytest.mark.parametrize("case", CONFIGS)
+def test_a_config_that_is_not_right_is_one_line_and_makes_no_release(case: str, here: Command, tmp_path: Path) -> None:
+    content, message = CONFIGS[case]
+    config = write(tmp_path / "settings.toml", content.encode("big5") if case == "not UTF-8" else content)
+    ran = here("build", write(tmp_path / "in.csv", rows()), "--config", config, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert re.search(message, ran.error), ran.error
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_that_nobody_knows_are_answered_with_those_that_are_known(built: Built, here: Command, tmp_path: Path) -> None:
+    texts = write(tmp_path / "in.jsonl", '{"id": 1, "text": "好吃"}\n')
+    extract = ("extract", "--input", texts, "--output", tmp_path / "out.jsonl")
+    cases: list[tuple[tuple[object, ...], str]] = [
+        (("run", "sedd", "--workdir", built.workdir), "unknown stage 'sedd'; stages: ingest, annotate, seed, discriminate, self_train, evaluate, release"),
+        (("query", "nothing", "--workdir", built.workdir), "unknown query 'nothing'; known: by-aspect, by-rule, "),
+        ((*extract, "--source", "E", "--workdir", built.workdir), f"no model 'E' in {built.workdir}; trained there: D0, D1"),
+        ((*extract, "--source", "C"), "--source C needs --workdir; name the working directory that trained it, or use --source rules"),
+        (("build", "--set", "seed"), "--set: 'seed' is no KEY=VALUE; for example --set self_train.iterations=1"),
+        (("build", "--set", "seeds=3"), "option: unknown key 'seeds'; did you mean 'seed'?"),
+        (("build", "--config", tmp_path / "none.toml"), f"{tmp_path / 'none.toml'}: no such config file"),
+        (("build", "--colour", "red"), "No such option '--colour'"),
+        (("build", "--workers", "many"), "Invalid value for '--workers': 'many' is not a valid integer.; see `builder build --help`"),
+        (("verify", tmp_path), f"{tmp_path}: no SHA256SUMS here; name the directory of a release, such as releases/v0.1.0"),
+    ]
+    for command, message in cases:
+        assert here(*command).error.startswith(message), (command, message)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_train_source_that_is_not_trained_is_refused(built: Built, here: Command, tmp_path: Path) -> None:
+    changed = settings(evaluate__gold=str(built.gold), release__train_source='"A"')
+    ran = here("build", built.reviews, "--workdir", built.copy(tmp_path), "--out", tmp_path / "out", *changed)
+    assert ran.error == "release.train_source is 'A', but self_train.variants are D; choose one of them"
+    assert not (tmp_path / "out").exists()
+
+
+# ---- texts and answers
+
+TEXTS: dict[str, tuple[bytes, str]] = {
+    "not JSON": (b'{"id": 1, "text": "a"}\n{oops}\n', r"in\.jsonl:2: not a JSON line"),
+    "not UTF-8": ('{"id": 1, "text": "好吃"}\n'.encode("big5"), r"in\.jsonl:1: not a JSON line: .*utf-8"),
+    "no text": (b'{"id": 1}\n', r'in\.jsonl:1: "id" or a string "text" is missing; each line is'),
+    "no id": (b'\n{"text": "a"}\n', r'in\.jsonl:2: "id" or a string "text" is missing'),
+    "no object": (b'["id", "text"]\n', r'in\.jsonl:1: "id" or a string "text" is missing'),
+    "a number for a text": (b'{"id": 1, "text": 5}\n', r'in\.jsonl:1: "id" or a string "text" is missing'),
+    "half an emoji": (b'{"id": 1, "text": "\\ud83d"}\n', r"in\.jsonl:1: a lone surrogate \(half an emoji\) in id or text"),
+    "very deep": (b"[" * 100_000, r"in\.jsonl:1: not a JSON line"),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_extract_names_the_line_and_leaves_what_stood_in_the_output(case: str, here: Command, tmp_path: Path) -> None:
+    content, message = TEXTS[case]
+    source, target = write(tmp_path / "in.jsonl", content), write(tmp_path / "out.jsonl", "as it was\n")
+    assert re.search(message, here("extract", "--input", source, "--output", target).error)
+    assert target.read_text() == "as it was\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Path) -> None:
+    assert here("extract", "--input", tmp_path / "none.jsonl", "--output", tmp_path / "out.jsonl").error.startswith(f"{tmp_path / 'none.jsonl'}: cannot be read")
+    source = write(tmp_path / "in.jsonl", '{"id": 1, "text": "湯頭好喝"}\n')
+    assert str(tmp_path / "no" / "where") in here("extract", "--input", source, "--output", tmp_path / "no" / "where" / "out.jsonl").error
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"a\.jsonl: no rows"),
+        ('{"id": 1, "triplets": []}\n{"id": 1, "triplets": []}\n', r"a\.jsonl:2: the id '1' stands twice"),
+        ('{"some": "thing"}\n', r"a\.jsonl:1: a row with keys some; known: ours \(id, triplets\); dimabsa \(ID, Triplet\); paper \(answer, id\)"),
+        ('{"id": 1, "triplets": [{"aspect": "a", "opinion": "b", "polarity": "GOOD"}]}\n', r"a\.jsonl:1: cannot be read as ours: .*unknown polarity"),
+        ("[1]\n", r"a\.jsonl:1: a list where an object is due"),
+    ],
+)
+def test_score_names_the_line_that_it_cannot_read(here: Command, tmp_path: Path, content: str, message: str) -> None:
+    bad = write(tmp_path / "a.jsonl", content)
+    good = write(tmp_path / "b.jsonl", '{"id": 1, "triplets": []}\n')
+    for command in (("--gold", bad, "--pred", good), ("--gold", good, "--pred", bad)):
+        assert re.search(message, here("score", *command).error)
+
+
+# ---- the disk
+
+
+@contextmanager
+def small_disk(where: Path, size: str) -> Iterator[Path]:
+    """A file system of so many bytes; skips where one cannot be mounted."""
+    where.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield where
+    finally:
+        subprocess.run(["umount", "-l", str(where)], check=True)
+
+
+def enlarge(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=400m", str(disk)], check=True)
+
+
+CAN_MOUNT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk takes root")
+
+
+@CAN_MOUNT
+@pytest.mark.parametrize("size", ["8k", "64k", "128k", "256k", "512k"])
+def test_a_disk_that_is_full_for_the_database_is_said_so_and_room_lets_the_build_go_on(here: Command, tmp_path: Path, size: str) -> None:
+    source = write(tmp_path / "in.csv", HEAD + "".join(f"r{n},小木屋,5,第{n}碗{'湯頭濃郁' * 60}，服務親切\n" for n in range(600)))
+    with small_disk(tmp_path / "disk", size) as disk:
+        ran = here("build", source, "--workdir", disk / "w", "--out", tmp_path / "out")
+        assert re.search(r"disk is full or failing|No space left on device", ran.error), ran.error
+        assert str(disk / "w") in ran.error
+        assert not (tmp_path / "out").exists()
+        enlarge(disk)
+        assert ingested(disk / "w", source).counts["reviews"] == 600
+        assert ask(disk / "w", "PRAGMA integrity_check") == [("ok",)]
+
+
+@CAN_MOUNT
+def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_on(built: Built, here: Command, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "20m") as disk:
+        ran = here("build", built.reviews, "--workdir", disk / "w", "--out", tmp_path / "out", *settings(evaluate__gold=str(built.gold)))
+        assert re.search(r"/models/.*cannot write: No space left on device", ran.error), ran.error
+        assert re.findall(r"^(\w+) +done ", here("status", "--workdir", disk / "w").out, re.M) == ["ingest", "annotate", "seed"]
+        enlarge(disk)
+        ran = here("run", "discriminate", "--workdir", disk / "w")
+        assert ran.code == 0, ran.err
+        assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == ["ingest", "annotate", "seed"]
+
+
+@CAN_MOUNT
+def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_whole(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    with small_disk(tmp_path / "disk", "16k") as disk:
+        ran = here("resume", "--workdir", workdir, "--out", disk / "releases")
+        assert "No space left on device" in ran.error
+        assert "`builder resume`" in ran.error
+        assert not [path for path in disk.rglob("*") if path.is_file()]
+        enlarge(disk)
+        ran = here("resume", "--workdir", workdir, "--out", disk / "releases")
+        assert ran.code == 0, ran.err
+        assert contents(disk / "releases") == contents(built.out)
+
+
+@CAN_MOUNT
+def test_a_read_only_disk_for_the_release_is_found_before_the_work_begins(built: Built, here: Command, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", disk / "releases")
+        assert ran.error == f"{disk}: releases cannot be written here; check the permissions, or choose another --out"
+    assert not (tmp_path / "w").exists()
+
+
+@ROOT_USER
+def test_a_read_only_directory_for_the_release_is_found_before_the_work_begins(built: Built, here: Command, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir(mode=0o555)
+    ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert ran.error == f"{tmp_path / 'out'}: releases cannot be written here; check the permissions, or choose another --out"
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(built: Built, here: Command, tmp_path: Path) -> None:
+    out = write(tmp_path / "out", "a file")
+    assert "releases cannot be written here" in here("build", built.reviews, "--workdir", tmp_path / "w", "--out", out).error
+    assert out.read_text() == "a file"
+    assert not (tmp_path / "w").exists()
