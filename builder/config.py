@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 from builder.errors import ConfigError
 
-Profile = Literal["embedded", "paper"]
 Convention = Literal["natural", "paper"]
 Variant = Literal["A", "B", "C", "D"]
 ReleaseScript = Literal["keep", "traditional", "simplified"]
@@ -103,7 +102,6 @@ class Release:
 class Config:
     """All settings of a build. `threads` are those of training; another number gives other weights."""
 
-    profile: Profile = "embedded"
     seed: int = 13
     workers: int = 2
     threads: int = 2

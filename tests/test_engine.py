@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
@@ -140,7 +140,9 @@ def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(
 
 def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader) -> None:
     """Hand-made trees: the aspect with fewer arcs to the opinion wins over the one that stands nearer; of two equal ones the nearer."""
-    engine = Engine(reader.lexicon, [rule for rule in reader.rules if rule.name in ("grammar", "shortest-path")])
+    rules = {rule.name: rule for rule in reader.rules}
+    far = replace(rules["shortest-path"], params={**rules["shortest-path"].params, "longest": 4})
+    engine = Engine(reader.lexicon, [rules["grammar"], far])
     text, bounds = "湯頭讓麵條好吃", [(0, 2), (2, 3), (3, 5), (5, 7)]
 
     def aspect_with(heads: list[tuple[int, str]]) -> list[str]:

@@ -174,6 +174,11 @@ def test_a_script_conversion_never_changes_a_length(text: str, name: str) -> Non
     assert len(converter(name)(text)) == len(text)
 
 
+def test_where_a_phrase_would_change_length_its_characters_are_converted_one_by_one() -> None:
+    """s2twp writes 網際網路 for 互联网."""
+    assert converter("s2twp")("互联网餐厅") == "互聯網餐廳"
+
+
 @given(TEXTS, st.sampled_from(["keep", "traditional", "simplified"]))
 def test_a_release_script_keeps_the_length(text: str, script: str) -> None:
     assert len(same_script(text, script)) == len(text)  # type: ignore[arg-type]

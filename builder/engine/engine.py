@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from builder.config import Convention
 from builder.engine.compiled import compile_rules
 from builder.engine.items import Item, Phrase, items
-from builder.engine.pairing import Found, Scene, Topic
+from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.units import lower, units
 from builder.records import Element, Span, Token, Triplet, polarity_of
@@ -161,7 +161,8 @@ class Engine:
         entry = self._lexicon.aspects.get(aspect.word.lower())
         story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]
         story += [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        story.append(("path" if "↑" in detail or "↓" in detail else "pattern", detail))
+        steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
+        story += [("pairing", detail), ("path", " ".join(steps) if steps is not None else "none: two trees")]
         return Triplet(
             aspect=_element(doc.text, [(aspect.start, aspect.end)]),
             aspect_full=_element(doc.text, [(aspect.start, aspect.end)]),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.engine.items import Item, Term
-from builder.engine.patterns import CURRENT, compile_pattern
+from builder.engine.patterns import CURRENT, compile_pattern, named
 from builder.errors import ResourceError
 from builder.records import Token
 from builder.resources import Rule
@@ -63,7 +63,7 @@ def pattern(rule: Rule) -> Pairer:
             return None
         marked = scene.symbols[: scene.index] + CURRENT + scene.symbols[scene.index + 1 :]
         match = expression.search(marked)
-        return Found((scene.items[match.start("target")],), marked[match.start() : match.end()]) if match else None
+        return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()])) if match else None
 
     return find
 
@@ -73,7 +73,7 @@ def path(rule: Rule) -> Pairer:
     longest = _number(rule, "longest")
 
     def find(scene: Scene) -> Found | None:
-        best: tuple[int, int, Item, str] | None = None
+        best: tuple[int, int, Item] | None = None
         core = token_at(scene.tokens, scene.opinion)
         for item in scene.items:
             if item.symbol != "A":
@@ -83,8 +83,8 @@ def path(rule: Rule) -> Pairer:
                 continue
             gap = scene.opinion.start - item.end if item.end <= scene.opinion.start else item.start - scene.opinion.end
             if best is None or (len(steps), gap) < best[:2]:
-                best = len(steps), gap, item, " ".join(steps)
-        return Found((best[2],), best[3]) if best else None
+                best = len(steps), gap, item
+        return Found((best[2],), f"{best[0]} steps, the fewest in the clause") if best else None
 
     return find
 

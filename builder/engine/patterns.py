@@ -16,6 +16,13 @@ CURRENT = "!"
 _NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)"}
 _NAME = re.compile(r"[A-Z_]+")
 
+_SYMBOLS = {symbol: name for name, symbol in SYMBOLS.items()} | {CURRENT: "CURRENT"}
+
+
+def named(symbols: str) -> str:
+    """A symbol string in the names that rules use, for people."""
+    return " ".join(_SYMBOLS[symbol] for symbol in symbols)
+
 
 @cache
 def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
