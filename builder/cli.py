@@ -54,7 +54,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="builder", standalone_mode=False)
     except BuilderError as error:
         _fail(str(error))
     except click.exceptions.NoArgsIsHelpError as error:

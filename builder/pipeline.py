@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,12 +43,12 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "stages/ingest.py"), ("inputs", "gold")),
+    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "stages/ingest.py", "stages/gold.py"), ("inputs", "gold")),
     Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "stages/annotate.py"), ("lexicons", "models")),
     Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
     Stage("discriminate", "the YY / YN / NX classifier and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads"), ("model", "stages/discriminate.py", "stages/training.py")),
     Stage("self_train", "Algorithm 1, variants A to D", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads"), ("model", "stages/self_train.py", "stages/training.py")),
-    Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics.py", "stages/evaluate.py"), ("gold",)),
+    Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics.py", "stages/evaluate.py", "stages/gold.py"), ("gold",)),
     Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py")),
 )  # fmt: skip
 _BY_NAME = {stage.name: stage for stage in STAGES}
@@ -225,6 +226,13 @@ def _check(build: Build) -> None:
         raise ConfigError(
             f"self_train.variants = {list(variants)} is no choice of A, B, C, D", where=build.resolved.origin["self_train.variants"]
         )
+    if config.release.train_source and config.release.train_source not in variants:
+        raise ConfigError(
+            f"release.train_source is {config.release.train_source!r}, but self_train.variants are {', '.join(variants)}",
+            fix="choose one of them",
+        )
+    if not re.fullmatch(r"(\d+\.\d+\.\d+)?", config.release.version):
+        raise ConfigError(f"release.version {config.release.version!r} is no MAJOR.MINOR.PATCH", fix='write it like "0.1.0"')
     if config.ingest.test_share + config.ingest.valid_share >= 1:
         raise ConfigError("ingest.test_share and ingest.valid_share leave nothing to train on", fix="their sum must be below 1")
     place = next(path for path in (build.out.resolve(), *build.out.resolve().parents) if path.exists())

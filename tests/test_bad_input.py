@@ -205,14 +205,31 @@ def test_missing_gold_is_no_such_file(here: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "w").exists()
 
 
-def test_a_gold_triplet_that_is_not_where_it_says_is_named(built: Built, here: Command, tmp_path: Path) -> None:
-    workdir = built.copy(tmp_path)
-    line = {"id": "x5", "triplets": [{"aspect": "餐點", "aspect_spans": [[1, 3]], "opinion": "親切", "opinion_spans": [[13, 15]], "polarity": "POS"}]}
-    gold = write(tmp_path / "gold.jsonl", built.gold.read_text(encoding="utf-8") + json.dumps(line) + "\n")
-    ran = here("build", built.reviews, "--workdir", workdir, "--out", tmp_path / "out", *settings(evaluate__gold=str(gold)))
-    assert "review x5: gold triplet" in ran.error
-    assert "'餐點' does not stand at ((1, 3),)" in ran.error
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"aspect_spans": [[1, 3]]}, r"'湯頭' does not stand at \(\(1, 3\),\)"),
+        ({"aspect_spans": []}, r"'湯頭' does not stand at \(\)"),
+        ({"aspect_spans": [[-9, -7]]}, r"does not stand at"),
+        ({"aspect": "頭湯", "aspect_spans": [[4, 5], [3, 4]]}, r"does not stand at"),
+        ({"aspect_spans": 3}, r"TypeError"),
+        ({"polarity": "GOOD"}, r"KeyError\('GOOD'\)"),
+        ({"valence": 2}, r"valence 2\.0 is not POS"),
+        ({"valence": 11}, r"valence 11\.0 is not POS"),
+    ],
+)
+def test_a_gold_triplet_that_cannot_be_is_named(changed: dict[str, object], message: str, here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows())
+    triplet = {"aspect": "湯頭", "aspect_spans": [[3, 5]], "opinion": "濃郁", "opinion_spans": [[5, 7]], "polarity": "POS"}
+    for listed, code in (([triplet], 0), ([triplet | changed], 2)):
+        gold = write(tmp_path / "gold.jsonl", json.dumps({"id": "r1", "triplets": listed}) + "\n")
+        if code == 0:
+            assert ingested(tmp_path / "w", source, **{"evaluate.gold": str(gold)}).counts["test"] == 1
+            continue
+        ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}")
+        assert ran.error.startswith(f"{gold}, review r1: "), ran.error
+        assert re.search(message, ran.error), ran.error
+        assert not (tmp_path / "w" / "models").exists()
 
 
 # ---- the working directory
@@ -320,6 +337,8 @@ CONFIGS: dict[str, tuple[str, str]] = {
     "no choice": ('[rules]\nconvention = "odd"\n', r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper'"),
     "no list": ('[self_train]\nvariants = "C"\n', r"settings\.toml: self_train\.variants = 'C' is no list of strings"),
     "unknown variant": ('[self_train]\nvariants = ["C", "E"]\n', r"settings\.toml: self_train\.variants = \['C', 'E'\] is no choice of A, B, C, D"),
+    "a source that is not trained": ('[release]\ntrain_source = "A"\n', r"release\.train_source is 'A', but self_train\.variants are C; choose one"),
+    "no version": ('[release]\nversion = "v1"\n', r"release\.version 'v1' is no MAJOR\.MINOR\.PATCH; write it like"),
     "no variant": ("[self_train]\nvariants = []\n", r"settings\.toml: self_train\.variants = \[\] is no choice of A, B, C, D"),
     "too small a number": ("[self_train]\niterations = -1\n", r"settings\.toml: self_train\.iterations = -1 is below 0"),
     "nothing in a chunk": ("[annotate]\nchunk = 0\n", r"settings\.toml: annotate\.chunk = 0 is below 1"),
@@ -357,13 +376,6 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(built: B
     for command, message in cases:
         assert here(*command).error.startswith(message), (command, message)
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_a_train_source_that_is_not_trained_is_refused(built: Built, here: Command, tmp_path: Path) -> None:
-    changed = settings(evaluate__gold=str(built.gold), release__train_source='"A"')
-    ran = here("build", built.reviews, "--workdir", built.copy(tmp_path), "--out", tmp_path / "out", *changed)
-    assert ran.error == "release.train_source is 'A', but self_train.variants are D; choose one of them"
-    assert not (tmp_path / "out").exists()
 
 
 # ---- texts and answers

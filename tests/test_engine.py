@@ -94,6 +94,7 @@ def reader() -> Reader:
     [
         ("牛肉麵很好吃", {"牛肉麵|好吃|POS"}),
         ("牛肉面很好吃，服务态度很差", {"牛肉麵|好吃|POS", "服務態度|差|NEG"}),
+        ("湯濃麵硬叉燒嫩", {"湯|濃|POS", "麵|硬|NEG", "叉燒|嫩|POS"}),
         ("餐點好吃 服務親切 環境乾淨", {"餐點|好吃|POS", "服務|親切|POS", "環境|乾淨|POS"}),
         ("服務親切餐點好吃", {"服務|親切|POS", "餐點|好吃|POS"}),
         # attributive
@@ -135,7 +136,10 @@ def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:
 
 
 def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(reader: Reader) -> None:
-    assert reader.found("這家店服務親切，而且價格便宜") == {"服務|親切|POS", "價格|便宜|POS"}
+    """Whether the aspect is 服務 or 這家店服務 with its owner is left open."""
+    service, price = reader.read("這家店服務親切，而且價格便宜")
+    assert service.aspect.text.endswith("服務")
+    assert (service.opinion.text, price.aspect.text, price.opinion.text) == ("親切", "價格", "便宜")
 
 
 def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader) -> None:

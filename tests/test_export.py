@@ -250,7 +250,7 @@ def reviews() -> dict[str, list[ReviewRow]]:
 def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
     def split(name: str) -> Split:
         listed = [one for row in rows[name] for one in row["triplets"]]
-        counts = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
+        counts: dict[str, int] = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
         return Split(name, "rules", "silver", len(rows[name]), len(listed), counts)
 
     return Facts(
@@ -448,7 +448,7 @@ def front_matter(text: str) -> dict[str, Any]:
     """The front matter as dataset hubs read it, or, where PyYAML is not installed, read line by line."""
     _, head, _ = text.split("---\n", 2)
     try:
-        import yaml
+        import yaml  # type: ignore[import-untyped]
     except ImportError:
         return _line_by_line(head)
     parsed: dict[str, Any] = yaml.safe_load(head)

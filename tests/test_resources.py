@@ -12,7 +12,7 @@ import pytest
 
 from builder.errors import ResourceError
 from builder.records import Polarity
-from builder.resources import Lexicon, data_dir, load_lexicon, load_rules, read_rows, rules_digest
+from builder.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon, load_rules, read_rows, rules_digest
 from builder.text import HAN, converter, view
 
 LEXICONS = data_dir("lexicons")
@@ -87,7 +87,8 @@ def test_every_opinion_has_a_valence_from_1_to_10_and_every_polarity_occurs(lexi
 
 
 def test_every_entry_says_the_file_and_line_where_it_stands(lexicon: Lexicon) -> None:
-    for entry in [*lexicon.opinions.values(), *lexicon.aspects.values()]:
+    entries: list[OpinionEntry | AspectEntry] = [*lexicon.opinions.values(), *lexicon.aspects.values()]
+    for entry in entries:
         name, _, number = entry.where.rpartition(":")
         line = (_lines(name))[int(number) - 1]
         assert lexicon.variants.canonical(line.split("\t")[0].lower()) == entry.word, f"{entry.word} is not at {entry.where}"

@@ -69,6 +69,11 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
 def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
     """The lexicon with a convention's own words: `opinions` of a valence, `without_*` words it lacks, `aspects` it adds."""
     opinions, aspects, not_aspects = dict(lexicon.opinions), dict(lexicon.aspects), dict(lexicon.not_aspects)
+    longest = rule.params.get("longest_opinion", 99)
+    assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
+    opinions = {
+        word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))
+    }
     for valence, words in _table(rule, "opinions").items():
         for word in words:
             opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
@@ -81,11 +86,6 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
         not_aspects.pop(word, None)
     for word in strings(rule, "without_aspects"):
         aspects.pop(word, None)
-    longest = rule.params.get("longest_opinion", 99)
-    assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
-    opinions = {
-        word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))
-    }
     degree = {word: kind for word, kind in lexicon.degree.items() if word not in strings(rule, "without_degree")}
     context = {} if rule.params.get("without_context", False) else lexicon.context
     return replace(

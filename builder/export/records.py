@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
+from builder.export.paper import aspect_text
 from builder.records import Element, Polarity, Triplet
 
 
@@ -69,10 +70,10 @@ def triplet(row: TripletRow) -> Triplet:
     )  # fmt: skip
 
 
-def extracted(triplet: Triplet) -> Mapping[str, object]:
-    """A triplet as `builder extract` writes it."""
+def extracted(triplet: Triplet, bracketed: bool = False) -> Mapping[str, object]:
+    """A triplet as `builder extract` writes it; `bracketed` writes an attribute as the paper does, 餐點[口感]."""
     return {
-        "aspect": triplet.aspect.text,
+        "aspect": aspect_text(triplet) if bracketed else triplet.aspect.text,
         "aspect_full": triplet.aspect_full.text,
         "aspect_spans": [list(span) for span in triplet.aspect.spans],
         "opinion": triplet.opinion.text,

@@ -6,17 +6,14 @@ Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`;
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from builder import metrics
-from builder.errors import InputError
 from builder.metrics import Answer
-from builder.records import Element, Polarity, StoredTriplet, Triplet, polarity_of
+from builder.records import StoredTriplet
+from builder.stages import gold
 from builder.stages.context import Context
-from builder.stages.ingest import gold_rows
 from builder.store import db, reviews, runs, triplets
 
-_VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 Row = tuple[str, str, str, float, str]
 
 
@@ -24,9 +21,11 @@ def run(context: Context) -> runs.Counts:
     connection = context.connection
     with db.atomic(connection):
         triplets.drop_sources(connection, "human")
-        rows = gold_rows(context.config.evaluate.gold)
+        rows = gold.rows(context.config.evaluate.gold)
         if rows:
-            _store_gold(context, rows)
+            source = triplets.source(connection, "gold", "human", context.key)
+            labelled = reviews.in_split(connection, "test")
+            triplets.propose(connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold))
         split = "test" if rows else "valid"
         against = "gold" if rows else "rules"
         systems = ["rules", *(f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants)]
@@ -59,44 +58,3 @@ def _answers(context: Context, name: str, split: str, listed: list[tuple[str, in
 
 def answer(one: StoredTriplet) -> Answer:
     return one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity
-
-
-def _store_gold(context: Context, rows: list[dict[str, object]]) -> None:
-    """Gold triplets must lie in their text: a wrong span is an error, never a guess."""
-    source = triplets.source(context.connection, "gold", "human", context.key)
-    known = {review.key: review for split in ("train", "valid", "test") for review in reviews.in_split(context.connection, split)}
-    proposed: list[tuple[int, Triplet]] = []
-    for row in rows:
-        review = known.get(str(row["id"]))
-        if review is None:
-            raise InputError(
-                f"gold names review {row['id']!r}, which is not among the distinct reviews", where=context.config.evaluate.gold
-            )
-        listed = row["triplets"]
-        assert isinstance(listed, list)
-        proposed += [(review.id, _gold_triplet(one, review.text, f"{context.config.evaluate.gold}, review {review.key}")) for one in listed]
-    triplets.propose(context.connection, source, proposed)
-
-
-def _gold_triplet(row: object, text: str, where: str) -> Triplet:
-    try:
-        assert isinstance(row, dict)
-        polarity: Polarity = row["polarity"]
-        valence = float(row.get("valence", _VALENCE[polarity]))
-        aspect, aspect_full, opinion, opinion_full = (
-            _gold_element(row, name, text) for name in ("aspect", "aspect_full", "opinion", "opinion_full")
-        )
-    except (KeyError, ValueError, TypeError, AssertionError) as error:
-        raise InputError(f"gold triplet {row!r}: {error!r}", where=where) from error
-    if polarity_of(valence) != polarity:
-        raise InputError(f"gold triplet {row!r}: valence {valence} is not {polarity}", where=where)
-    return Triplet(aspect, aspect_full, opinion, opinion_full, polarity, valence, source="gold")
-
-
-def _gold_element(row: dict[str, Any], name: str, text: str) -> Element:
-    """An element with its spans; gold without `_full` forms gives the plain ones for both."""
-    given = name if name in row else name.removesuffix("_full")
-    surface, spans = row[given], tuple((start, end) for start, end in row[f"{given}_spans"])
-    if not spans or "".join(text[start:end] for start, end in spans) != surface:
-        raise ValueError(f"{surface!r} does not stand at {spans}")
-    return Element(surface, spans)

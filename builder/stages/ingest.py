@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from pathlib import Path
 
 from builder import sources
 from builder.errors import InputError
 from builder.records import RawReview, RejectedRow
+from builder.stages import gold
 from builder.stages.context import Context, bar
 from builder.store import db, reviews, runs
 from builder.text import HAN, script_of, view
@@ -28,15 +28,17 @@ def run(context: Context) -> runs.Counts:
         for path in context.inputs:
             _ingest(context, path)
         reviews.mark_duplicates(connection)
-        gold = gold_keys(context.config.evaluate.gold)
+        labelled = gold.rows(context.config.evaluate.gold)
+        keys = frozenset(str(row["id"]) for row in labelled)
         share = context.config.ingest
         distinct = list(reviews.hashes(connection))
-        if strange := sorted(gold - {key for _, key, _ in distinct}):
+        if strange := sorted(keys - {key for _, key, _ in distinct}):
             what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
             raise InputError(f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids")
         reviews.set_splits(
-            connection, [(_split(key, norm_hash, gold, share.test_share, share.valid_share), i) for i, key, norm_hash in distinct]
+            connection, [(_split(key, norm_hash, keys, share.test_share, share.valid_share), i) for i, key, norm_hash in distinct]
         )
+        gold.labelled(labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold)  # now, not after the training
         counts = reviews.ingest_counts(connection)
         if not counts["reviews"]:
             raise InputError(
@@ -45,31 +47,6 @@ def run(context: Context) -> runs.Counts:
                 fix=f"all {counts['rejected']} rows were rejected: {reviews.reasons(connection)}",
             )
     return counts
-
-
-def gold_keys(path: str) -> frozenset[str]:
-    """The ids that a gold file labels."""
-    return frozenset(str(row["id"]) for row in gold_rows(path))
-
-
-def gold_rows(path: str) -> list[dict[str, object]]:
-    """The rows of a gold file (JSON lines with `id` and `triplets`); InputError with the line of a broken one."""
-    if not path:
-        return []
-    rows: list[dict[str, object]] = []
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")  # not splitlines: U+2028 may stand in a text
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"gold cannot be read: {error}", where=path) from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            rows.append({"id": row["id"], "triplets": list(row["triplets"])})
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}') from error
-    return rows
 
 
 def _ingest(context: Context, path: Path) -> None:
