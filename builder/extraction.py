@@ -48,7 +48,9 @@ def extract_file(source: Path, target: Path, system: str, workdir: Path | None, 
     try:
         with building.open("w", encoding="utf-8") as out, bar(len(lines), "extract", unit=" texts") as shown:
             for (i, _), found in zip(lines, predicted, strict=True):
-                out.write(json.dumps({"id": i, "triplets": [extracted(one, convention == "paper") for one in found]}, ensure_ascii=False) + "\n")
+                out.write(
+                    json.dumps({"id": i, "triplets": [extracted(one, convention == "paper") for one in found]}, ensure_ascii=False) + "\n"
+                )
                 triplets += len(found)
                 shown.update()
         os.replace(building, target)

@@ -37,7 +37,9 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("__main__", "cli"): "`python -m builder` is the command line",
 }
 """Imports inside a layer, each with its reason. One that is no longer used fails the test as well."""
-SQL = re.compile(r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)", re.S)
+SQL = re.compile(
+    r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)", re.S
+)
 HEAVY = ("torch", "transformers", "stanza", "ckip_transformers", "pyarrow", "openpyxl", "opencc", "numpy", "rjieba", "safetensors", "tqdm")
 
 
@@ -136,7 +138,11 @@ def test_sql_stands_only_in_the_store() -> None:
     for module, (_, tree) in MODULES.items():
         if part(module) == "store":
             continue
-        help_texts = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node)}
+        help_texts = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node)
+        }
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in help_texts and SQL.search(node.value):
                 wrong.append(f"{module}:{node.lineno} {node.value!r}")
@@ -159,7 +165,9 @@ def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker() ->
 
 
 def test_the_protocols_of_model_and_nlp_need_no_torch() -> None:
-    done = fresh("import sys, builder.nlp, builder.model.task, builder.model.negatives; print([m for m in ('torch', 'numpy') if m in sys.modules])")
+    done = fresh(
+        "import sys, builder.nlp, builder.model.task, builder.model.negatives; print([m for m in ('torch', 'numpy') if m in sys.modules])"
+    )
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -257,7 +265,11 @@ def test_every_command_explains_itself() -> None:
     for name, command in all_commands(cli):
         assert command.help, name
         for option in command.params:
-            assert not isinstance(option, click.Option) or option.help or option.name in ("seed", "convention", "workers", "backend", "shape", "metric"), (name, option)
+            assert (
+                not isinstance(option, click.Option)
+                or option.help
+                or option.name in ("seed", "convention", "workers", "backend", "shape", "metric")
+            ), (name, option)
 
 
 @pytest.mark.parametrize("what", ["stage", "layer"])

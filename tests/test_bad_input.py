@@ -62,9 +62,21 @@ def kept_stages(built: Built, here: Command, workdir: Path) -> int:
 FILES: dict[str, tuple[str, str | bytes, str]] = {
     "empty file": ("in.csv", "", r"in\.csv: empty file: no rows; give a file with a header and at least one review"),
     "header only": ("in.csv", HEAD, r"in\.csv: no rows; give a file with at least one review under its header"),
-    "no text column": ("in.csv", "who,when,what\na,b,好吃\n", r"in\.csv: no text column; columns found: who, when, what; name it with --text-column"),
-    "every row rejected": ("in.csv", HEAD + "a,,,\nb,,,only english\nc,,,  \n", r"in\.csv: no usable review; all 3 rows were rejected: empty 2, no-han 1"),
-    "Big5": ("in.csv", rows().encode("big5"), r"in\.csv line 2: most of the file is not UTF-8; first invalid byte at byte \d+; .*--encoding (cp950|big5)"),
+    "no text column": (
+        "in.csv",
+        "who,when,what\na,b,好吃\n",
+        r"in\.csv: no text column; columns found: who, when, what; name it with --text-column",
+    ),
+    "every row rejected": (
+        "in.csv",
+        HEAD + "a,,,\nb,,,only english\nc,,,  \n",
+        r"in\.csv: no usable review; all 3 rows were rejected: empty 2, no-han 1",
+    ),
+    "Big5": (
+        "in.csv",
+        rows().encode("big5"),
+        r"in\.csv line 2: most of the file is not UTF-8; first invalid byte at byte \d+; .*--encoding (cp950|big5)",
+    ),
     "a quote that never closes": ("in.csv", rows(3) + 'x,,,"好吃\n' + rows(3), r"in\.csv line 5: a quote opens here and does not close"),
     "unknown ending": ("in.docx", rows(), r"in\.docx: unknown ending '\.docx'; use one of \.csv,"),
     "text that is called xlsx": ("in.xlsx", rows(), r"in\.xlsx"),
@@ -75,7 +87,9 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_finished(case: str, built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_finished(
+    case: str, built: Built, here: Command, tmp_path: Path
+) -> None:
     name, content, message = FILES[case]
     workdir = built.copy(tmp_path)
     source = write(tmp_path / name, content)
@@ -91,7 +105,9 @@ def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here
     name, content, message = FILES[case]
     workdir = tmp_path / "workdir"
     assert re.search(message, here("build", write(tmp_path / name, content), "--workdir", workdir, "--out", tmp_path / "out").error)
-    assert ask(workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM rejected), (SELECT count(*) FROM runs)") == [(0, 0, 0)]
+    assert ask(workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM rejected), (SELECT count(*) FROM runs)") == [
+        (0, 0, 0)
+    ]
     assert ingested(workdir, write(tmp_path / "good.csv", rows())).counts["reviews"] == 12
 
 
@@ -99,7 +115,10 @@ def test_a_missing_file_and_a_directory_make_no_working_directory(builder: Comma
     none = builder("build", tmp_path / "none.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
     assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n", "the one line is all there is"
     assert none.error
-    assert builder("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error == f"{tmp_path}: is a directory; name a file"
+    assert (
+        builder("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error
+        == f"{tmp_path}: is a directory; name a file"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -147,7 +166,9 @@ def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(h
     assert done.counts["rows"] == 16
     assert done.counts["rejected"] == 8
     assert done.counts["reviews"] == 8
-    told = json.loads(here("sql", "SELECT item, reason, detail, raw FROM rejected ORDER BY id", "--workdir", workdir, "--format", "json").out)
+    told = json.loads(
+        here("sql", "SELECT item, reason, detail, raw FROM rejected ORDER BY id", "--workdir", workdir, "--format", "json").out
+    )
     assert [(row["item"], row["reason"]) for row in told] == [
         ("in.csv:2", "fields"),
         ("in.csv:3", "fields"),
@@ -184,7 +205,10 @@ def test_a_file_given_three_times_loses_no_row(tmp_path: Path) -> None:
 GOLD: dict[str, tuple[str, str]] = {
     "not JSON": ('{"id": "r1", "triplets": []}\n{oops\n', r"gold\.jsonl:2: no gold row"),
     "no triplets": ('{"id": "r1"}\n', r"gold\.jsonl:1: no gold row: KeyError\('triplets'\)"),
-    "a review that is not there": ('{"id": "r1", "triplets": []}\n{"id": "nobody", "triplets": []}\n', r"gold names review 'nobody', not among the distinct reviews"),
+    "a review that is not there": (
+        '{"id": "r1", "triplets": []}\n{"id": "nobody", "triplets": []}\n',
+        r"gold names review 'nobody', not among the distinct reviews",
+    ),
 }
 
 
@@ -262,7 +286,10 @@ def middle(workdir: Path) -> None:
 
 
 WORKDIRS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "newer schema": (newer, r"builder\.db: this working directory has schema 99, this builder knows up to \d+; use the builder that made it"),
+    "newer schema": (
+        newer,
+        r"builder\.db: this working directory has schema 99, this builder knows up to \d+; use the builder that made it",
+    ),
     "foreign database": (foreign, r"builder\.db: this database was not made by builder; choose another --workdir"),
     "garbage": (garbage, r"builder\.db: the database is damaged \(file is not a database\); restore it, or build in a new --workdir"),
     "damaged pages": (middle, r"builder\.db: the database is damaged \(.*malformed.*\)"),
@@ -293,9 +320,13 @@ def test_a_working_directory_that_is_not_ours_to_use_is_left_as_it_is(case: str,
     assert not (tmp_path / "out.jsonl").exists()
 
 
-@pytest.mark.parametrize("command", [("status",), ("resume",), ("explain", "x"), ("query", "summary"), ("sql", "SELECT 1"), ("run", "seed")])
+@pytest.mark.parametrize(
+    "command", [("status",), ("resume",), ("explain", "x"), ("query", "summary"), ("sql", "SELECT 1"), ("run", "seed")]
+)
 def test_a_working_directory_without_a_build_says_how_to_begin_one(command: tuple[str, ...], here: Command, tmp_path: Path) -> None:
-    assert re.search("no database here; run `builder build` first, or name it with --workdir", here(*command, "--workdir", tmp_path / "none").error)
+    assert re.search(
+        "no database here; run `builder build` first, or name it with --workdir", here(*command, "--workdir", tmp_path / "none").error
+    )
     write(tmp_path / "builder.db", b"")  # what a build leaves that is killed before its first table
     assert re.search("no build was begun here; start one with `builder build`", here(*command, "--workdir", tmp_path).error)
 
@@ -336,13 +367,22 @@ CONFIGS: dict[str, tuple[str, str]] = {
     "truth for a number": ("seed = true\n", r"settings\.toml: seed = True is no int"),
     "no choice": ('[rules]\nconvention = "odd"\n', r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper'"),
     "no list": ('[self_train]\nvariants = "C"\n', r"settings\.toml: self_train\.variants = 'C' is no list of strings"),
-    "unknown variant": ('[self_train]\nvariants = ["C", "E"]\n', r"settings\.toml: self_train\.variants = \['C', 'E'\] is no choice of A, B, C, D"),
-    "a source that is not trained": ('[release]\ntrain_source = "A"\n', r"release\.train_source is 'A', but self_train\.variants are C; choose one"),
+    "unknown variant": (
+        '[self_train]\nvariants = ["C", "E"]\n',
+        r"settings\.toml: self_train\.variants = \['C', 'E'\] is no choice of A, B, C, D",
+    ),
+    "a source that is not trained": (
+        '[release]\ntrain_source = "A"\n',
+        r"release\.train_source is 'A', but self_train\.variants are C; choose one",
+    ),
     "no version": ('[release]\nversion = "v1"\n', r"release\.version 'v1' is no MAJOR\.MINOR\.PATCH; write it like"),
     "no variant": ("[self_train]\nvariants = []\n", r"settings\.toml: self_train\.variants = \[\] is no choice of A, B, C, D"),
     "too small a number": ("[self_train]\niterations = -1\n", r"settings\.toml: self_train\.iterations = -1 is below 0"),
     "nothing in a chunk": ("[annotate]\nchunk = 0\n", r"settings\.toml: annotate\.chunk = 0 is below 1"),
-    "nothing to train on": ("[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n", r"ingest\.test_share and ingest\.valid_share leave nothing to train on"),
+    "nothing to train on": (
+        "[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n",
+        r"ingest\.test_share and ingest\.valid_share leave nothing to train on",
+    ),
     "unknown backend": ('[annotate]\nbackend = "magic"\n', r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded"),
     "not TOML": ("seed: 3\n", r"settings\.toml: cannot be read as TOML: .*line 1"),
     "not UTF-8": ("name = '餐'\n", r"settings\.toml: cannot be read as TOML: .*utf-8"),
@@ -362,7 +402,10 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(built: B
     texts = write(tmp_path / "in.jsonl", '{"id": 1, "text": "好吃"}\n')
     extract = ("extract", "--input", texts, "--output", tmp_path / "out.jsonl")
     cases: list[tuple[tuple[object, ...], str]] = [
-        (("run", "sedd", "--workdir", built.workdir), "unknown stage 'sedd'; stages: ingest, annotate, seed, discriminate, self_train, evaluate, release"),
+        (
+            ("run", "sedd", "--workdir", built.workdir),
+            "unknown stage 'sedd'; stages: ingest, annotate, seed, discriminate, self_train, evaluate, release",
+        ),
         (("query", "nothing", "--workdir", built.workdir), "unknown query 'nothing'; known: by-aspect, by-rule, "),
         ((*extract, "--source", "E", "--workdir", built.workdir), f"no model 'E' in {built.workdir}; trained there: D0, D1"),
         ((*extract, "--source", "C"), "--source C needs --workdir; name the working directory that trained it, or use --source rules"),
@@ -402,7 +445,9 @@ def test_extract_names_the_line_and_leaves_what_stood_in_the_output(case: str, h
 
 
 def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Path) -> None:
-    assert here("extract", "--input", tmp_path / "none.jsonl", "--output", tmp_path / "out.jsonl").error.startswith(f"{tmp_path / 'none.jsonl'}: cannot be read")
+    assert here("extract", "--input", tmp_path / "none.jsonl", "--output", tmp_path / "out.jsonl").error.startswith(
+        f"{tmp_path / 'none.jsonl'}: cannot be read"
+    )
     source = write(tmp_path / "in.jsonl", '{"id": 1, "text": "湯頭好喝"}\n')
     assert str(tmp_path / "no" / "where") in here("extract", "--input", source, "--output", tmp_path / "no" / "where" / "out.jsonl").error
 
@@ -412,8 +457,14 @@ def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Pa
     [
         ("", r"a\.jsonl: no rows"),
         ('{"id": 1, "triplets": []}\n{"id": 1, "triplets": []}\n', r"a\.jsonl:2: the id '1' stands twice"),
-        ('{"some": "thing"}\n', r"a\.jsonl:1: a row with keys some; known: ours \(id, triplets\); dimabsa \(ID, Triplet\); paper \(answer, id\)"),
-        ('{"id": 1, "triplets": [{"aspect": "a", "opinion": "b", "polarity": "GOOD"}]}\n', r"a\.jsonl:1: cannot be read as ours: .*unknown polarity"),
+        (
+            '{"some": "thing"}\n',
+            r"a\.jsonl:1: a row with keys some; known: ours \(id, triplets\); dimabsa \(ID, Triplet\); paper \(answer, id\)",
+        ),
+        (
+            '{"id": 1, "triplets": [{"aspect": "a", "opinion": "b", "polarity": "GOOD"}]}\n',
+            r"a\.jsonl:1: cannot be read as ours: .*unknown polarity",
+        ),
         ("[1]\n", r"a\.jsonl:1: a list where an object is due"),
     ],
 )

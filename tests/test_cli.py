@@ -183,11 +183,18 @@ def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Com
         ("SELECT * FROM stars", "no such table: stars; `builder sql"),
     ],
 )
-def test_sql_refuses_in_the_words_of_sqlite(built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, words: str) -> None:
+def test_sql_refuses_in_the_words_of_sqlite(
+    built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, words: str
+) -> None:
     monkeypatch.chdir(tmp_path)
-    before = ask(built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)")
+    before = ask(
+        built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)"
+    )
     assert here("sql", statement, "--workdir", built.workdir).error.startswith(words)
-    assert ask(built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)") == before
+    assert (
+        ask(built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)")
+        == before
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -258,7 +265,10 @@ def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, 
     assert by_release.code == 0, by_release.err
     assert f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})" in by_release.out.splitlines()[0]
     key, suffix = released["id"].rsplit(":", 1)
-    number = ask(built.workdir, f"SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = '{key}' AND t.id % (1 << 31) = {int(suffix, 16)}")
+    number = ask(
+        built.workdir,
+        f"SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = '{key}' AND t.id % (1 << 31) = {int(suffix, 16)}",
+    )
     assert here("explain", number[0][0], "--workdir", built.workdir).out == by_release.out
 
 
@@ -272,7 +282,10 @@ def test_explain_says_who_proposes_a_triplet_that_no_rule_made(built: Built, her
 
 
 def test_explain_of_a_review_without_triplets_of_a_repeated_one_and_of_nothing(built: Built, here: Command) -> None:
-    empty = ask(built.workdir, "SELECT key FROM reviews r WHERE duplicate_of IS NULL AND NOT EXISTS (SELECT 1 FROM triplets t WHERE t.review = r.id)")
+    empty = ask(
+        built.workdir,
+        "SELECT key FROM reviews r WHERE duplicate_of IS NULL AND NOT EXISTS (SELECT 1 FROM triplets t WHERE t.review = r.id)",
+    )
     assert empty, "the input holds a review without triplets"
     assert f"{empty[0][0]}  no source finds a triplet" in here("explain", empty[0][0], "--workdir", built.workdir).out
     assert re.match(r"x1  repeats s\d{4}: see there\n", here("explain", "x1", "--workdir", built.workdir).out)
@@ -303,12 +316,26 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: 
     assert [row["id"] for row in made] == [row["id"] for row in rows]
     assert made[0]["triplets"] == made[5]["triplets"]
     assert [len(row["triplets"]) for row in made][1::2][:2] == [0, 0]
-    assert {(t["aspect"], t["opinion"], t["polarity"]) for t in made[0]["triplets"]} >= {("餐點", "不會鹹", "POS"), ("服務人員", "親切", "POS")}
+    assert {(t["aspect"], t["opinion"], t["polarity"]) for t in made[0]["triplets"]} >= {
+        ("餐點", "不會鹹", "POS"),
+        ("服務人員", "親切", "POS"),
+    }
     assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}, "the script of the text as given"
     assert any("湯頭" in t["aspect"] for t in made[2]["triplets"])
     for given, row in zip(rows, made, strict=True):
         for triplet in row["triplets"]:
-            assert triplet.keys() == {"aspect", "aspect_full", "aspect_spans", "opinion", "opinion_full", "opinion_spans", "polarity", "valence", "source", "rules"}
+            assert triplet.keys() == {
+                "aspect",
+                "aspect_full",
+                "aspect_spans",
+                "opinion",
+                "opinion_full",
+                "opinion_spans",
+                "polarity",
+                "valence",
+                "source",
+                "rules",
+            }
             for part in ("aspect", "opinion"):
                 assert "".join(given["text"][start:end] for start, end in triplet[f"{part}_spans"]) == triplet[part]
             assert triplet["source"] == "rules"
@@ -320,7 +347,11 @@ def test_extract_finds_what_the_build_found(built: Built, here: Command, tmp_pat
     texts = ask(built.workdir, "SELECT key, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
     source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text} for key, text in texts])
     assert here("extract", "--input", source, "--output", tmp_path / "out.jsonl").code == 0
-    told = {(row["id"], t["aspect"], t["opinion"], t["polarity"], str(t["opinion_spans"])) for row in read_lines(tmp_path / "out.jsonl") for t in row["triplets"]}
+    told = {
+        (row["id"], t["aspect"], t["opinion"], t["polarity"], str(t["opinion_spans"]))
+        for row in read_lines(tmp_path / "out.jsonl")
+        for t in row["triplets"]
+    }
     stored = ask(
         built.workdir,
         "SELECT r.key, t.aspect, t.opinion, t.polarity, t.spans FROM triplets t JOIN reviews r ON r.id = t.review"
@@ -380,13 +411,20 @@ def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp
     spec.loader.exec_module(official)
     ran = here("score", "--gold", gold, "--pred", predicted)
     assert ran.code == 0, ran.err
-    shown = {tuple(words[:3]): words[3:9] for line in ran.out.splitlines() if (words := line.split()) and words[0] in ("opinion", "opinion_full")}
+    shown = {
+        tuple(words[:3]): words[3:9] for line in ran.out.splitlines() if (words := line.split()) and words[0] in ("opinion", "opinion_full")
+    }
     for key in ("opinion", "opinion_full"):
         told = official.preds(predicted, key)
         for match in ("exact", "lenient"):
             due = official.score(official.gold(gold), told, match)
             *_, f1, right, total, golden = shown[key, match, "triplet"]
-            assert (float(f1), int(right), int(total), int(golden)) == (due["F1"], due["tp"], due["tp"] + due["fp"], due["tp"] + due["fn"]), (key, match)
+            assert (float(f1), int(right), int(total), int(golden)) == (
+                due["F1"],
+                due["tp"],
+                due["tp"] + due["fp"],
+                due["tp"] + due["fn"],
+            ), (key, match)
     assert "2 reviews have no prediction" in ran.out
 
 
@@ -433,7 +471,9 @@ def flip(release: Path) -> None:
     ],
     ids=["flipped byte", "missing file", "added file", "other manifest", "no checksums"],
 )
-def test_verify_names_every_damage_and_ends_with_code_1(built: Built, here: Command, tmp_path: Path, damage: Callable[[Path], object], fault: str) -> None:
+def test_verify_names_every_damage_and_ends_with_code_1(
+    built: Built, here: Command, tmp_path: Path, damage: Callable[[Path], object], fault: str
+) -> None:
     release = tmp_path / "v0.1.0"
     shutil.copytree(built.release, release)
     damage(release)

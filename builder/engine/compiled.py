@@ -68,7 +68,12 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
 
 def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
     """The lexicon with a convention's own words: `opinions` of a valence, `without_*` words it lacks, `aspects` it adds."""
-    opinions, aspects, not_aspects = dict(lexicon.opinions), dict(lexicon.aspects), dict(lexicon.not_aspects)
+    opinions, aspects, not_aspects, general = (
+        dict(lexicon.opinions),
+        dict(lexicon.aspects),
+        dict(lexicon.not_aspects),
+        dict(lexicon.general),
+    )
     longest = rule.params.get("longest_opinion", 99)
     assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
     opinions = {
@@ -81,6 +86,7 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
             not_aspects.pop(word, None)
     for word in strings(rule, "without_opinions"):
         opinions.pop(word, None)
+        general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
     for word in strings(rule, "aspects"):
         aspects[word] = AspectEntry(word, "quality.generic", rule.where)
         not_aspects.pop(word, None)
@@ -94,6 +100,7 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
         aspects=MappingProxyType(aspects),
         not_aspects=MappingProxyType(not_aspects),
         degree=MappingProxyType(degree),
+        general=MappingProxyType(general),
         context=MappingProxyType(dict(context)),
     )
 

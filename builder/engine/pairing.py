@@ -90,8 +90,11 @@ def path(rule: Rule) -> Pairer:
 
 
 def sentence(rule: Rule) -> Pairer:
-    """The nearest aspect of the whole sentence, one behind the opinion counting `behind` times as far (the paper's habit)."""
-    behind, step = _number(rule, "behind"), _number(rule, "step")
+    """The nearest aspect of the whole sentence, one behind the opinion counting `behind` times as far (the paper's habit).
+
+    `step` characters are added for each dependency arc between them; nothing beyond `farthest` is paired.
+    """
+    behind, step, farthest = _number(rule, "behind"), _number(rule, "step"), _number(rule, "farthest")
 
     def find(scene: Scene) -> Found | None:
         opinion = scene.opinion
@@ -109,6 +112,8 @@ def sentence(rule: Rule) -> Pairer:
             return (step * len(steps) if steps is not None else 9 * step) + gap(item), gap(item)
 
         nearest = min(aspects, key=cost)
+        if gap(nearest) > farthest:
+            return None
         return Found((nearest,), f"nearest of {len(aspects)} in the sentence")
 
     return find

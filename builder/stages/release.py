@@ -44,13 +44,21 @@ def run(context: Context) -> runs.Counts:
     made = [_split(context, name) for name in ("train", "valid", "test")]
     data = {path: content for one in made for path, content in _files(one)}
     digest = sha256(checksums(data).encode())
-    version, parent = _version(context, digest)
-    facts = _facts(context, made, version, parent)
-    files = data | {"README.md": card(facts).encode()}
-    files["manifest.json"] = manifest(facts, files).encode()
-    files["SHA256SUMS"] = checksums(files).encode()
-    target = context.out / f"v{version}"
-    _write(target, files)
+    for version, parent in _versions(context, digest):
+        facts = _facts(context, made, version, parent)
+        files = data | {"README.md": card(facts).encode()}
+        files["manifest.json"] = manifest(facts, files).encode()
+        files["SHA256SUMS"] = checksums(files).encode()
+        target = context.out / f"v{version}"
+        if not target.exists():
+            _write(target, files)
+            break
+        if _holds(target, files):
+            break
+    else:
+        raise ReleaseError(
+            "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
+        )
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
         reviews.reject(context.connection, "release", ((item, reason, detail, "") for one in made for item, reason, detail in one.dropped))
@@ -191,21 +199,27 @@ def _facts(context: Context, made: list[_Made], version: str, parent: str | None
     )
 
 
-def _version(context: Context, digest: str) -> tuple[str, str | None]:
-    """The version to write and its parent. The same data under `out` keeps its version; new data gets the next minor one."""
+def _versions(context: Context, digest: str) -> Iterator[tuple[str, str | None]]:
+    """Versions to try, each with its parent: those that hold this data already, then, if they tell of it otherwise (another licence,
+    other scores), the next patch; new data gets the next minor version."""
     existing = sorted(tuple(map(int, match.groups())) for path in context.out.glob("v*") if (match := _VERSION.fullmatch(path.name)))
     asked = context.config.release.version
     names = [".".join(map(str, one)) for one in existing]
     if asked:
         older = [name for name, one in zip(names, existing, strict=True) if one < tuple(map(int, asked.split(".")))]
-        return asked, older[-1] if older else None
-    for i, name in enumerate(names):
-        if _data_digest(context.out / f"v{name}") == digest:
-            return name, names[i - 1] if i else None
-    if not existing:
-        return "0.1.0", None
-    major, minor, _ = existing[-1]
-    return f"{major}.{minor + 1}.0", names[-1]
+        yield asked, older[-1] if older else None
+        return
+    same = [i for i, name in enumerate(names) if _data_digest(context.out / f"v{name}") == digest]
+    yield from ((names[i], names[i - 1] if i else None) for i in same)
+    if same:
+        major, minor, _ = existing[same[-1]]
+        patch = max(one[2] for one in existing if one[:2] == (major, minor))
+        yield f"{major}.{minor}.{patch + 1}", names[same[-1]]
+    elif existing:
+        major, minor, _ = existing[-1]
+        yield f"{major}.{minor + 1}.0", names[-1]
+    else:
+        yield "0.1.0", None
 
 
 def _data_digest(release: Path) -> str:
@@ -217,14 +231,15 @@ def _data_digest(release: Path) -> str:
     return sha256("".join(line for line in lines if line[66:].startswith(("data/", "paper/"))).encode())
 
 
+def _holds(target: Path, files: dict[str, bytes]) -> bool:
+    """Whether an existing release is this very one; a damaged one is an error."""
+    if faults := verify(target):
+        raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`")
+    return all((target / path).is_file() and (target / path).read_bytes() == content for path, content in files.items())
+
+
 def _write(target: Path, files: dict[str, bytes]) -> None:
-    """Write beside the target, verify, rename. An existing release stays as it is: equal bytes are fine, others an error."""
-    if target.exists():
-        if {path: (target / path).read_bytes() for path in files if (target / path).is_file()} != files or verify(target):
-            raise ReleaseError(
-                "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
-            )
-        return
+    """Write beside the target, verify, rename."""
     building = target.parent / f".{target.name}.building"
     shutil.rmtree(building, ignore_errors=True)
     try:
@@ -240,10 +255,19 @@ def _write(target: Path, files: dict[str, bytes]) -> None:
                 f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
                 where=str(building),
             )
+        for folder in {building, *(path.parent for path in building.rglob("*"))}:
+            _sync(folder)
         os.rename(building, target)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
-    folder = os.open(target.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+    _sync(target.parent)
+
+
+def _sync(folder: Path) -> None:
+    """The names in a folder, on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
