@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+import torch
 
 from builder import nlp
 from builder.config import Convention
@@ -35,7 +36,16 @@ def lexicon() -> Lexicon:
 
 
 @pytest.fixture(scope="module")
-def extract(lexicon: Lexicon) -> Extract:
+def one_thread() -> Iterator[None]:
+    """Two threads of torch on one sentence only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def extract(lexicon: Lexicon, one_thread: None) -> Extract:
     """The triplets of a text as the shipped engine finds them."""
     backend = nlp.load("embedded", lexicon.words())
     engines = {name: Engine(lexicon, RULES, name) for name in ("natural", "paper")}

@@ -19,6 +19,7 @@ from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
 from builder.text import Clause, clauses
 
+_POINTERS = "這那他她它我你您本此該每某"
 _Pairing = tuple[str, tuple[Item, ...], str]
 """The rule that decided, the aspects, and its detail."""
 
@@ -62,7 +63,7 @@ class Engine:
             name, aspects, detail = found
             for aspect in aspects:
                 rule = name if aspect is aspects[0] else self._rules.conjunction or name
-                triplet = self._triplet(doc, scene.opinion, aspect, rule, detail)
+                triplet = self._triplet(doc, scene, aspect, rule, detail)
                 out.setdefault(triplet.key, triplet)
         return tuple(out.values())
 
@@ -154,7 +155,8 @@ class Engine:
                 return False
         return False
 
-    def _triplet(self, doc: Doc, item: Item, aspect: Item, rule: str, detail: str) -> Triplet:
+    def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
+        item = scene.opinion
         term, phrase = aspect.term, item.phrase
         assert term is not None and phrase is not None
         value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
@@ -165,7 +167,7 @@ class Engine:
         story += [("pairing", detail), ("path", " ".join(steps) if steps is not None else "none: two trees")]
         return Triplet(
             aspect=_element(doc.text, [(aspect.start, aspect.end)]),
-            aspect_full=_element(doc.text, [(aspect.start, aspect.end)]),
+            aspect_full=_element(doc.text, [(_full_start(scene.sentence, aspect), aspect.end)]),
             opinion=_element(doc.text, [*phrase.negators, phrase.core]),
             opinion_full=_element(doc.text, [(item.start, item.end)]),
             polarity=polarity_of(value),
@@ -174,6 +176,20 @@ class Engine:
             rules=(rule,),
             evidence=tuple(story),
         )
+
+
+def _full_start(sentence: Sequence[Item], aspect: Item) -> int:
+    """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
+    at = next((i for i, item in enumerate(sentence) if item is aspect), None)
+    while at is not None and at > 0 and sentence[at - 1].end == sentence[at].start:
+        before = sentence[at - 1].symbol
+        if before in "pmnj" or (before == "t" and sentence[at - 1].word[0] in _POINTERS):
+            at -= 1
+        elif before == "d" and at > 1 and sentence[at - 2].symbol in "pnAt" and sentence[at - 2].end == sentence[at - 1].start:
+            at -= 2
+        else:
+            break
+    return aspect.start if at is None else sentence[at].start
 
 
 def _element(text: str, spans: list[Span]) -> Element:

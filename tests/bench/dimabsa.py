@@ -59,10 +59,8 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     """The whole engine, then each part off: a pairing rule, a filter, the context lexicon, phrases, compounds."""
     yield "all", lexicon, rules
     for rule in rules:
-        if (
-            rule.kind.startswith("pair-")
-            and rule.kind != "pair-sentence"
-            or rule.kind in ("excess", "irrealis", "question", "compatible", "conjunction")
+        if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
+            rule.kind in ("excess", "irrealis", "question", "compatible", "conjunction")
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})

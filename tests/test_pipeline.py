@@ -1,0 +1,338 @@
+"""The build as a whole: the same bytes from the same input, only what depends on a change runs again, and releases never change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FAST, Built, Command, contents, settings
+
+from builder import pipeline
+from builder.config import Resolved, flat, resolve
+from builder.errors import ReleaseError
+from builder.export.verify import verify
+from builder.pipeline import STAGES, Build
+from builder.resources import load_lexicon
+from builder.stages import seed
+
+NAMES = [stage.name for stage in STAGES]
+
+
+def ask(workdir: Path, statement: str) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(workdir / "builder.db")
+    try:
+        return connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def options(built: Built, **changed: object) -> Resolved:
+    """The settings of the tiny build, some of them changed (`__` for the dot)."""
+    import tomllib
+
+    given: dict[str, object] = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()}
+    return resolve(options=given | {"evaluate.gold": str(built.gold)} | {key.replace("__", "."): value for key, value in changed.items()})
+
+
+@pytest.fixture
+def again(built: Built, tmp_path: Path) -> Build:
+    """The tiny build in copies of its working directory and its releases, to be changed and run again."""
+    shutil.copytree(built.out, tmp_path / "releases")
+    return Build(built.copy(tmp_path), tmp_path / "releases", (built.reviews,), options(built))
+
+
+def ran(build: Build, **how: Any) -> list[str]:
+    return [done.stage for done in pipeline.run(build, **how) if done.ran]
+
+
+def proposals(workdir: Path) -> list[tuple[Any, ...]]:
+    return ask(
+        workdir,
+        "SELECT s.name, t.*, p.confidence, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet ORDER BY s.name, t.id",
+    )
+
+
+# ---- determinism
+
+
+def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(built: Built, builder: Command, tmp_path: Path) -> None:
+    shutil.copy(built.reviews, tmp_path / "reviews.csv")
+    shutil.copy(built.gold, tmp_path / "labelled.jsonl")
+    chosen = settings(evaluate__gold='"labelled.jsonl"', workers="2")
+    done = builder("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert contents(tmp_path / "out") == contents(built.out)
+    assert len(contents(built.out)) == 9
+    assert proposals(tmp_path / "w") == proposals(built.workdir)
+
+
+def test_rules_in_two_processes_say_what_rules_in_one_say(built: Built, again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seed, "_CHUNK", 5)
+    build = replace(again, resolved=options(built, workers=2))
+    assert ran(build, until="seed", force=("seed",)) == ["seed"]
+    assert [row for row in proposals(build.workdir) if row[0] == "rules"] == [row for row in proposals(built.workdir) if row[0] == "rules"]
+
+
+# ---- what runs again
+
+DEPENDENT: dict[str, tuple[object, str | None]] = {
+    "workers": (3, None),
+    "input.text_column": ("text", "ingest"),
+    "ingest.max_chars": (500, "ingest"),
+    "ingest.valid_share": (0.3, "ingest"),
+    "annotate.chunk": (9, "annotate"),
+    "rules.convention": ("paper", "seed"),
+    "seed": (14, "discriminate"),
+    "threads": (2, "discriminate"),
+    "discriminate.epochs": (17, "discriminate"),
+    "self_train.epochs": (17, "self_train"),
+    "self_train.iterations": (2, "self_train"),
+    "self_train.variants": (("C",), "self_train"),
+    "self_train.confidence": (0.9, "self_train"),
+    "release.name": ("other", "release"),
+    "release.licence": ("CC0-1.0", "release"),
+    "release.script": ("simplified", "release"),
+}
+
+
+@pytest.mark.parametrize("key", DEPENDENT)
+def test_a_setting_changes_the_keys_of_the_stages_that_depend_on_it_and_no_others(key: str, built: Built) -> None:
+    value, first = DEPENDENT[key]
+    lexicon = load_lexicon()
+    base = Build(built.workdir, built.out, (built.reviews,), options(built))
+    assert flat(base.resolved.config)[key] != value
+    before = pipeline.stage_keys(base, lexicon)
+    after = pipeline.stage_keys(replace(base, resolved=options(built, **{key: value})), lexicon)
+    changed = [name for name in NAMES if before[name] != after[name]]
+    assert changed == ([] if first is None else NAMES[NAMES.index(first) :])
+    assert before == {name: key for name, key in ask(built.workdir, "SELECT stage, key FROM runs")}
+
+
+def test_other_reviews_or_another_gold_change_every_key(built: Built, tmp_path: Path) -> None:
+    lexicon = load_lexicon()
+    base = Build(built.workdir, built.out, (built.reviews,), options(built))
+    more = tmp_path / built.reviews.name
+    more.write_bytes(built.reviews.read_bytes() + "z1,,5,多一則評論，湯頭好喝\n".encode())
+    gold = tmp_path / "gold.jsonl"
+    gold.write_bytes(built.gold.read_bytes() + b'{"id": "x5", "triplets": []}\n')
+    before = pipeline.stage_keys(base, lexicon)
+    for other in (replace(base, inputs=(more,)), replace(base, resolved=options(built, evaluate__gold=str(gold)))):
+        after = pipeline.stage_keys(other, lexicon)
+        assert [name for name in NAMES if before[name] == after[name]] == []
+
+
+def test_a_changed_setting_runs_only_what_depends_on_it(built: Built, again: Build) -> None:
+    assert ran(again) == []
+    fewer = replace(again, resolved=options(built, self_train__iterations=0))
+    assert ran(fewer) == ["self_train", "evaluate", "release"]
+    assert ask(again.workdir, "SELECT DISTINCT round FROM training_sets") == [(0,)]
+    assert ask(again.workdir, "SELECT name FROM sources ORDER BY id") == [("rules",), ("discriminator",), ("D0",), ("gold",)]
+    assert ran(again) == ["self_train", "evaluate", "release"]
+    assert proposals(again.workdir) == proposals(built.workdir)
+
+
+@pytest.mark.parametrize("first", ["ingest", "seed", "discriminate", "evaluate"])
+def test_a_forced_stage_runs_again_with_all_that_reads_from_it_and_ends_in_the_same_bytes(first: str, built: Built, again: Build) -> None:
+    assert ran(again, until=first, force=(first,)) == [first]
+    after = NAMES[NAMES.index(first) + 1 :]
+    assert [stage.name for stage, state, _ in pipeline.status(again.workdir) if state == "due"] == after
+    assert ran(again) == after
+    assert contents(again.out) == contents(built.out)
+    assert proposals(again.workdir) == proposals(built.workdir)
+
+
+def test_a_rerun_leaves_nothing_of_what_it_replaces(built: Built, again: Build, tmp_path: Path) -> None:
+    """Triplets that gold or a model proposes as well must not keep the phrases and values of older rules."""
+    paper = options(built, rules__convention="paper")
+    fresh = Build(tmp_path / "fresh", tmp_path / "out", (built.reviews,), paper)
+    assert ran(fresh, until="seed") == NAMES[:3]
+    assert ran(replace(again, resolved=paper), until="seed") == ["seed"]
+    assert proposals(again.workdir) == proposals(fresh.workdir)
+    assert proposals(again.workdir) != [row for row in proposals(built.workdir) if row[0] == "rules"], (
+        "the conventions differ on this input"
+    )
+    assert ask(again.workdir, "SELECT count(*) FROM triplets") == ask(fresh.workdir, "SELECT count(*) FROM triplets")
+
+
+def test_a_build_goes_on_from_any_directory(built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there").mkdir()
+    shutil.copy(built.reviews, tmp_path / "there" / "in.csv")
+    shutil.copy(built.gold, tmp_path / "there" / "gold.jsonl")
+    monkeypatch.chdir(tmp_path / "there")
+    build = Build(Path("w"), Path("out"), (Path("in.csv"),), options(built, evaluate__gold="gold.jsonl"))
+    assert ran(build, until="ingest") == ["ingest"]
+    monkeypatch.chdir(tmp_path)
+    kept = pipeline.remembered(Path("there/w"))
+    assert (kept.inputs, kept.out) == ((tmp_path / "there" / "in.csv",), tmp_path / "there" / "out")
+    assert ran(kept, until="ingest") == []
+
+
+# ---- releases
+
+
+def test_a_release_that_was_removed_is_made_again_with_the_same_bytes(built: Built, again: Build) -> None:
+    shutil.rmtree(again.out / "v0.1.0")
+    assert ran(again) == ["release"]
+    assert contents(again.out) == contents(built.out)
+
+
+def test_another_place_for_releases_gets_the_release_too(built: Built, again: Build, tmp_path: Path) -> None:
+    elsewhere = replace(again, out=tmp_path / "elsewhere")
+    assert ran(elsewhere) == ["release"]
+    assert contents(tmp_path / "elsewhere") == contents(built.out)
+    assert ran(elsewhere) == []
+
+
+def test_a_version_that_exists_with_other_data_is_never_written_over(built: Built, again: Build) -> None:
+    other = replace(again, resolved=options(built, release__script="simplified", release__version="0.1.0"))
+    with pytest.raises(
+        ReleaseError, match=r"v0\.1\.0: this version exists with other content; a release is immutable: set release\.version"
+    ):
+        pipeline.run(other)
+    assert contents(again.out) == contents(built.out)
+    fixed = replace(again, resolved=options(built, release__script="simplified", release__version="0.3.0"))
+    assert ran(fixed) == ["release"]
+    assert sorted(path.name for path in again.out.iterdir()) == ["v0.1.0", "v0.3.0"]
+    assert json.loads((again.out / "v0.3.0" / "manifest.json").read_text(encoding="utf-8"))["parent"] == "0.1.0"
+
+
+def test_other_data_is_the_next_minor_version_and_the_same_data_told_otherwise_the_next_patch(built: Built, again: Build) -> None:
+    licensed = replace(again, resolved=options(built, release__licence="CC0-1.0"))
+    simplified = replace(again, resolved=options(built, release__script="simplified"))
+    made = {}
+    for build, version, parent in ((licensed, "0.1.1", "0.1.0"), (simplified, "0.2.0", "0.1.1")):
+        assert pipeline.run(build)[-1].counts["version"] == version
+        made[version] = json.loads((again.out / f"v{version}" / "manifest.json").read_text(encoding="utf-8"))
+        assert made[version]["parent"] == parent
+        assert verify(again.out / f"v{version}") == []
+    assert (again.out / "v0.1.1" / "data" / "train.jsonl").read_bytes() == (built.release / "data" / "train.jsonl").read_bytes()
+    before = contents(again.out)
+    for build, version in ((again, "0.1.0"), (licensed, "0.1.1"), (simplified, "0.2.0")):
+        assert pipeline.run(build)[-1].counts["version"] == version, "each is found again"
+    assert contents(again.out) == before
+    assert {path: digest for path, digest in before.items() if path.startswith("v0.1.0/")} == contents(built.out)
+
+
+def test_a_release_in_another_script_differs_in_characters_only(built: Built, again: Build) -> None:
+    pipeline.run(replace(again, resolved=options(built, release__script="simplified")))
+    different = 0
+    for name in ("train", "valid", "test"):
+        for given, turned in zip(
+            read_lines(built.release / "data" / f"{name}.jsonl"), read_lines(again.out / "v0.2.0" / "data" / f"{name}.jsonl"), strict=True
+        ):
+            different += given["text"] != turned["text"]
+            assert len(given["text"]) == len(turned["text"])
+            assert [t["opinion"]["spans"] for t in given["triplets"]] == [t["opinion"]["spans"] for t in turned["triplets"]]
+    assert different > 10
+
+
+def test_a_damaged_release_is_named_and_not_passed_for_the_one_that_was_made(built: Built, again: Build) -> None:
+    (again.out / "v0.1.0" / "data" / "test.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(ReleaseError, match=r"v0\.1\.0: this release is damaged: data/test\.jsonl: its bytes have changed; remove it"):
+        pipeline.run(again, force=("release",))
+    assert [path.name for path in again.out.iterdir()] == ["v0.1.0"]
+
+
+# ---- what becomes of each row
+
+
+def test_every_row_is_a_review_a_duplicate_or_rejected_with_a_reason(built: Built) -> None:
+    counts = json.loads(ask(built.workdir, "SELECT counts FROM runs WHERE stage = 'ingest'")[0][0])
+    assert counts["rows"] == 35 == counts["reviews"] + counts["duplicates"] + counts["rejected"]
+    assert counts["reviews"] == counts["train"] + counts["valid"] + counts["test"]
+    assert ask(
+        built.workdir,
+        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r JOIN reviews f ON f.id = r.duplicate_of ORDER BY r.id",
+    ) == [
+        ("x1", "exact", 0),
+        ("x2", "normalised", 2),
+    ]
+    rejected = ask(built.workdir, "SELECT item, reason FROM rejected WHERE stage = 'ingest' ORDER BY id")
+    assert {("reviews.csv:33", "empty"), ("reviews.csv:34", "no-han")} <= set(rejected)
+    assert len(rejected) == counts["rejected"]
+    manifest = json.loads((built.release / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["ingest"] == counts
+
+
+def test_duplicates_are_annotated_never_and_released_never(built: Built) -> None:
+    assert ask(built.workdir, "SELECT count(*) FROM annotations a JOIN reviews r ON r.id = a.review WHERE r.duplicate_of IS NOT NULL") == [
+        (0,)
+    ]
+    assert ask(built.workdir, "SELECT count(*) FROM annotations") == ask(
+        built.workdir, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL"
+    )
+    ids = [row["id"] for name in ("train", "valid", "test") for row in read_lines(built.release / "data" / f"{name}.jsonl")]
+    assert len(ids) == len(set(ids))
+    assert not {"x1", "x2"} & set(ids)
+
+
+def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_s(built: Built) -> None:
+    gold = {row["id"]: row["triplets"] for row in read_lines(built.gold)}
+    test = {row["id"]: row for row in read_lines(built.release / "data" / "test.jsonl")}
+    assert test.keys() == gold.keys()
+    for key, row in test.items():
+        assert row["annotation"] == "gold"
+        told = {(t["aspect"]["text"], t["opinion"]["text"], t["polarity"]) for t in row["triplets"]}
+        assert told == {(t["aspect"], t["opinion"], t["polarity"]) for t in gold[key]}
+    others = {row["id"] for name in ("train", "valid") for row in read_lines(built.release / "data" / f"{name}.jsonl")}
+    assert not others & gold.keys()
+
+
+def generated(path: Path, numbers: list[int]) -> Path:
+    path.write_text("text,id\n" + "".join(f"第{n}次來，湯頭很好喝，服務也親切,k{n}\n" for n in numbers), encoding="utf-8")
+    return path
+
+
+def splits(workdir: Path, source: Path, **changed: object) -> dict[str, str]:
+    chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2} | changed)
+    pipeline.run(Build(workdir, workdir / "out", (source,), chosen), until="ingest")
+    return dict(ask(workdir, "SELECT key, split FROM reviews"))
+
+
+def test_a_review_keeps_its_split_when_others_are_added_or_moved(tmp_path: Path) -> None:
+    few = splits(tmp_path / "a", generated(tmp_path / "few.csv", list(range(400))))
+    many = splits(tmp_path / "b", generated(tmp_path / "many.csv", [*range(900, 400, -1), *reversed(range(400)), *range(1000, 1100)]))
+    assert few == {key: many[key] for key in few}
+    assert len(many) == 1000
+    for name, share in (("train", 0.6), ("valid", 0.2), ("test", 0.2)):
+        assert abs(sum(split == name for split in many.values()) / len(many) - share) < 0.05
+
+
+def test_a_review_that_is_said_twice_stands_in_one_split_only(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text(
+        "id,text\n" + "".join(f"k{n}{mark},第{n}次來，湯頭很好喝{mark}\n" for n in range(200) for mark in ("", "！", "。。")),
+        encoding="utf-8",
+    )
+    told = splits(tmp_path / "w", source)
+    assert sum(split is not None for split in told.values()) == 200
+    assert ask(tmp_path / "w", "SELECT count(*) FROM reviews WHERE duplicate_kind = 'normalised' AND split IS NULL") == [(400,)]
+
+
+# ---- the table
+
+
+def test_the_build_shows_its_stages_in_order_and_says_what_each_is_about() -> None:
+    assert NAMES == ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
+    assert all(stage.about and stage.writes for stage in STAGES)
+
+
+@pytest.mark.parametrize("field", ["settings"])
+def test_every_setting_belongs_to_a_stage_or_changes_nothing(field: str) -> None:
+    free = {"workers"}
+    for key in flat(resolve().config):
+        owners = [stage.name for stage in STAGES if key.startswith(getattr(stage, field))]
+        assert bool(owners) != (key in free), key
+
+
+Runner = Callable[..., list[str]]
