@@ -88,7 +88,7 @@ def _script_of_char(char: str) -> int:
 
 # Written in both scripts: OpenCC calls them Simplified, Taiwanese reviews use them (台, 里 in names, 只, 才, 面 in 方面 …).
 _SHARED = frozenset(
-    "台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划"
+    "台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划虱凶岩肴灶唇粽峰糍"
 )
 
 

@@ -92,7 +92,7 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
         phrase = Phrase(
             core=(unit.start, unit.end),
             entry=lexicon.opinions[unit.word.lower()],
-            negators=tuple((u.start, u.start + len(bare_negator(u.word, lexicon))) for u in negators),
+            negators=tuple((u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators),
             kinds=tuple(lexicon.negators[u.word] for u in negators),
             degrees=tuple(lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"),
         )
@@ -107,10 +107,11 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
     return out
 
 
-def bare_negator(word: str, lexicon: Lexicon) -> str:
-    """A negator without the degree word it ends in: 不會太 is 不會, 沒有很 is 沒有."""
+def bare_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:
+    """A negator without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is 沒有, 不夠 stays."""
     for cut in range(1, len(word)):
-        if word[cut:] in lexicon.degree and word[:cut] in lexicon.negators:
+        same = lexicon.negators.get(word[:cut]) == lexicon.negators.get(word)
+        if same and (word[cut:] in lexicon.degree or word[cut:] in fillers):
             return word[:cut]
     return word
 
@@ -143,12 +144,26 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
         return True
     if unit.word in grammar.gradable:
         return False
+    if k and units[k - 1].symbol == "A" and units[k - 1].end == unit.start:  # 湯濃麵硬: said of the aspect it touches
+        return True
     return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
 
 
 def _plain(unit: Unit, lexicon: Lexicon) -> Item:
-    term = Term(lexicon.aspects[unit.word.lower()].cls) if unit.symbol == "A" else None
+    term = None
+    if unit.symbol == "A":
+        entry = lexicon.aspects[unit.word.lower()]
+        term = Term(entry.cls, _owner(unit, lexicon) if entry.cls.startswith("quality.") else None)
     return Item(unit.start, unit.end, "j" if unit.symbol == "O" else unit.symbol, unit.word, unit.last, term=term)
+
+
+def _owner(unit: Unit, lexicon: Lexicon) -> Span | None:
+    """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
+    for cut in range(2, len(unit.word) - 1):
+        owner, attribute = lexicon.aspects.get(unit.word[:cut]), lexicon.aspects.get(unit.word[cut:])
+        if owner and attribute and not owner.cls.startswith("quality.") and attribute.cls.startswith("quality."):
+            return unit.start, unit.start + cut
+    return None
 
 
 def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> int:
@@ -191,7 +206,10 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     before = out[-1] if out else None
     if before is None:
         return None
-    if item.symbol == "n" and before.symbol == "A" and item.word in grammar.suffixes and before.end == item.start:
+    suffix = item.word in grammar.suffixes or (
+        before.term is not None and before.term.cls.startswith("food") and lexicon.morphemes.get(item.word) == "head"
+    )
+    if item.symbol in "nvx" and before.symbol == "A" and suffix and before.end == item.start:
         return 1, replace(before, end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
@@ -201,7 +219,8 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
         return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
-    if grammar.compounds and (_modifies(before, item, lexicon) or _names_a_kind(before, item, grammar)):
+    touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
+    if grammar.compounds and (_modifies(before, item, lexicon) or (not touches and _names_a_kind(before, item, grammar))):
         return 1, _joined(before, item, text, None)
     return None
 

@@ -90,7 +90,7 @@ def card(facts: Facts) -> str:
     return f"""---
 language: [zh]
 license: {"other" if not facts.licence else facts.licence.lower()}
-pretty_name: {facts.name}
+pretty_name: {json.dumps(facts.name, ensure_ascii=False)}
 size_categories: [{_size(total)}]
 annotations_creators: [machine-generated]
 task_categories: [token-classification]
