@@ -65,6 +65,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         _stopped(signal.SIGINT)
     except _Terminated:
+        click.echo(err=True)  # a progress bar may hold the line; click does the same for Ctrl-C
         _stopped(signal.SIGTERM)
     except BrokenPipeError:
         sys.exit(0)
@@ -84,7 +85,7 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def _stopped(by: signal.Signals) -> NoReturn:
-    click.echo("\nbuilder: stopped; what is finished is kept, `builder resume` goes on", err=True)
+    click.echo("builder: stopped; what is finished is kept, `builder resume` goes on", err=True)
     sys.exit(128 + by)
 
 

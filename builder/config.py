@@ -140,7 +140,29 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
                 f"unknown key {key!r}", where=where, fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
             )
     config = _build(Config, "", values)
+    _limits(config, {key: where for key, (_, where) in values.items()})
     return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
+
+
+def _limits(config: Config, origin: Mapping[str, str]) -> None:
+    """Values that no stage could work with."""
+    known = set("ABCD")
+    checks = {
+        "workers": (config.workers >= 1, "at least 1"),
+        "threads": (config.threads >= 1, "at least 1"),
+        "annotate.chunk": (config.annotate.chunk >= 1, "at least 1"),
+        "ingest.max_chars": (config.ingest.max_chars >= 1, "at least 1"),
+        "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),
+        "ingest.valid_share": (0 <= config.ingest.valid_share + config.ingest.test_share < 1, "a share that leaves some for train"),
+        "discriminate.epochs": (config.discriminate.epochs >= 1, "at least 1"),
+        "self_train.epochs": (config.self_train.epochs >= 1, "at least 1"),
+        "self_train.iterations": (config.self_train.iterations >= 0, "at least 0"),
+        "self_train.confidence": (0 <= config.self_train.confidence <= 1, "from 0 to 1"),
+        "self_train.variants": (bool(config.self_train.variants) and set(config.self_train.variants) <= known, "one or more of A, B, C, D"),
+    }
+    for key, (good, due) in checks.items():
+        if not good:
+            raise ConfigError(f"{key} = {_shown(_get(config, key))} is not {due}", where=origin.get(key, ""))
 
 
 def flat(section: object, prefix: str = "") -> dict[str, object]:

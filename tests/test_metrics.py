@@ -21,6 +21,7 @@ ANSWERS = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(WORDS, WOR
 TERMS = st.text("湯頭服務", min_size=1, max_size=3)
 # No two of one length: of two different opinions of equal length the shared tool compares the first with itself, and so takes 好 for 鹹.
 OPINIONS = st.sampled_from(["好", "不鹹", "不會好", "不會太鹹", "一點都不鹹"])
+ANY = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(TERMS, TERMS, POLARITIES), max_size=5), max_size=4)
 PLAIN = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(TERMS, OPINIONS, POLARITIES), max_size=5), max_size=4)
 
 GOLD: Answers = {
@@ -93,9 +94,9 @@ def test_micro_counts_of_hand_made_answers(match: Match, part: Part, right: int,
         (("湯頭", "鹹", "NEG"), ("", "鹹", "NEG"), False),
     ],
 )
-def test_lenient_takes_contained_aspects_and_opinions_that_are_subsequences(gold: Answer, predicted: Answer, matches: bool) -> None:
-    assert micro({"a": [gold]}, {"a": [predicted]}, "lenient").right == int(matches)
-    assert micro({"a": [predicted]}, {"a": [gold]}, "lenient").right == int(matches)
+def test_subsequence_takes_contained_aspects_and_opinions_that_are_subsequences(gold: Answer, predicted: Answer, matches: bool) -> None:
+    assert micro({"a": [gold]}, {"a": [predicted]}, "subsequence").right == int(matches)
+    assert micro({"a": [predicted]}, {"a": [gold]}, "subsequence").right == int(matches)
 
 
 def test_each_gold_triplet_is_matched_once_and_in_gold_order() -> None:
@@ -185,7 +186,7 @@ def test_the_paper_metric_is_at_most_100_and_never_above_its_own_parts(gold: Ans
     assert 0 <= score.f1 <= max(score.precision, score.recall) + 1e-9 <= 100 + 1e-9
 
 
-@given(PLAIN, PLAIN, st.sampled_from(get_args(Match)))
+@given(ANY, ANY, st.sampled_from(("exact", "lenient")))
 def test_the_triplet_score_agrees_with_the_shared_tool(tool: ModuleType, gold: Answers, predicted: Answers, match: Match) -> None:
     theirs = tool.score({key: ("", list(answers)) for key, answers in gold.items()}, dict(predicted), match)
     ours = micro(gold, predicted, match)

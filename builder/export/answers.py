@@ -57,7 +57,7 @@ def read(path: Path, opinion: str = "opinion") -> Read:
 
 def _rows(path: Path) -> list[tuple[int, dict[str, Any]]]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # not splitlines: texts may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", where=str(path)) from error
     out = []

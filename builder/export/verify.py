@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,7 @@ from typing import Any
 from builder.errors import ReleaseError
 from builder.export.manifest import sha256
 from builder.export.records import mismatch
-
-_ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
+from builder.records import POLARITIES
 
 
 def verify(release: Path) -> list[str]:
@@ -45,34 +45,54 @@ def _checksums(release: Path, sums: Path) -> Iterator[str]:
 
 
 def _content(release: Path) -> Iterator[str]:
-    manifest: dict[str, Any] = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
-    for path, facts in manifest["files"].items():
+    """What the checksums cannot see: a release that was wrong when it was written."""
+    try:
+        manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+        files, splits = dict(manifest["files"]), dict(manifest["splits"])
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        yield f"manifest.json: not a manifest: {error!r}"
+        return
+    for path, facts in files.items():
         if not (release / path).is_file() or (release / path).stat().st_size != facts["bytes"]:
             yield f"{path}: not as manifest.json says"
     seen: dict[str, str] = {}
-    for split, facts in manifest["splits"].items():
-        reviews = triplets = 0
-        for number, row in _rows(release / "data" / f"{split}.jsonl"):
-            where = f"data/{split}.jsonl:{number}"
-            reviews, triplets = reviews + 1, triplets + len(row["triplets"])
-            if row["text"] in seen:
-                yield f"{where}: its text stands in {seen[row['text']]} too"
-            seen[row["text"]] = where
-            yield from (f"{where}: {fault}" for fault in _row_faults(row))
-        if (reviews, triplets) != (facts["reviews"], facts["triplets"]):
-            yield f"{split}: {reviews} reviews and {triplets} triplets, manifest.json says {facts['reviews']} and {facts['triplets']}"
+    for split, facts in splits.items():
+        counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "POS", "NEG", "NEU"), 0))
+        path = f"data/{split}.jsonl"
+        if not (release / path).is_file():
+            yield f"{path}: missing"
+            continue
+        for number, line in enumerate(_lines(release / path), start=1):
+            try:
+                yield from (f"{path}:{number}: {fault}" for fault in _row_faults(json.loads(line), f"{path}:{number}", seen, counted))
+            except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+                yield f"{path}:{number}: no row of a release: {error!r}"
+        said = facts.get("reviews"), facts.get("triplets")
+        if said != (counted["reviews"], counted["triplets"]):
+            yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {said[0]} and {said[1]}"
+        polarities = {name: counted[name] for name in POLARITIES}
+        if facts.get("polarities") != polarities:
+            yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            yield number, json.loads(line)
+def _lines(path: Path) -> list[str]:
+    """Lines as they end in a line feed: texts may hold other line separators."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
-def _row_faults(row: dict[str, Any]) -> Iterator[str]:
-    """Spans that do not match, and one pair with two polarities."""
+def _row_faults(row: dict[str, Any], where: str, seen: dict[str, str], counted: Counter[str]) -> Iterator[str]:
+    """A text that stands twice, spans that do not match, an unknown polarity, one pair with two polarities."""
+    counted["reviews"] += 1
+    if row["text"] in seen:
+        yield f"its text stands in {seen[row['text']]} too"
+    seen[row["text"]] = where
     polarities: dict[str, str] = {}
     for one in row["triplets"]:
+        counted["triplets"] += 1
+        counted[one["polarity"]] += 1
+        if one["polarity"] not in POLARITIES:
+            yield f"unknown polarity {one['polarity']!r}"
         fault = mismatch(row["text"], one)
         if fault:
             yield fault
