@@ -209,7 +209,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     suffix = item.word in grammar.suffixes or (
         before.term is not None and before.term.cls.startswith("food") and lexicon.morphemes.get(item.word) == "head"
     )
-    if item.symbol in "nvx" and before.symbol == "A" and suffix and before.end == item.start:
+    if item.symbol in "nvxk" and before.symbol == "A" and suffix and before.end == item.start:
         return 1, replace(before, end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
@@ -230,7 +230,7 @@ def _cut(item: Item, grammar: Grammar) -> Item:
     if item.term is None or item.term.cls.startswith(("food", "drink", "staff")):
         return item
     head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in grammar.heads), None)
-    return item if head is None else replace(item, start=item.end - len(head), word=head)
+    return item if head is None else replace(item, start=item.end - len(head), word=head, term=replace(item.term, owner=None))
 
 
 def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
