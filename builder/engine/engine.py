@@ -124,7 +124,7 @@ class Engine:
         for name, pairer in self._rules.pairers:
             found = pairer(scene)
             if found and self._fits(phrase, found):
-                return name, _coordinated(scene.items, found.aspects), found.detail
+                return name, _coordinated(scene.items, found.aspects) if self._rules.conjunction else found.aspects, found.detail
         return None
 
     def _fits(self, phrase: Phrase, found: Found) -> bool:
