@@ -76,7 +76,7 @@ class SelfTrain:
 
     variants: tuple[str, ...] = ("C",)
     iterations: int = 3
-    epochs: int = 3
+    epochs: int = 2
     confidence: float = 0.5
 
 

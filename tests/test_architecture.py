@@ -59,7 +59,7 @@ class Import:
 
 def part(module: str) -> str:
     """The package or top module under `builder` that a module belongs to."""
-    return (module.split(".") + [""])[1]
+    return [*module.split("."), ""][1]
 
 
 def sources() -> dict[str, tuple[Path, ast.Module]]:

@@ -398,6 +398,7 @@ def answers(rng: random.Random, key: str) -> list[Row]:
 
 
 @pytest.mark.skipif(not OFFICIAL.is_file(), reason=f"the scorer to agree with is not on this machine: {OFFICIAL}")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # that scorer leaves its files open
 @pytest.mark.parametrize("seed", range(6))
 def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -116,7 +116,7 @@ def test_a_setting_changes_the_keys_of_the_stages_that_depend_on_it_and_no_other
     after = pipeline.stage_keys(replace(base, resolved=options(built, **{key: value})), lexicon)
     changed = [name for name in NAMES if before[name] != after[name]]
     assert changed == ([] if first is None else NAMES[NAMES.index(first) :])
-    assert before == {name: key for name, key in ask(built.workdir, "SELECT stage, key FROM runs")}
+    assert before == dict(ask(built.workdir, "SELECT stage, key FROM runs"))
 
 
 def test_other_reviews_or_another_gold_change_every_key(built: Built, tmp_path: Path) -> None:

@@ -91,9 +91,9 @@ def main() -> None:
     for name, words, listed in systems(lexicon, rules) if options.ablate else [("all", lexicon, rules)]:
         told = predict(due, views, tokens, Engine(words, listed))
         lenient, pair = micro(flat, told["opinion"], "lenient"), micro(flat, told["opinion"], "lenient", "pair")
-        exact = micro(flat, told["opinion_full"])
+        worded, exact = micro(flat, told["opinion"], "subsequence"), micro(flat, told["opinion_full"])
         print(
-            f"{name:32} lenient P {lenient.precision:.1f} R {lenient.recall:.1f} F1 {lenient.f1:.1f}  pair F1 {pair.f1:.1f}"
+            f"{name:32} lenient P {lenient.precision:.1f} R {lenient.recall:.1f} F1 {lenient.f1:.1f}  pair F1 {pair.f1:.1f}  subsequence F1 {worded.f1:.1f}"
             f"  exact (opinion_full) P {exact.precision:.1f} R {exact.recall:.1f} F1 {exact.f1:.1f}"
         )
     if options.errors:
