@@ -80,7 +80,8 @@ class Vocabulary:
         symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
         symbols |= {word: "Q" if kind == "post" else "D" for word, kind in lexicon.degree.items()}
-        symbols |= dict.fromkeys(lexicon.negators, "N") | dict.fromkeys(lexicon.opinions, "O") | _WORDS
+        lacking = {word for word, kind in lexicon.negators.items() if kind == "fail"}
+        symbols |= dict.fromkeys(lexicon.negators, "N") | dict.fromkeys(lexicon.opinions.keys() - lacking, "O") | _WORDS
         reach: dict[str, int] = {}
         for word in symbols:
             reach[word[0]] = max(reach.get(word[0], 0), min(len(word), MAX_WORD))
@@ -144,7 +145,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
     """Words with two roles take the one their neighbours ask for.
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
-    where a degree word or negator stands before it. Degree words with nothing to strengthen are plain adverbs, POST words that
+    where a degree word or negator stands before it. A lack (不夠) with nothing behind it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
     out = list(listed)
@@ -158,6 +159,8 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
             symbol = "D"
         elif symbol == "O" and word in lexicon.aspects and before not in ("D", "N"):
             symbol = "A"
+        elif symbol == "N" and word in lexicon.opinions and (not after or after in "kd"):
+            symbol = "O"
         elif symbol == "Q" and before != "O":
             symbol = "r"
         if symbol != unit.symbol:
