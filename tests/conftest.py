@@ -151,7 +151,14 @@ def small_input(folder: Path) -> tuple[Path, Path]:
         writer.writerows(rows + extra)
     known = {row["review_id"] for row in rows}
     lines = (SAMPLE / "gold.jsonl").read_text(encoding="utf-8").split("\n")
-    gold.write_text("\n".join(line for line in lines if line and json.loads(line)["id"] in known) + "\n", encoding="utf-8")
+    own = [
+        {"aspect": "餐點", "aspect_spans": [[0, 2]], "opinion": "不會鹹", "opinion_spans": [[2, 4], [5, 6]], "polarity": "POS"},
+        {"aspect": "服務人員", "aspect_spans": [[7, 11]], "opinion": "親切", "opinion_spans": [[13, 15]], "polarity": "POS"},
+    ]
+    full = [{"opinion_full": "不會太鹹", "opinion_full_spans": [[2, 6]]}, {"opinion_full": "也很親切", "opinion_full_spans": [[11, 15]]}]
+    labelled = {"id": "x5", "triplets": [one | more for one, more in zip(own, full, strict=True)]}  # 也 belongs to no phrase of the rules
+    chosen = [line for line in lines if line and json.loads(line)["id"] in known] + [json.dumps(labelled, ensure_ascii=False)]
+    gold.write_text("\n".join(chosen) + "\n", encoding="utf-8")
     return reviews, gold
 
 

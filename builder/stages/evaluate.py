@@ -25,7 +25,7 @@ def run(context: Context) -> runs.Counts:
         if rows:
             source = triplets.source(connection, "gold", "human", context.key)
             labelled = reviews.in_split(connection, "test")
-            triplets.propose(connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold))
+            triplets.propose(connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold), overrule=True)
         split = "test" if rows else "valid"
         against = "gold" if rows else "rules"
         systems = ["rules", *(f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants)]

@@ -23,6 +23,10 @@ def triplet_id(review: int, triplet: Triplet) -> int:
     return (review << BITS) | (int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1)
 
 
+_OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.owner, opinion_full = excluded.opinion_full,
+    valence = excluded.valence, spans = excluded.spans"""
+
+
 def source(connection: sqlite3.Connection, name: str, kind: str, signature: str) -> int:
     """The id of a source, after dropping what it said before: a rerun replaces."""
     connection.execute("DELETE FROM sources WHERE name = ?", (name,))
@@ -53,12 +57,15 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
 
 
-def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]]) -> list[int]:
-    """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order."""
+def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> list[int]:
+    """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
+
+    Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.
+    """
     ids = [triplet_id(review, triplet) for review, triplet in rows]
     connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING",
+        f" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO {_OVERRULE if overrule else 'NOTHING'}",
         (
             (
                 i,
