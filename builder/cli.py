@@ -72,7 +72,7 @@ def main() -> None:
     except OSError as error:
         _fail(
             f"{error.strerror or error}: {error.filename or 'while writing'}",
-            "; free some space or check the permissions, then `builder resume`",
+            "; check the path, the permissions and the free space (a build goes on with `builder resume`)",
         )
 
 

@@ -89,12 +89,13 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is written under releases/. `version` empty: 0.1.0, or the next minor one after those that exist."""
+    """What is written under releases/. `ids = "hash"` hides review ids that lead back to a site. `version` empty: 0.1.0, or the next minor one after those that exist."""
 
     name: str = "restaurant-aste"
     version: str = ""
     licence: str = ""
     script: ReleaseScript = "keep"
+    ids: Literal["keep", "hash"] = "keep"
     train_source: str = ""
 
 

@@ -43,8 +43,8 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "stages/ingest.py", "stages/gold.py"), ("inputs", "gold")),
-    Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "stages/annotate.py"), ("lexicons", "models")),
+    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/gold.py"), ("inputs", "gold")),
+    Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "resources.py", "stages/annotate.py"), ("lexicons", "models")),
     Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
     Stage("discriminate", "the YY / YN / NX classifier and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads"), ("model", "stages/discriminate.py", "stages/training.py")),
     Stage("self_train", "Algorithm 1, variants A to D", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads"), ("model", "stages/self_train.py", "stages/training.py")),
@@ -112,7 +112,13 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
         raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
     kept = json.loads(text)
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in kept["config"].items()}
-    return Build(workdir, out or Path(kept["out"]), tuple(map(Path, kept["inputs"])), resolve(options=options))
+    try:
+        resolved = resolve(options=options)
+    except ConfigError as error:
+        raise WorkdirError(
+            f"begun by another version of builder ({error.what})", where=str(workdir), fix="build again, or use another --workdir"
+        ) from error
+    return Build(workdir, out or Path(kept["out"]), tuple(map(Path, kept["inputs"])), resolved)
 
 
 def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:

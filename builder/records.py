@@ -6,7 +6,7 @@ view (`text.View`), stages convert to the stored text before they write.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 Polarity = Literal["POS", "NEG", "NEU"]
@@ -93,9 +93,6 @@ class Triplet:
     def key(self) -> tuple[tuple[Span, ...], tuple[Span, ...], Polarity]:
         """What makes two proposals for a review the same triplet."""
         return self.aspect.spans, self.opinion.spans, self.polarity
-
-    def with_polarity(self, polarity: Polarity, valence: float) -> Triplet:
-        return replace(self, polarity=polarity, valence=valence)
 
 
 def polarity_of(valence: float) -> Polarity:

@@ -19,6 +19,8 @@ from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
 from builder.text import Clause, clauses
 
+LONGEST_CLAUSE = 150
+"""Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 _POINTERS = "這那他她它我你您本此該每某"
 _Pairing = tuple[str, tuple[Item, ...], str]
 """The rule that decided, the aspects, and its detail."""
@@ -82,7 +84,7 @@ class Engine:
         topic: Topic | None = None
         clauses = self._clauses(doc)
         sentences: dict[int, list[Item]] = {}
-        for clause in clauses:
+        for clause in clauses if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
         for clause in clauses:
             line = "".join(item.symbol for item in clause.items)
@@ -90,7 +92,7 @@ class Engine:
             for index, item in enumerate(clause.items):
                 if item.phrase is None:
                     continue
-                scene = Scene(clause.items, line, index, doc.tokens, topic, sentences[clause.sentence])
+                scene = Scene(clause.items, line, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 found = self._pair(scene)
                 paired += found[1] if found else ()
                 yield scene, found, clause.asked or self._unreal(clause.items, index)
@@ -107,12 +109,12 @@ class Engine:
             stop = at
             while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
                 stop += 1
-            listed = items(
-                units(text, doc.tokens, at, stop, self._lexicon, self._rules.vocabulary), text, self._lexicon, self._rules.grammar
-            )
             asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[clause.end - 1] in self._rules.questions
-            out.append(_Clause(clause.start, listed, clause.sentence, asked))
-            at = stop
+            while at < stop:
+                piece = min(stop, at + LONGEST_CLAUSE)
+                listed = units(text, doc.tokens, at, piece, self._lexicon, self._rules.vocabulary)
+                out.append(_Clause(clause.start, items(listed, text, self._lexicon, self._rules.grammar), clause.sentence, asked))
+                at = piece
         return out
 
     def _pair(self, scene: Scene) -> _Pairing | None:
@@ -167,7 +169,7 @@ class Engine:
         story += [("pairing", detail), ("path", " ".join(steps) if steps is not None else "none: two trees")]
         return Triplet(
             aspect=_element(doc.text, [(aspect.start, aspect.end)]),
-            aspect_full=_element(doc.text, [(_full_start(scene.sentence, aspect), aspect.end)]),
+            aspect_full=_element(doc.text, [(_full_start(scene.items, aspect), aspect.end)]),
             opinion=_element(doc.text, [*phrase.negators, phrase.core]),
             opinion_full=_element(doc.text, [(item.start, item.end)]),
             polarity=polarity_of(value),
@@ -178,18 +180,18 @@ class Engine:
         )
 
 
-def _full_start(sentence: Sequence[Item], aspect: Item) -> int:
+def _full_start(clause: Sequence[Item], aspect: Item) -> int:
     """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
-    at = next((i for i, item in enumerate(sentence) if item is aspect), None)
-    while at is not None and at > 0 and sentence[at - 1].end == sentence[at].start:
-        before = sentence[at - 1].symbol
-        if before in "pmnj" or (before == "t" and sentence[at - 1].word[0] in _POINTERS):
+    at = next((i for i, item in enumerate(clause) if item is aspect), None)
+    while at is not None and at > 0 and clause[at - 1].end == clause[at].start:
+        before = clause[at - 1].symbol
+        if before in "pmnj" or (before == "t" and clause[at - 1].word[0] in _POINTERS):
             at -= 1
-        elif before == "d" and at > 1 and sentence[at - 2].symbol in "pnAt" and sentence[at - 2].end == sentence[at - 1].start:
+        elif before == "d" and at > 1 and clause[at - 2].symbol in "pnAt" and clause[at - 2].end == clause[at - 1].start:
             at -= 2
         else:
             break
-    return aspect.start if at is None else sentence[at].start
+    return aspect.start if at is None else clause[at].start
 
 
 def _element(text: str, spans: list[Span]) -> Element:

@@ -19,7 +19,7 @@ CONTEXT_ONLY = "context.only"
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Parameters of rules/polarity.toml: after a degree word of `kinds`, words of `categories` mean too much of a thing.
+    """Parameters of rules/30_polarity.toml: after a degree word of `kinds`, words of `categories` mean too much of a thing.
 
     Words of valence `below` or more praise even then (太好吃).
     """

@@ -112,7 +112,7 @@ class DiscriminatorConfig(NetworkConfig):
 Config = TypeVar("Config", bound=NetworkConfig)
 
 
-def sized(config: Config, chars: int, least: int = 300_000) -> Config:
+def sized(config: Config, chars: int, least: int = 150_000) -> Config:
     """`config` for `chars` characters of training text: where they are few, smaller batches and more passes.
 
     There are about 100 steps a pass (batches of 384 characters at least) and passes over `least` characters in all (16 at most).

@@ -26,6 +26,7 @@ from builder.export.verify import verify
 from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.stages.context import Context
 from builder.store import db, reviews, runs, triplets
+from builder.store.queries import public_id
 from builder.text import same_script
 
 _VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
@@ -41,7 +42,9 @@ class _Made:
 
 
 def run(context: Context) -> runs.Counts:
-    made = [_split(context, name) for name in ("train", "valid", "test")]
+    seen: set[str] = set()
+    by_name = {name: _split(context, name, seen) for name in ("test", "valid", "train")}
+    made = [by_name[name] for name in ("train", "valid", "test")]
     data = {path: content for one in made for path, content in _files(one)}
     digest = sha256(checksums(data).encode())
     for version, parent in _versions(context, digest):
@@ -66,7 +69,8 @@ def run(context: Context) -> runs.Counts:
     return {"version": version, "path": str(target)} | {f"{one.split.name}": one.split.triplets for one in made} | dict(facts.dropped)
 
 
-def _split(context: Context, name: str) -> _Made:
+def _split(context: Context, name: str, seen: set[str]) -> _Made:
+    """A split; `seen` holds the texts of splits made before it. Masks can make two texts equal: the later one is left out."""
     source, annotation, stored = _chosen(context, name)
     names = triplets.names(context.connection)
     rules = triplets.rule_names(context.connection)
@@ -77,8 +81,13 @@ def _split(context: Context, name: str) -> _Made:
     dropped: list[tuple[str, str, str]] = []
     for review in reviews.in_split(context.connection, name):
         row = _row(context, review, annotation, grouped.get(review.id, []), names, rules, dropped)
-        if row["triplets"] or annotation == "gold":
-            rows.append(row)
+        if not row["triplets"] and annotation != "gold":
+            continue
+        if row["text"] in seen:
+            dropped.append((review.key, "masked-duplicate", "masked, its text equals that of a review released already"))
+            continue
+        seen.add(row["text"])
+        rows.append(row)
     listed = [one for row in rows for one in row["triplets"]]
     polarities = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in ("POS", "NEG", "NEU")}
     return _Made(Split(name, source, annotation, len(rows), len(listed), polarities), rows, dropped)
@@ -119,7 +128,7 @@ def _row(
         stored, key=lambda one: ("rules" not in names.get(one.id, ()), one.triplet.opinion.start, one.triplet.aspect.start, one.id)
     )
     for one in order:
-        i = f"{review.key}:{one.id & (1 << triplets.BITS) - 1:08x}"
+        i = f"{_public(context, review.key)}:{one.id & (1 << triplets.BITS) - 1:08x}"
         moved = _masked(one.triplet, masked, text)
         if moved is None:
             dropped.append((i, "masked", "it overlaps what privacy masks"))
@@ -133,9 +142,14 @@ def _row(
             dropped.append((i, "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}"))
     listed = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     return {
-        "id": review.key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
+        "id": _public(context, review.key), "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
         "rating": review.rating, "annotation": annotation, "triplets": listed,
     }  # fmt: skip
+
+
+def _public(context: Context, key: str) -> str:
+    """A review's id as it is released: its own, or a hash that leads back to no site (release.ids)."""
+    return public_id(key) if context.config.release.ids == "hash" else key
 
 
 def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
@@ -194,7 +208,7 @@ def _facts(context: Context, made: list[_Made], version: str, parent: str | None
             key: value for key, value in config.items() if key not in ("workers", "evaluate.gold", "annotate.models", "release.version")
         },
         ingest=runs.runs(context.connection)["ingest"].counts,
-        dropped={reason: reasons.count(reason) for reason in ("masked", "contradiction", "overlap")},
+        dropped={reason: reasons.count(reason) for reason in ("masked", "contradiction", "overlap", "masked-duplicate")},
         metrics=runs.metrics(context.connection),
     )
 

@@ -1,7 +1,7 @@
 """The working directory's database: opening, locking, migrating, and one atomic block.
 
-A build holds an OS lock on `build.lock`, so that a second one says so instead of waiting; readers need none (WAL). sqlite-utils
-gives the connection's comforts (rows as dicts, quoting); statements live in this package only.
+A build holds an OS lock on `build.lock`, so that a second one says so instead of waiting; readers need none (WAL). Statements live in this
+package only.
 """
 
 from __future__ import annotations

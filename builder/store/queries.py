@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -12,6 +14,14 @@ from builder.errors import ConfigError, QueryError
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 SECONDS = 60.0
 """A query may take so long before it is interrupted."""
+
+
+def public_id(key: str) -> str:
+    """The id of a review in a release with `release.ids = "hash"`."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+_PUBLIC = re.compile("[0-9a-f]{16}")
 
 
 def names() -> list[str]:
@@ -50,6 +60,7 @@ def free(connection: sqlite3.Connection, statement: str, limit: int | None, para
 
 def story(connection: sqlite3.Connection, identifier: str) -> str:
     """Everything known about a triplet in order, for people. `identifier`: a row id, KEY:HASH as in a release, or a review's key."""
+    identifier = _own_id(connection, identifier)
     if ids := _triplets(connection, identifier):
         return "\n\n".join(_story(connection, i) for i in ids)
     row = connection.execute(
@@ -61,6 +72,15 @@ def story(connection: sqlite3.Connection, identifier: str) -> str:
         )
     key, text, first = row
     return f"{key}  {f'repeats {first}: see there' if first else 'no source finds a triplet'}\n  text      {text}"
+
+
+def _own_id(connection: sqlite3.Connection, identifier: str) -> str:
+    """An id of a release with hashed review ids as the working directory knows it; any other one as it is."""
+    key, colon, suffix = identifier.partition(":")
+    if not _PUBLIC.fullmatch(key):
+        return identifier
+    found = next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
+    return found + colon + suffix
 
 
 def _triplets(connection: sqlite3.Connection, identifier: str) -> list[int]:
