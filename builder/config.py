@@ -18,7 +18,7 @@ from typing import Any, Literal
 from builder.errors import ConfigError
 
 Convention = Literal["natural", "paper"]
-Variant = Literal["A", "B", "C", "D"]
+VARIANTS = "ABCDE"
 ReleaseScript = Literal["keep", "traditional", "simplified"]
 
 
@@ -62,14 +62,19 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Discriminate:
-    """The YY / YN / NX classifier of section 3.3.2. Small training sets get more epochs than `epochs`."""
+    """The YY / YN / NX judge. `paper`: section 3.3.2; `cross-fit`: nothing is judged by what was trained on it, in `folds` folds of reviews.
 
+    Small training sets get more epochs than `epochs`.
+    """
+
+    mode: Literal["cross-fit", "paper"] = "cross-fit"
+    folds: int = 2
     epochs: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTrain:
-    """Algorithm 1: variants to run, iterations n after M_0, epochs of every fine-tuning.
+    """Algorithm 1 with its variants A to D, and E, in which rules and cross-fitted taggers teach each other: variants to run, iterations n after M_0, epochs of every fine-tuning.
 
     Predictions below `confidence` are not added to a training set; the paper adds all (0).
     """
@@ -147,7 +152,7 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
 
 def _limits(config: Config, origin: Mapping[str, str]) -> None:
     """Values that no stage could work with."""
-    known = set("ABCD")
+    known = set(VARIANTS)
     checks = {
         "workers": (config.workers >= 1, "at least 1"),
         "threads": (config.threads >= 1, "at least 1"),
@@ -156,11 +161,17 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),
         "ingest.valid_share": (0 <= config.ingest.valid_share + config.ingest.test_share < 1, "a share that leaves some for train"),
         "discriminate.epochs": (config.discriminate.epochs >= 1, "at least 1"),
+        "discriminate.folds": (config.discriminate.folds >= 2, "at least 2"),
         "self_train.epochs": (config.self_train.epochs >= 1, "at least 1"),
         "self_train.iterations": (config.self_train.iterations >= 0, "at least 0"),
         "self_train.confidence": (0 <= config.self_train.confidence <= 1, "from 0 to 1"),
-        "self_train.variants": (bool(config.self_train.variants) and set(config.self_train.variants) <= known, "one or more of A, B, C, D"),
+        "self_train.variants": (
+            bool(config.self_train.variants) and set(config.self_train.variants) <= known,
+            "one or more of " + ", ".join(VARIANTS),
+        ),
     }
+    if "E" in config.self_train.variants:
+        checks["discriminate.mode"] = (config.discriminate.mode == "cross-fit", '"cross-fit", which variant E starts from')
     for key, (good, due) in checks.items():
         if not good:
             raise ConfigError(f"{key} = {_shown(_get(config, key))} is not {due}", where=origin.get(key, ""))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -21,9 +22,10 @@ from builder.errors import ModelError
 from builder.model.checkpoint import fingerprint, tensor_digest
 from builder.model.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
 from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights, seed_of
+from builder.model.pretrain import Base
 from builder.model.task import DiscriminatorConfig, Example, Judged, Progress
 from builder.model.training import fit, scope
-from builder.records import POLARITIES, VERDICTS, Triplet, Verdict
+from builder.records import POLARITIES, VERDICTS, Verdict
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 
@@ -74,12 +76,19 @@ class Discriminator:
         settings = {"config": asdict(self.config), "vocabulary": self.vocabulary.codes}
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
 
-    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict, float], ...]]:
+    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Per item and triplet the most probable label and the probability of YY."""
+        return [tuple((VERDICTS[row.index(max(row))], round(row[YY], 4)) for row in rows.tolist()) for rows in self.shares(items, progress)]
+
+    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+        """The paper's discriminator judges what it was trained on as it judges the rest."""
+        return self.classify(items, progress)
+
+    def shares(self, items: Sequence[Example], progress: Progress | None = None) -> list[NDArray[np.float64]]:
+        """Per item [n, 3]: the probabilities of YY, YN, NX."""
         encoder = Encoder(self.vocabulary, self.config.bigram_buckets)
-        ready = [_item(encoder, item.id, item.text, [(t, "YY") for t in item.triplets]) for item in items]
-        found = probabilities(self.network, self.config, ready, progress)
-        return [tuple((VERDICTS[row.index(max(row))], round(row[YY], 4)) for row in rows.tolist()) for rows in found]
+        ready = [_item(encoder, Judged(item.id, item.text, tuple((t, "YY") for t in item.triplets))) for item in items]
+        return [rows.double().numpy() for rows in probabilities(self.network, self.config, ready, progress)]
 
 
 def probabilities(
@@ -110,20 +119,21 @@ def train_discriminator(
     seed: int,
     checkpoints: Path,
     progress: Progress | None = None,
+    base: Base | None = None,
 ) -> Discriminator:
-    """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
+    """Train from `base`, without one from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
 
     Raises ModelError where there is nothing to learn.
     """
     if not any(item.verdicts for item in train):
         raise ModelError(f"no judged triplet in {len(train)} training items", where="discriminator", fix="train on reviews with triplets")
-    vocabulary = Vocabulary.of((item.text for item in train), config.min_count)
+    vocabulary = base.vocabulary if base else Vocabulary.of((item.text for item in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = DiscriminatorNetwork(vocabulary, config)
-        base_weights(network.trunk, vocabulary, seed)
+        base_weights(network.trunk, vocabulary, seed, base.trunk if base else None)
     encoder = Encoder(vocabulary, config.bigram_buckets)
-    items = [_item(encoder, item.id, item.text, item.verdicts) for item in train if item.verdicts]
-    held_out = [_item(encoder, item.id, item.text, item.verdicts) for item in valid]
+    items = [_item(encoder, item) for item in train if item.verdicts]
+    held_out = [_item(encoder, item) for item in valid]
 
     def loss(chosen: list[int]) -> Tensor:
         batch = [items[i] for i in chosen]
@@ -134,7 +144,7 @@ def train_discriminator(
         return accuracy(probabilities(network, config, held_out), held_out)
 
     data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
-    unique = fingerprint("discriminator", config, seed, *data)
+    unique = fingerprint("discriminator", config, seed, *data, base=base.digest if base else "")
     fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
     facts = {
         "valid_accuracy": fitted.score,
@@ -151,11 +161,11 @@ def accuracy(found: Sequence[Tensor], items: Sequence[Item]) -> float:
     return right / max(1, sum(len(item.verdicts) for item in items))
 
 
-def _item(encoder: Encoder, name: str, text: str, verdicts: Sequence[tuple[Triplet, Verdict]]) -> Item:
+def _item(encoder: Encoder, item: Judged) -> Item:
     """The triplets stand at their terms and core opinions (aspect, opinion), from the first to the last character."""
-    rows = [[t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)] for t, _ in verdicts]
+    rows = [[t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)] for t, _ in item.verdicts]
     for start, end, first, last, _ in rows:
-        if not (0 <= start < end <= len(text) and 0 <= first < last <= len(text)):
-            raise ModelError(f"a triplet stands outside the {len(text)} characters of its text", where=f"review {name}")
-    labels = [VERDICTS.index(verdict) for _, verdict in verdicts]
-    return Item(encoder(text), np.array(rows, np.int32).reshape(-1, 5), np.array(labels, np.int32))
+        if not (0 <= start < end <= len(item.text) and 0 <= first < last <= len(item.text)):
+            raise ModelError(f"a triplet stands outside the {len(item.text)} characters of its text", where=f"review {item.id}")
+    labels = [VERDICTS.index(verdict) for _, verdict in item.verdicts]
+    return Item(encoder(item.text), np.array(rows, np.int32).reshape(-1, 5), np.array(labels, np.int32))

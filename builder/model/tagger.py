@@ -18,6 +18,7 @@ from builder.errors import ModelError
 from builder.model.checkpoint import fingerprint, tensor_digest
 from builder.model.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
 from builder.model.network import Context, Spans, base_weights, seed_of
+from builder.model.pretrain import Base
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 from builder.model.task import VALENCE, Example, Progress, TaggerConfig, element
 from builder.model.training import fit, scope
@@ -133,32 +134,40 @@ def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
     """Of triplets whose aspects overlap and whose opinions overlap the most confident is kept; in text order."""
     kept: list[Triplet] = []
     for triplet in sorted(triplets, key=lambda t: (-(t.confidence or 0.0), t.aspect_full.spans, t.opinion_full.spans)):
-        if not any(_overlap(triplet.aspect_full, t.aspect_full) and _overlap(triplet.opinion_full, t.opinion_full) for t in kept):
+        if not any(overlap(triplet.aspect_full, t.aspect_full) and overlap(triplet.opinion_full, t.opinion_full) for t in kept):
             kept.append(triplet)
     return tuple(sorted(kept, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
 
 
-def _overlap(a: Element, b: Element) -> bool:
+def overlap(a: Element, b: Element) -> bool:
+    """Whether two elements share a character of the stretch from first to last."""
     return a.start < b.end and b.start < a.end
 
 
 def train_tagger(
-    train: Sequence[Example], valid: Sequence[Example], config: TaggerConfig, seed: int, checkpoints: Path, progress: Progress | None = None
+    train: Sequence[Example],
+    valid: Sequence[Example],
+    config: TaggerConfig,
+    seed: int,
+    checkpoints: Path,
+    progress: Progress | None = None,
+    base: Base | None = None,
 ) -> Tagger:
-    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on `valid` win.
+    """Train from `base`, without one from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on `valid` win.
 
     Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
     """
     if not any(example.triplets for example in train):
         raise ModelError(f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets")
-    vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
+    vocabulary = base.vocabulary if base else Vocabulary.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = TaggerNetwork(vocabulary, config)
-        base_weights(network.trunk, vocabulary, seed)
+        base_weights(network.trunk, vocabulary, seed, base.trunk if base else None)
     encoder = Encoder(vocabulary, config.bigram_buckets)
     cut = [learnable(example, encoder, config) for example in train]
     items = [window for pieces, _ in cut for window in pieces]
     gold = [{t.key for t in example.triplets} for example in valid]
+
     texts = [example.text for example in valid]
 
     def evaluate() -> float:
@@ -168,7 +177,7 @@ def train_tagger(
         return network.loss([items[i] for i in chosen])
 
     data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
-    unique = fingerprint("tagger", config, seed, *data)
+    unique = fingerprint("tagger", config, seed, *data, base=base.digest if base else "")
     fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
     threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {

@@ -51,12 +51,16 @@ class Extractor(Protocol):
 
 
 class Judge(Protocol):
-    """Labels each triplet of each item, with the probability that the label is YY."""
+    """Labels each triplet of each item, None where it abstains, with the probability that the label is YY."""
 
     @property
     def digest(self) -> str: ...
 
-    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict, float], ...]]: ...
+    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]: ...
+
+    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+        """The same for reviews of the training split: a judge that can, leaves out what was trained on them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,16 @@ class DiscriminatorConfig(NetworkConfig):
     """A discriminator reads a whole review at once and scores the triplets it is given."""
 
     epochs: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainConfig(NetworkConfig):
+    """Pre-training hides the share `masked` of the characters of pieces of at most `window` characters."""
+
+    epochs: int = 4
+    batch_chars: int = 2048
+    window: int = 256
+    masked: float = 0.2
 
 
 Config = TypeVar("Config", bound=NetworkConfig)

@@ -1,27 +1,30 @@
-"""discriminate: train the YY / YN / NX classifier on the rules' triplets (paper, section 3.3.2) and judge them with it.
+"""discriminate: train the YY / YN / NX judge on the rules' triplets (paper, section 3.3.2) and judge them with it.
 
-Training reviews are those of the train split, validation those of the valid split. The trained model lies in the working directory;
-its verdicts are rows of `verdicts` under the source `discriminator`.
+Mode `paper`: one classifier, trained on the reviews of the train split, which then judges the very triplets that it was taught to be right.
+Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained on. Validation reviews are those of the
+valid split. The models lie in the working directory; the verdicts are rows of `verdicts` under the source `discriminator`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
+from builder.config import Config
 from builder.errors import ModelError
-from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, sized
+from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, TaggerConfig, sized
 from builder.records import StoredTriplet
 from builder.stages.context import Context, ModelBar
 from builder.stages.training import examples
-from builder.store import db, runs, triplets
+from builder.store import db, reviews, runs, triplets
 
 NAME = "discriminator"
+Made = Mapping[str, list[Example]]
+"""The rules' triplets of the splits `train` and `valid`."""
+Facts = dict[str, int | float | str]
 
 
 def run(context: Context) -> runs.Counts:
-    from builder.model.discriminator import train_discriminator
-    from builder.model.negatives import discriminator_data
-    from builder.model.store import save
-
-    connection, config = context.connection, context.config
+    connection = context.connection
     rules = triplets.source_id(connection, "rules")
     assert rules is not None, "seed has run"
     seeds = {split: list(triplets.proposed(connection, rules, split)) for split in ("train", "valid", "test")}
@@ -30,20 +33,8 @@ def run(context: Context) -> runs.Counts:
             "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
         )
     shown = ModelBar("discriminator")
-    judged = {
-        split: [discriminator_data(example, config.seed) for example in examples(context, seeds[split])[0]] for split in ("train", "valid")
-    }
-    judge = train_discriminator(
-        judged["train"],
-        judged["valid"],
-        sized(
-            DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads), sum(len(one.text) for one in judged["train"])
-        ),
-        config.seed,
-        context.models / "discriminator.training",
-        shown,
-    )
-    save(judge, context.models / NAME)
+    made = {split: examples(context, seeds[split])[0] for split in ("train", "valid")}
+    judge, facts = _MODES[context.config.discriminate.mode](context, made, shown)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, NAME, "discriminator", judge.digest)
@@ -51,30 +42,75 @@ def run(context: Context) -> runs.Counts:
             verdicts(context, judge, source, seeds[split], shown)
     shown.close()
     labels = triplets.label_counts(connection, source)
-    return {
-        "trained on": sum(len(one.verdicts) for one in judged["train"]),
-        "judged": sum(labels.values()),
-        **labels,
-        "agreement": round(_accuracy(judge, judged["valid"]), 4),
-    }
+    return {"judged": sum(labels.values()), **labels, **facts}
+
+
+def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]:
+    from builder.model.discriminator import train_discriminator
+    from builder.model.negatives import discriminator_data
+    from builder.model.store import save
+
+    config = context.config
+    judged = {split: [discriminator_data(one, config.seed) for one in listed] for split, listed in made.items()}
+    settings = sized(_settings(config), _chars(made["train"]))
+    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, context.models / f"{NAME}.training", shown)
+    save(judge, context.models / NAME)
+    return judge, {"trained on": _size(judged["train"]), "agreement": round(_accuracy(judge, judged["valid"]), 4)}
+
+
+def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]:
+    from builder.model.cotrain import fold_of, train_taggers
+    from builder.model.discriminator import train_discriminator
+    from builder.model.negatives import discriminator_data
+    from builder.model.panel import Panel, noise, save_panel
+    from builder.model.store import save
+
+    config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
+    chars = _chars(made["train"]) * (folds - 1) // folds
+    tagging = sized(TaggerConfig(epochs=config.discriminate.epochs, threads=config.threads), chars)
+    taggers = train_taggers(made["train"], made["valid"], folds, tagging, config.seed, folder / "taggers", shown)
+    judged = {split: [discriminator_data(one, config.seed, hard=True) for one in listed] for split, listed in made.items()}
+    members = []
+    for fold in range(folds):
+        others = [one for one in judged["train"] if fold_of(one.id, folds) != fold]
+        place = folder / "discriminators" / str(fold)
+        settings = sized(_settings(config), chars)
+        members.append(train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown))
+        save(members[-1], place)
+    share, cut = noise(taggers, members, judged["train"], shown)
+    panel = Panel(taggers, tuple(members), cut)
+    save_panel(panel, folder)
+    agreement = round(_accuracy(panel, judged["valid"]), 4)
+    return panel, {"trained on": _size(judged["train"]), "agreement": agreement, "noise": round(share, 4), "cut": round(cut, 4)}
+
+
+_MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts]]] = {"paper": _paper, "cross-fit": _cross_fit}
 
 
 def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTriplet], shown: ModelBar) -> None:
     """Judge stored triplets and write the verdicts, inside the caller's transaction."""
+    train = set(reviews.ids(context.connection, "train"))
     made, ids = examples(context, stored)
-    answers = judge.classify(made, shown)
-    rows = [
-        (i, label, round(score, 6))
-        for listed, labels in zip(ids, answers, strict=True)
-        for i, (label, score) in zip(listed, labels, strict=True)
-    ]
-    triplets.judge(context.connection, source, rows)
+    own = [listed and (listed[0] >> triplets.BITS) in train for listed in ids]
+    for seen in (True, False):
+        chosen = [i for i, one in enumerate(own) if bool(one) is seen]
+        asked = judge.apart if seen else judge.classify
+        answers = asked([made[i] for i in chosen], shown)
+        rows = [
+            (i, label, round(score, 6))
+            for at, labels in zip(chosen, answers, strict=True)
+            for i, (label, score) in zip(ids[at], labels, strict=True)
+        ]
+        triplets.judge(context.connection, source, rows)
 
 
 def load(context: Context) -> Judge:
     from builder.model.discriminator import Discriminator
+    from builder.model.panel import load_panel
     from builder.model.store import load as load_model
 
+    if context.config.discriminate.mode == "cross-fit":
+        return load_panel(context.models / "panel")
     model = load_model(context.models / NAME)
     if not isinstance(model, Discriminator):
         raise ModelError("this is no discriminator", where=str(context.models / NAME), fix="`builder run discriminate --force`")
@@ -88,3 +124,15 @@ def _accuracy(judge: Judge, items: list[Judged]) -> float:
         label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
     ]
     return sum(right) / max(1, len(right))
+
+
+def _settings(config: Config) -> DiscriminatorConfig:
+    return DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads)
+
+
+def _chars(listed: Sequence[Example]) -> int:
+    return sum(len(one.text) for one in listed)
+
+
+def _size(judged: Sequence[Judged]) -> int:
+    return sum(len(one.verdicts) for one in judged)

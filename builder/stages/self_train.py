@@ -1,32 +1,43 @@
-"""self_train: Algorithm 1 of the paper with the variants A, B, C and D.
+"""self_train: Algorithm 1 of the paper with the variants A, B, C and D, and our variant E.
 
 S_0 is the rules' triplets of the train split (A, C: those the discriminator calls YY). Each round i >= 1 predicts with M_{i-1} on the
 reviews of the training data, filters by the variant, adds what is new, and fine-tunes the same base again: S_i = S_{i-1} + R'. Every round
-is one transaction (training set, predictions, verdicts, counts), and inside a round the model resumes at its last epoch.
+is one transaction (training set, predictions, verdicts, counts), and inside a round the model resumes at its last epoch. What variants
+share is trained once: M_0 of A and C, and of B and D.
+
+E (builder.model.cotrain): M_i are taggers that are trained crosswise on S_i, those of the discriminator's panel in round 0, where S_0 is the
+rules' triplets; the predictions of a round are what the rules and M_i hold together, and S_{i+1} is those of the train split.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from builder.config import VARIANTS
 from builder.errors import ModelError
-from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
-from builder.records import Review, StoredTriplet
+from builder.model.task import Extractor, Judge, TaggerConfig, sized
+from builder.records import Review, StoredTriplet, Triplet
 from builder.stages import discriminate
-from builder.stages.context import Context, ModelBar
-from builder.stages.training import examples, stored_predictions, view_texts
+from builder.stages.annotate import review_view
+from builder.stages.context import Context, ModelBar, to_stored
+from builder.stages.training import examples, stored_predictions, to_view, view_texts
 from builder.store import db, reviews, runs, triplets
 
-Trainer = Callable[[list[Example], str], Extractor]
+if TYPE_CHECKING:
+    from builder.model.cotrain import Taggers
+
+
+_SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
+"""Rounds with the same training set share their checkpoints: the second finds its training done."""
 
 
 def run(context: Context) -> runs.Counts:
     connection = context.connection
     if runs.setting(connection, "self_train.key") != context.key:
         with db.atomic(connection):
-            for variant in "ABCD":
+            for variant in VARIANTS:
                 runs.forget_rounds(connection, variant)
             for kind in ("model", "human"):  # gold comes after the models: what it shares with them is theirs again
                 triplets.drop_sources(connection, kind)
@@ -36,7 +47,7 @@ def run(context: Context) -> runs.Counts:
     for variant in context.config.self_train.variants:
         for number in range(context.config.self_train.iterations + 1):
             if not any(done.round == number for done in runs.rounds(connection, variant)):
-                _round(context, variant, number, judge)
+                (_shared_round if variant == "E" else _round)(context, variant, number, judge)
         last = runs.rounds(connection, variant)[-1]
         counts[f"{variant} S_0"] = runs.rounds(connection, variant)[0].triplets
         counts[f"{variant} S_{last.round}"] = last.triplets
@@ -62,16 +73,91 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
     extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
     everything = listed["train"] + listed["valid"] + listed["test"]
     predictions = stored_predictions(context, everything, extractor.predict(view_texts(context, everything), shown))
+    counted = _Counted(proposed.predicted, len(proposed.accepted), len(after) - len(before))
+    _finish(context, judge, _Made(variant, number, extractor.digest, predictions, after), counted, started, shown)
+
+
+def _shared_round(context: Context, variant: str, number: int, judge: Judge) -> None:
+    """A round of variant E: M_number trained crosswise on S_number, and what it holds together with the rules."""
+    from builder.model.cotrain import load_taggers, train_taggers
+
+    connection, config, started = context.connection, context.config, time.monotonic()
+    shown = ModelBar(f"self-train {variant}{number}")
+    rules = triplets.source_id(connection, "rules")
+    assert rules is not None
+    before = triplets.source_id(connection, f"{variant}{number - 1}") if number else rules
+    assert before is not None, "the round before has run"
+    listed = _reviews(context)
+    stored = list(triplets.proposed(connection, before, "train"))
+    if number:
+        train, valid = (examples(context, one)[0] for one in (stored, triplets.proposed(connection, rules, "valid")))
+        folds = config.discriminate.folds
+        chars = sum(len(one.text) for one in train) * (folds - 1) // folds
+        settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), chars)
+        taggers = train_taggers(train, valid, folds, settings, config.seed, context.models / f"{variant}{number}", shown)
+    else:
+        taggers = load_taggers(context.models / "panel" / "taggers")
+    predictions = _held(context, rules, taggers, listed, shown)
+    after, seeds = [one.id for one in stored], {one.id for one in triplets.proposed(connection, rules, "train")}
+    counted = _Counted(len(seeds), len(seeds & set(after)), len(set(after) - seeds))
+    _finish(context, judge, _Made(variant, number, taggers.digest, predictions, after), counted, started, shown)
+
+
+def _held(context: Context, rules: int, taggers: Taggers, listed: dict[str, list[Review]], shown: ModelBar) -> list[tuple[int, Triplet]]:
+    """What rules and taggers hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
+    from builder.model.cotrain import DROP, fresh, support
+
+    out = []
+    for split, asked in listed.items():
+        ruled: dict[int, list[StoredTriplet]] = {}
+        for one in triplets.proposed(context.connection, rules, split):
+            ruled.setdefault(one.review, []).append(one)
+        views = [review_view(review, context.lexicon.variants) for review in asked]
+        texts = [one.text for one in views]
+        found = taggers.apart([one.key for one in asked], texts, shown) if split == "train" else taggers.proposals(texts, shown)
+        for review, shown_as, proposals in zip(asked, views, found, strict=True):
+            kept = []
+            for one in ruled.get(review.id, ()):
+                seen = to_view(one.triplet, shown_as)
+                chance = support(seen, proposals) if seen else 0.0
+                if seen and chance >= DROP:
+                    kept.append(seen)
+                    out.append((review.id, replace(one.triplet, confidence=round(chance, 4))))
+            out += [(review.id, to_stored(triplet, shown_as, review.text)) for triplet in fresh(kept, proposals)]
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a round made: the model's digest, its predictions (review id, triplet), and the training set they come from."""
+
+    variant: str
+    number: int
+    digest: str
+    predictions: list[tuple[int, Triplet]]
+    training: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Triplets asked about, accepted of them, and added to the training set."""
+
+    predicted: int
+    accepted: int
+    added: int
+
+
+def _finish(context: Context, judge: Judge, made: _Made, counted: _Counted, started: float, shown: ModelBar) -> None:
+    """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts."""
+    connection, name = context.connection, f"{made.variant}{made.number}"
     with db.atomic(connection):
-        source = triplets.source(connection, f"{variant}{number}", "model", extractor.digest)
-        ids = triplets.propose(
-            connection, source, [(review, replace(one, rules=(), source=f"{variant}{number}")) for review, one in predictions]
-        )
+        source = triplets.source(connection, name, "model", made.digest)
+        ids = triplets.propose(connection, source, [(review, replace(one, rules=(), source=name)) for review, one in made.predictions])
         _judge_new(context, judge, ids, shown)
-        triplets.set_training(connection, variant, number, after)
+        triplets.set_training(connection, made.variant, made.number, made.training)
         done = runs.Round(
-            variant, number, context.key, extractor.digest, len({i >> triplets.BITS for i in after}), len(after), proposed.predicted,
-            len(proposed.accepted), len(after) - len(before), time.monotonic() - started,
+            made.variant, made.number, context.key, made.digest, len({i >> triplets.BITS for i in made.training}), len(made.training),
+            counted.predicted, counted.accepted, counted.added, time.monotonic() - started,
         )  # fmt: skip
         runs.finish_round(connection, done)
     shown.close()
@@ -100,7 +186,9 @@ def _accepted(context: Context, variant: str, number: int, train: list[Review]) 
     if number and variant in "AB":
         kept = [one for one in kept if not in_lexicon(context, one)]
     if variant in ("AC" if number == 0 else "ABC"):
-        kept = [one for one in kept if labels.get(one.id) == "YY"]
+        # A judge that abstains leaves a rule's triplet alone; what a model adds needs its yes.
+        good = ("YY", None) if number == 0 else ("YY",)
+        kept = [one for one in kept if labels[one.id] in good]
     return _Proposed(len(stored), [one.id for one in kept])
 
 
@@ -123,7 +211,8 @@ def _train(context: Context, name: str, stored: list[StoredTriplet], shown: Mode
     train, _ = examples(context, stored)
     valid, _ = examples(context, triplets.proposed(connection, rules, "valid"))
     settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train))
-    extractor = train_tagger(train, valid, settings, config.seed, context.models / f"{name}.training", shown)
+    checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
+    extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown)
     save(extractor, context.models / name)
     return extractor
 

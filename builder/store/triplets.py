@@ -89,14 +89,14 @@ def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[in
     return ids
 
 
-def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str, float]]) -> None:
-    """`rows` of (triplet id, label, score)."""
+def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:
+    """`rows` of (triplet id, label or None for no verdict, score)."""
     connection.executemany(
         "INSERT INTO verdicts (source, triplet, label, score) VALUES (?,?,?,?) ON CONFLICT DO NOTHING", ((source, *row) for row in rows)
     )
 
 
-def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, str]:
+def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, str | None]:
     return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
 
 
@@ -182,7 +182,7 @@ def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float |
 
 def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
     found = dict(connection.execute("SELECT label, count(*) FROM verdicts WHERE source = ? GROUP BY label", (source,)).fetchall())
-    return {label: int(found.get(label, 0)) for label in ("YY", "YN", "NX")}
+    return {label: int(found.get(label, 0)) for label in ("YY", "YN", "NX")} | ({"abstained": int(found[None])} if None in found else {})
 
 
 def subset(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredTriplet]:

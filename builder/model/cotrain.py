@@ -1,0 +1,133 @@
+"""Variant E: two views of a review teach each other. In: the rules' triplets and the taggers' proposals. Out: what both together hold.
+
+The rules know words and grammar, the tagger knows what stands where in reviews; they err at different places (Blum and Mitchell 1998). A
+rule triplet that the tagger finds very improbable goes, a proposal that the tagger finds more probable than not and that no rule triplet
+contradicts comes in. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained
+without one of them; on a review that none has seen they speak together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from builder.errors import ModelError
+from builder.model.store import load, save
+from builder.model.tagger import Proposal, Tagger, overlap, propose, settle, train_tagger
+from builder.model.task import Example, Progress, TaggerConfig
+from builder.records import Triplet
+
+FLOOR = 0.02
+"""Proposals below are not looked at."""
+DROP = 0.1
+"""A rule triplet that the taggers give less than this is left out."""
+ADD = 0.5
+"""A proposal of at least this much, more probable than not, is taken in."""
+
+
+def fold_of(key: str, folds: int) -> int:
+    """The fold of a review, from its key alone: other reviews change nothing."""
+    return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8]) % folds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taggers:
+    """k taggers; the one at place f was trained without the reviews of fold f."""
+
+    members: tuple[Tagger, ...]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(" ".join(member.digest for member in self.members).encode()).hexdigest()[:16]
+
+    def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
+        """What all together propose for texts that none was trained on."""
+        every = [_proposals(member, texts, progress) for member in self.members]
+        return [together(listed) for listed in zip(*every, strict=True)]
+
+    def apart(self, keys: Sequence[str], texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
+        """For each review, by its key, what the tagger proposes that was not trained on it."""
+        out: list[list[Proposal]] = [[] for _ in keys]
+        for fold, member in enumerate(self.members):
+            own = [i for i, key in enumerate(keys) if fold_of(key, len(self.members)) == fold]
+            for i, listed in zip(own, _proposals(member, [texts[i] for i in own], progress), strict=True):
+                out[i] = listed
+        return out
+
+
+def train_taggers(
+    train: Sequence[Example],
+    valid: Sequence[Example],
+    folds: int,
+    config: TaggerConfig,
+    seed: int,
+    folder: Path,
+    progress: Progress | None = None,
+) -> Taggers:
+    """One tagger a fold, from the same base weights, saved as `folder`/0, /1 …; ModelError where a fold leaves nothing to learn from."""
+    members = []
+    for fold in range(folds):
+        others = [one for one in train if fold_of(one.id, folds) != fold]
+        members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress))
+        save(members[-1], folder / str(fold))
+    return Taggers(tuple(members))
+
+
+def load_taggers(folder: Path) -> Taggers:
+    """What `train_taggers` wrote."""
+    found = [load(path) for path in sorted(folder.iterdir()) if path.name.isdigit()] if folder.is_dir() else []
+    members = tuple(one for one in found if isinstance(one, Tagger))
+    if not members or len(members) < len(found):
+        raise ModelError("no cross-fitted taggers", where=str(folder), fix="train them again")
+    return Taggers(members)
+
+
+def _proposals(member: Tagger, texts: Sequence[str], progress: Progress | None) -> list[list[Proposal]]:
+    return propose(member.network, member.vocabulary, member.config, texts, FLOOR, progress)
+
+
+def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
+    """The proposals of several taggers for one text as those of one: the mean probability of each pair of spans, a pair that a member does
+    not name counting 0 there, with the polarity that has most of the mass."""
+    mass: dict[object, dict[str, float]] = {}
+    best: dict[tuple[object, str], Triplet] = {}
+    for proposals in members:
+        for chance, triplet in proposals:
+            pair: object = (triplet.aspect_full.spans, triplet.opinion_full.spans)
+            shares = mass.setdefault(pair, {})
+            shares[triplet.polarity] = shares.get(triplet.polarity, 0.0) + chance
+            known = best.get((pair, triplet.polarity))
+            if known is None or (known.confidence or 0.0) < (triplet.confidence or 0.0):
+                best[pair, triplet.polarity] = triplet
+    out = []
+    for place, shares in mass.items():
+        polarity = max(sorted(shares), key=lambda one: shares[one])
+        chance = sum(shares.values()) / len(members)
+        out.append((chance, replace(best[place, polarity], confidence=round(shares[polarity] / len(members), 4))))
+    return out
+
+
+def support(triplet: Triplet, proposals: Iterable[Proposal]) -> float:
+    """How probable the tagger finds a pair: the best of its proposals that overlap it on both sides, else 0. The polarity is not asked."""
+    return max((chance for chance, other in proposals if clashes(triplet, other)), default=0.0)
+
+
+def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
+    """The proposals to take in beside the rule triplets that stay, none of them clashing with those or with another."""
+    sure = settle([triplet for chance, triplet in proposals if chance >= ADD])
+    return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
+
+
+def merged(rules: Sequence[Triplet], proposals: Sequence[Proposal]) -> tuple[Triplet, ...]:
+    """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the taggers' support."""
+    backed = [replace(triplet, confidence=round(support(triplet, proposals), 4)) for triplet in rules]
+    kept = [triplet for triplet in backed if (triplet.confidence or 0.0) >= DROP]
+    out = kept + fresh(kept, proposals)
+    return tuple(sorted(out, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
+
+
+def clashes(one: Triplet, other: Triplet) -> bool:
+    """Whether two triplets speak of the same place: aspects overlap and opinions overlap."""
+    return overlap(one.aspect_full, other.aspect_full) and overlap(one.opinion_full, other.opinion_full)

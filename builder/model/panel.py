@@ -1,0 +1,146 @@
+"""The cross-fitted judge: no triplet is judged by a model that was trained on it. In: triplets of reviews. Out: YY, YN, NX or nothing.
+
+There are k folds of reviews; a member of the panel is trained without one of them, and judges just that one. A member has two views of a
+triplet: the discriminator answers the questions of section 3.3.2 for a pair it is shown, the tagger says whether it would have found
+the pair by itself. A review that none was trained on is judged by all. A triplet is rejected where its probability is lower than that of
+the share of the rules' triplets that confident learning (Northcutt et al. 2021) takes for noise; between that and even odds the panel
+abstains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.errors import ModelError
+from builder.model.checkpoint import write_file
+from builder.model.cotrain import Taggers, clashes, fold_of, load_taggers
+from builder.model.discriminator import Discriminator
+from builder.model.store import load
+from builder.model.tagger import Proposal
+from builder.model.task import Example, Judged, Progress
+from builder.records import VERDICTS, Triplet, Verdict
+
+LEAST = 3e-3
+"""No view is surer than this that a label is wrong."""
+YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is rejected."""
+
+    taggers: Taggers
+    discriminators: tuple[Discriminator, ...]
+    cut: float
+
+    @property
+    def digest(self) -> str:
+        parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+        """The verdicts of all members together, for reviews that none was trained on."""
+        found = self.taggers.proposals([item.text for item in items], progress)
+        every = [one.shares(items, progress) for one in self.discriminators]
+        asked = [np.mean(listed, axis=0) for listed in zip(*every, strict=True)]
+        return [self._verdicts(shares) for shares in both(items, asked, found)]
+
+    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+        """Each item's verdicts from the member that was not trained on it."""
+        return [self._verdicts(shares) for shares in unseen(self.taggers, self.discriminators, items, progress)]
+
+    def _verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
+        return tuple((self._label(row), round(float(row[YY]), 4)) for row in shares)
+
+    def _label(self, row: Shares) -> Verdict | None:
+        if row[YY] < self.cut:
+            return "YN" if row[YN] > row[NX] else "NX"
+        return "YY" if row[YY] >= 0.5 else None
+
+
+def both(items: Sequence[Example], asked: Sequence[Shares], found: Sequence[Sequence[Proposal]]) -> list[Shares]:
+    """Per item [n, 3]: the normalised geometric mean of what the discriminator and the tagger say."""
+    return [_mean(one, _seen(item.triplets, listed)) for item, one, listed in zip(items, asked, found, strict=True)]
+
+
+def unseen(
+    taggers: Taggers, discriminators: Sequence[Discriminator], items: Sequence[Example], progress: Progress | None = None
+) -> list[Shares]:
+    """The probabilities of YY, YN, NX of each item's triplets by the member that was not trained on the item."""
+    asked: list[Shares] = [np.empty((0, 3))] * len(items)
+    for fold, discriminator in enumerate(discriminators):
+        own = [i for i, item in enumerate(items) if fold_of(item.id, len(discriminators)) == fold]
+        for i, shares in zip(own, discriminator.shares([items[i] for i in own], progress), strict=True):
+            asked[i] = shares
+    found = taggers.apart([item.id for item in items], [item.text for item in items], progress)
+    return both(items, asked, found)
+
+
+def noise(
+    taggers: Taggers, discriminators: Sequence[Discriminator], judged: Sequence[Judged], progress: Progress | None = None
+) -> tuple[float, float]:
+    """The share of the triplets given as YY that are not, and the probability of YY below which that share of them lies.
+
+    Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
+    several the most probable. In: the discriminator's training data with its made YN and NX.
+    """
+    items = [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in judged]
+    shares = np.concatenate([np.empty((0, 3)), *unseen(taggers, discriminators, items, progress)])
+    given = np.array([VERDICTS.index(label) for one in judged for _, label in one.verdicts], dtype=np.int64)
+    if not (given == YY).any():
+        return 0.0, 0.0
+    means = np.array([shares[given == j, j].mean() if (given == j).any() else 2.0 for j in range(3)])
+    reached = np.where(shares >= means, shares, -1.0)
+    counted = (reached.max(1) >= 0) & (given == YY)
+    wrong = counted & (reached.argmax(1) != YY)
+    share = float(wrong.sum() / max(1, counted.sum()))
+    return share, float(np.quantile(shares[given == YY, YY], share))
+
+
+def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
+    """[n, 3] as the tagger sees it: NX = 1 - P(pair), YY = P(pair) P(this polarity); a pair it does not propose is NX."""
+    out = np.zeros((len(triplets), 3))
+    for row, triplet in enumerate(triplets):
+        near = [(chance, other) for chance, other in proposals if clashes(triplet, other)]
+        chance, other = max(near, key=lambda one: one[0], default=(0.0, None))
+        sure = min(1.0, (other.confidence or 0.0) / max(chance, 1e-9)) if other else 0.5
+        same = sure if other is None or other.polarity == triplet.polarity else (1 - sure) / 2
+        out[row] = chance * same, chance * (1 - same), 1 - chance
+    return out
+
+
+def _mean(one: Shares, other: Shares) -> Shares:
+    logs = (np.log(np.maximum(one, LEAST)) + np.log(np.maximum(other, LEAST))) / 2
+    mixed = np.exp(logs)
+    total: Shares = mixed / mixed.sum(1, keepdims=True)
+    return total
+
+
+def save_panel(panel: Panel, folder: Path) -> None:
+    """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were trained."""
+    settings = {"cut": panel.cut, "digest": panel.digest}
+    write_file(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+
+
+def load_panel(folder: Path) -> Panel:
+    """The panel of `folder`; ModelError where a part is missing or another's."""
+    path, fix = folder / "panel.json", "`builder run discriminate --force`"
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+        cut, digest = float(settings["cut"]), settings["digest"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
+    taggers = load_taggers(folder / "taggers")
+    judges = [load(folder / "discriminators" / str(fold)) for fold in range(len(taggers.members))]
+    panel = Panel(taggers, tuple(one for one in judges if isinstance(one, Discriminator)), cut)
+    if panel.digest != digest:
+        raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
+    return panel
