@@ -44,9 +44,9 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     return total.hexdigest()
 
 
-def fingerprint(kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]], base: str = "") -> str:
-    """What makes two trainings the same: configuration, seed, torch version, the base's digest, and data as texts with labelled triplets."""
-    total = hashlib.sha256(repr((kind, config, seed, torch.__version__, base)).encode())
+def fingerprint(kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]]) -> str:
+    """What makes two trainings the same: configuration, seed, torch version, and data as texts with labelled triplets."""
+    total = hashlib.sha256(repr((kind, config, seed, torch.__version__)).encode())
     for items in data:
         total.update(f"\n{len(items)}\n".encode())
         for text, triplets in items:

@@ -22,7 +22,6 @@ from builder.errors import ModelError
 from builder.model.checkpoint import fingerprint, tensor_digest
 from builder.model.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
 from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights, seed_of
-from builder.model.pretrain import Base
 from builder.model.task import DiscriminatorConfig, Example, Judged, Progress
 from builder.model.training import fit, scope
 from builder.records import POLARITIES, VERDICTS, Verdict
@@ -119,18 +118,17 @@ def train_discriminator(
     seed: int,
     checkpoints: Path,
     progress: Progress | None = None,
-    base: Base | None = None,
 ) -> Discriminator:
-    """Train from `base`, without one from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
+    """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
 
     Raises ModelError where there is nothing to learn.
     """
     if not any(item.verdicts for item in train):
         raise ModelError(f"no judged triplet in {len(train)} training items", where="discriminator", fix="train on reviews with triplets")
-    vocabulary = base.vocabulary if base else Vocabulary.of((item.text for item in train), config.min_count)
+    vocabulary = Vocabulary.of((item.text for item in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = DiscriminatorNetwork(vocabulary, config)
-        base_weights(network.trunk, vocabulary, seed, base.trunk if base else None)
+        base_weights(network.trunk, vocabulary, seed)
     encoder = Encoder(vocabulary, config.bigram_buckets)
     items = [_item(encoder, item) for item in train if item.verdicts]
     held_out = [_item(encoder, item) for item in valid]
@@ -144,7 +142,7 @@ def train_discriminator(
         return accuracy(probabilities(network, config, held_out), held_out)
 
     data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
-    unique = fingerprint("discriminator", config, seed, *data, base=base.digest if base else "")
+    unique = fingerprint("discriminator", config, seed, *data)
     fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
     facts = {
         "valid_accuracy": fitted.score,

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.errors import ModelError
 from builder.model.encode import PAD, SPECIAL, Batch, Vocabulary
 from builder.model.task import NetworkConfig
 
@@ -160,18 +159,12 @@ def gap(aspects: Spans, opinions: Spans) -> tuple[Tensor, Tensor]:
     return low, torch.maximum(low, torch.maximum(aspects.start, opinions.start))
 
 
-def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int, base: Trunk | None = None) -> None:
-    """Copy a pre-trained trunk of the same vocabulary; without one, set the embedding of each character from (seed, character): the same base model M for every round (paper, section 3.3.1).
+def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int) -> None:
+    """Set the embedding of each character from (seed, character): the same base model M for every round (paper, section 3.3.1).
 
     The other parameters are drawn before, in an order that no vocabulary changes; these rows are drawn one by one, so that a character
     starts from the same vector whatever else the training texts hold.
     """
-    if base is not None:
-        try:
-            trunk.load_state_dict(base.state_dict())
-        except RuntimeError as error:
-            raise ModelError(f"the base is another trunk: {error}", where="base model", fix="pre-train it with the same sizes") from error
-        return
     weight = trunk.chars.weight
     with torch.no_grad():
         for row, code in ((1, 0), *((i + SPECIAL, code) for i, code in enumerate(vocabulary.codes))):

@@ -17,29 +17,26 @@ from builder.errors import BuilderError, ModelError
 from builder.model.checkpoint import read_tensors, write_file, write_tensors
 from builder.model.discriminator import Discriminator, DiscriminatorNetwork
 from builder.model.encode import Vocabulary
-from builder.model.network import Trunk
-from builder.model.pretrain import Base
 from builder.model.tagger import Tagger
 from builder.model.tagger_network import TaggerNetwork
-from builder.model.task import DiscriminatorConfig, PretrainConfig, TaggerConfig
+from builder.model.task import DiscriminatorConfig, TaggerConfig
 from builder.model.training import scope
 
 FORMAT = 1
 Network = TypeVar("Network", bound=nn.Module)
-Model = Tagger | Discriminator | Base
 
 
-def save(model: Model, folder: Path) -> None:
+def save(model: Tagger | Discriminator, folder: Path) -> None:
     """Write `model` to `folder` (made if need be); the config last, so that a folder with a config is whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").unlink(missing_ok=True)
     except OSError as error:
         raise ModelError(f"cannot write: {error.strerror}", where=str(folder)) from error
-    write_tensors(folder / "weights.safetensors", (model.trunk if isinstance(model, Base) else model.network).state_dict(), {})
+    write_tensors(folder / "weights.safetensors", model.network.state_dict(), {})
     settings: dict[str, object] = {
         "format": FORMAT,
-        "kind": "tagger" if isinstance(model, Tagger) else "base" if isinstance(model, Base) else "discriminator",
+        "kind": "tagger" if isinstance(model, Tagger) else "discriminator",
         "config": asdict(model.config),
         "vocabulary": list(model.vocabulary.codes),
         "facts": model.facts,
@@ -50,7 +47,7 @@ def save(model: Model, folder: Path) -> None:
     write_file(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
-def load(folder: Path) -> Model:
+def load(folder: Path) -> Tagger | Discriminator:
     """The model that `save` wrote; ModelError says what is missing, damaged or foreign, and where."""
     path = folder / "config.json"
     settings = _settings(path)
@@ -80,7 +77,7 @@ def _settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _build(settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, float], weights: Path) -> Model:
+def _build(settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, float], weights: Path) -> Tagger | Discriminator:
     if settings["kind"] == "tagger":
         config = TaggerConfig(**settings["config"])
         network = _filled(TaggerNetwork(vocabulary, config), weights)
@@ -88,11 +85,7 @@ def _build(settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, fl
     if settings["kind"] == "discriminator":
         judging = DiscriminatorConfig(**settings["config"])
         return Discriminator(_filled(DiscriminatorNetwork(vocabulary, judging), weights), vocabulary, judging, facts)
-    if settings["kind"] == "base":
-        reading = PretrainConfig(**settings["config"])
-        return Base(_filled(Trunk(vocabulary, reading), weights), vocabulary, reading, facts)
-    known = "known: tagger, discriminator, base"
-    raise ModelError(f"unknown kind {settings['kind']!r}", where=str(weights.with_name("config.json")), fix=known)
+    raise ModelError(f"unknown kind {settings['kind']!r}", where=str(weights.with_name("config.json")), fix="known: tagger, discriminator")
 
 
 def _filled(network: Network, path: Path) -> Network:

@@ -18,7 +18,6 @@ from builder.errors import ModelError
 from builder.model.checkpoint import fingerprint, tensor_digest
 from builder.model.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
 from builder.model.network import Context, Spans, base_weights, seed_of
-from builder.model.pretrain import Base
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 from builder.model.task import VALENCE, Example, Progress, TaggerConfig, element
 from builder.model.training import fit, scope
@@ -151,18 +150,17 @@ def train_tagger(
     seed: int,
     checkpoints: Path,
     progress: Progress | None = None,
-    base: Base | None = None,
 ) -> Tagger:
-    """Train from `base`, without one from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on `valid` win.
+    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on `valid` win.
 
     Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
     """
     if not any(example.triplets for example in train):
         raise ModelError(f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets")
-    vocabulary = base.vocabulary if base else Vocabulary.of((example.text for example in train), config.min_count)
+    vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = TaggerNetwork(vocabulary, config)
-        base_weights(network.trunk, vocabulary, seed, base.trunk if base else None)
+        base_weights(network.trunk, vocabulary, seed)
     encoder = Encoder(vocabulary, config.bigram_buckets)
     cut = [learnable(example, encoder, config) for example in train]
     items = [window for pieces, _ in cut for window in pieces]
@@ -177,7 +175,7 @@ def train_tagger(
         return network.loss([items[i] for i in chosen])
 
     data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
-    unique = fingerprint("tagger", config, seed, *data, base=base.digest if base else "")
+    unique = fingerprint("tagger", config, seed, *data)
     fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
     threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {

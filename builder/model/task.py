@@ -113,16 +113,6 @@ class DiscriminatorConfig(NetworkConfig):
     epochs: int = 4
 
 
-@dataclass(frozen=True, slots=True)
-class PretrainConfig(NetworkConfig):
-    """Pre-training hides the share `masked` of the characters of pieces of at most `window` characters."""
-
-    epochs: int = 4
-    batch_chars: int = 2048
-    window: int = 256
-    masked: float = 0.2
-
-
 Config = TypeVar("Config", bound=NetworkConfig)
 
 
