@@ -67,11 +67,15 @@ def _stored(tokens: tuple[Token, ...], shown: View) -> list[Token]:
     return [Token(*shown.to_source((t.start, t.end)), t.pos, t.head, t.rel) for t in tokens]
 
 
-def viewed(tokens: tuple[Token, ...], shown: View) -> tuple[Token, ...]:
-    """Stored tokens in offsets of the view again. They tile it: each ends where the next begins."""
-    first = {start: i for i, start in enumerate(shown.starts)}
-    starts = [first[token.start] for token in tokens] + [len(shown.text)]
-    return tuple(Token(starts[n], starts[n + 1], t.pos, t.head, t.rel) for n, t in enumerate(tokens))
+def viewed(words: str, shown: View) -> tuple[Token, ...]:
+    """Stored words in offsets of the view again. They tile it: each ends where the next begins."""
+    rows = reviews.load_words(words)
+    starts = [row[0] for row in rows]
+    if not shown.unshortened:
+        first = {start: i for i, start in enumerate(shown.starts)}
+        starts = [first[start] for start in starts]
+    ends = [*starts[1:], len(shown.text)]
+    return tuple([Token(start, end, row[2], row[3], row[4]) for start, end, row in zip(starts, ends, rows, strict=True)])
 
 
 def review_view(review: Review, variants: Variants) -> View:

@@ -118,8 +118,14 @@ def dump_tokens(tokens: Iterable[Token]) -> str:
     return json.dumps([[t.start, t.end, t.pos, t.head, t.rel] for t in tokens], separators=(",", ":"))
 
 
+def load_words(words: str) -> list[tuple[int, int, str, int, str]]:
+    """The fields of the tokens that `dump_tokens` wrote, in offsets of the stored text."""
+    found: list[tuple[int, int, str, int, str]] = json.loads(words)
+    return found
+
+
 def load_tokens(words: str) -> tuple[Token, ...]:
-    return tuple(Token(*word) for word in json.loads(words))
+    return tuple(Token(*word) for word in load_words(words))
 
 
 def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
