@@ -20,7 +20,11 @@ _OTHERS = ("grammar", "excess", "irrealis", "question", "compatible", "block", "
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The rules of a convention by what they do. `wide`: some rule pairs over the whole sentence."""
+    """The rules of a convention by what they do.
+
+    `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe; `blocked`: opinion words
+    that pair with nothing; `wide`: some rule pairs over the whole sentence.
+    """
 
     lexicon: Lexicon
     vocabulary: Vocabulary
@@ -31,8 +35,8 @@ class Compiled:
     irrealis: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
-    compatible: Mapping[str, tuple[str, ...]]
-    blocked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    compatible: Mapping[str, tuple[tuple[str, ...], ...]]
+    blocked: frozenset[str]
     wide: bool
 
 
@@ -60,10 +64,22 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
         contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
-        compatible={prefix: tuple(classes) for rule in by_kind["compatible"] for prefix, classes in _table(rule, "classes").items()},
-        blocked=tuple((strings(rule, "categories"), strings(rule, "words")) for rule in by_kind["block"]),
+        compatible=_compatible(lexicon, by_kind["compatible"]),
+        blocked=frozenset(word for rule in by_kind["block"] for word in _named(lexicon, strings(rule, "categories"), strings(rule, "words"))),
         wide=bool(by_kind["pair-sentence"]),
     )
+
+
+def _named(lexicon: Lexicon, categories: tuple[str, ...], words: tuple[str, ...]) -> set[str]:
+    """The opinion words of some categories (by prefix), and some words."""
+    return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(categories)} | set(words)
+
+
+def _compatible(lexicon: Lexicon, rules: Sequence[Rule]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    limits = {prefix: tuple(classes) for rule in rules for prefix, classes in _table(rule, "classes").items()}
+    categories = sorted({entry.category for entry in lexicon.opinions.values()})
+    listed = {category: tuple(classes for prefix, classes in limits.items() if category.startswith(prefix)) for category in categories}
+    return {category: found for category, found in listed.items() if found}
 
 
 def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:

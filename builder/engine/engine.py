@@ -120,7 +120,7 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
         phrase = scene.opinion.phrase
         assert phrase is not None
-        if any(phrase.entry.category.startswith(categories) or phrase.entry.word in words for categories, words in self._rules.blocked):
+        if phrase.entry.word in self._rules.blocked:
             return None
         for name, pairer in self._rules.pairers:
             found = pairer(scene)
@@ -136,13 +136,8 @@ class Engine:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
             return False
-        if not aspect.term.cls:
-            return True
-        return all(
-            aspect.term.cls.startswith(classes)
-            for prefix, classes in self._rules.compatible.items()
-            if phrase.entry.category.startswith(prefix)
-        )
+        limits = self._rules.compatible.get(phrase.entry.category) if aspect.term.cls else None
+        return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
 
     def _unreal(self, listed: Sequence[Item], index: int) -> bool:
         """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question).

@@ -89,23 +89,26 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
             continue
         out += [_plain(u, lexicon) for u in units[taken:first]]
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
-        before = units[first:k]
-        negators = [u for u in before if u.symbol == "N"]
-        phrase = Phrase(
-            core=(unit.start, unit.end),
-            entry=lexicon.opinions[unit.word.lower()],
-            negators=tuple((u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators),
-            kinds=tuple(lexicon.negators[u.word] for u in negators),
-            degrees=tuple(lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"),
-        )
         start, end = units[first].start, units[last].end
-        item = Item(start, end, "O", text[start:end], unit.last, phrase=phrase)
+        item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], lexicon, grammar))
         if grammar.merge and out and (run := _one_run(out[-1], item, text)) is not None:
             out[-1] = run
         else:
             out.append(item)
         taken = last + 1
     return out + [_plain(u, lexicon) for u in units[taken:]]
+
+
+def _phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> Phrase:
+    """The opinion word `unit` with the units of its phrase that stand before it."""
+    negators = [u for u in before if u.symbol == "N"]
+    return Phrase(
+        core=(unit.start, unit.end),
+        entry=lexicon.opinions[unit.word.lower()],
+        negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
+        kinds=tuple([lexicon.negators[u.word] for u in negators]),
+        degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"]),
+    )
 
 
 def bare_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:

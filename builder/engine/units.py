@@ -102,16 +102,20 @@ class Vocabulary:
 def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: Vocabulary) -> list[Unit]:
     """Units of tokens[first:stop], which lie in one clause. `text` is lower case where that keeps its length."""
     out: list[Unit] = []
+    known, reach = vocabulary.symbols, vocabulary.reach
     i = first
     while i < stop:
         token = tokens[i]
         if token.pos == "SPACE":
             i += 1
             continue
-        j, symbol = _longest(text, tokens, i, stop, vocabulary)
-        start, end = token.start, tokens[j].end
+        start, end, j = token.start, token.end, i
         word = text[start:end]
-        if symbol:
+        if start + reach.get(word[:2] if end - start > 1 else text[start : start + 2], 0) > end:
+            j = _longest(text, tokens, i, stop, vocabulary)
+            end = tokens[j].end
+            word = text[start:end]
+        if symbol := known.get(word):
             out.append(Unit(start, end, word, symbol, i, j))
         elif parts := _parts(word, vocabulary):
             out += [Unit(start + a, start + b, word[a:b], role, i, i) for a, b, role in parts]
@@ -127,18 +131,14 @@ def lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: Vocabulary) -> tuple[int, str]:
-    """The last token and the symbol of the longest entry that starts at token i; token i and no symbol if none does."""
+def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: Vocabulary) -> int:
+    """The last token of the longest entry that starts at token i; token i if none does."""
     start = tokens[i].start
     limit = start + vocabulary.reach.get(text[start : start + 2], 0)
     reach = i
     while reach + 1 < stop and tokens[reach + 1].end <= limit:
         reach += 1
-    for j in range(reach, i - 1, -1):
-        symbol = vocabulary.symbols.get(text[start : tokens[j].end])
-        if symbol:
-            return j, symbol
-    return i, ""
+    return next((j for j in range(reach, i, -1) if text[start : tokens[j].end] in vocabulary.symbols), i)
 
 
 def _parts(word: str, vocabulary: Vocabulary) -> tuple[_Part, ...]:

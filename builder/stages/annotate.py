@@ -75,7 +75,7 @@ def viewed(words: str, shown: View) -> tuple[Token, ...]:
         first = {start: i for i, start in enumerate(shown.starts)}
         starts = [first[start] for start in starts]
     ends = [*starts[1:], len(shown.text)]
-    return tuple([Token(start, end, row[2], row[3], row[4]) for start, end, row in zip(starts, ends, rows, strict=True)])
+    return tuple([Token(start, end, *row[2:]) for start, end, row in zip(starts, ends, rows, strict=True)])
 
 
 def review_view(review: Review, variants: Variants) -> View:
