@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 
 from builder.config import Convention
@@ -126,7 +127,12 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
     rule = rules[0]
     gap = rule.params.get("gap", 3)
-    separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
+    pairs = [(a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate"))]
+
+    @cache
+    def separate(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in pairs)
+
     return Grammar(
         fillers=frozenset(strings(rule, "fillers")),
         gap=gap if isinstance(gap, int) else 3,

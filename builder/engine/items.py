@@ -6,7 +6,7 @@ parameters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -55,12 +55,16 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Parameters of the rule of kind `grammar`; `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`)."""
+    """Parameters of the rule of kind `grammar`.
+
+    `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
+    classes are a list without a comma (餐點服務都好) rather than one term.
+    """
 
     fillers: frozenset[str]
     gap: int
     attributes: tuple[str, ...]
-    separate: tuple[tuple[str, str], ...]
+    separate: Callable[[str, str], bool]
     suffixes: frozenset[str]
     bare: frozenset[str]
     adverbial: frozenset[str]
@@ -81,9 +85,8 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
     """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
     out: list[Item] = []
     taken = 0
-    for k, unit in enumerate(units):
-        if unit.symbol != "O":
-            continue
+    for k in [k for k, unit in enumerate(units) if unit.symbol == "O"]:
+        unit = units[k]
         first = _left_edge(units, k, taken, grammar)
         if not _asserted(units, k, first == k, grammar):
             continue
@@ -101,10 +104,13 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
 
 def _phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> Phrase:
     """The opinion word `unit` with the units of its phrase that stand before it."""
+    entry = lexicon.opinions[unit.word.lower()]
+    if not before:
+        return Phrase((unit.start, unit.end), entry, (), (), ())
     negators = [u for u in before if u.symbol == "N"]
     return Phrase(
         core=(unit.start, unit.end),
-        entry=lexicon.opinions[unit.word.lower()],
+        entry=entry,
         negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
         degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"]),
@@ -212,7 +218,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if before.symbol == "A" and before.term and before.end == item.start and not _separate(before.term.cls, item.term.cls, grammar):
+    if before.symbol == "A" and before.term and before.end == item.start and not grammar.separate(before.term.cls, item.term.cls):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
@@ -261,11 +267,6 @@ def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
     if phrase is None or phrase.core != (before.start, before.end):
         return False
     return phrase.entry.category.startswith(grammar.absorbed) and phrase.entry.valence < PRAISE
-
-
-def _separate(first: str, second: str, grammar: Grammar) -> bool:
-    """Whether two neighbouring aspects are a list without a comma (餐點服務都好) rather than one term."""
-    return any(first.startswith(a) and second.startswith(b) for a, b in grammar.separate)
 
 
 def _listed_nouns(out: list[Item]) -> list[Item]:
