@@ -76,10 +76,11 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
     with db.atomic(connection):
         reviews.insert(connection, (new(key, text, row) for row, (key, text) in enumerate(TEXTS.items(), start=1)))
         reviews.mark_duplicates(connection)
-        ids = {key: i for i, key, _ in reviews.hashes(connection)}
+        ids = {key: i for i, key, _ in reviews.hashes(connection, 0, 10)}
         reviews.set_splits(connection, ((split, ids[key]) for key, split in SPLITS.items()))
         reviews.reject(connection, "ingest", [("row 9", "empty", "no text", ""), ("row 10", "no_han", "no Han", "ok")])
-        reviews.annotate(connection, "embedded/1 x", [(2, reviews.dump_tokens(TOKENS))])
+        backend = reviews.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
+        reviews.annotate(connection, backend, [(2, reviews.dump_tokens(TOKENS))])
         rules = triplets.source(connection, "rules", "rules", "sig-rules")
         model = triplets.source(connection, "C1", "model", "sig-c1")
         gold = triplets.source(connection, "gold", "human", "people")
@@ -136,7 +137,9 @@ def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -
         "UPDATE triplets SET valence = 11",
         "INSERT INTO proposals (source, triplet, story) VALUES (99, 1, '[]')",
         "INSERT INTO training_sets VALUES ('C', 1, 99)",
-        "INSERT INTO annotations VALUES (99, 'x', '[]')",
+        "INSERT INTO annotations VALUES (99, 1, '[]')",
+        "INSERT INTO annotations VALUES (1, 99, '[]')",
+        "INSERT INTO backends VALUES (9, 'ckip', '', '', 1)",
         "UPDATE reviews SET duplicate_of = 99",
         "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, norm_hash, NULL, NULL, NULL FROM reviews",
     ],
@@ -609,3 +612,49 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     assert "0.750" in whole
     with pytest.raises(QueryError, match=r"no triplet or review 'r99'; ids are in the column id"):
         queries.story(filled, "r99")
+
+
+# ---- backends
+
+
+def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Connection) -> None:
+    other = [token._replace(pos="X") for token in TOKENS]
+    backend = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    assert (reviews.annotated_to(filled), reviews.annotated(filled, 0, 10)) == (0, [])
+    reviews.annotate(filled, backend, [(1, reviews.dump_tokens(other)), (2, reviews.dump_tokens(other))])
+    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
+        (1, tuple(other)),
+        (2, tuple(other)),
+    ]
+    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == ("ckip/1 y", 2, 2)
+    reviews.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
+    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [(2, TOKENS)]
+    assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [("ckip", 0), ("embedded", 1)]
+
+
+@pytest.mark.parametrize(("key", "anew"), [("another", False), ("k", True)])
+def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(filled: sqlite3.Connection, key: str, anew: bool) -> None:
+    other = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    reviews.annotate(filled, other, [(1, "[]")])
+    reviews.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
+    assert (reviews.backend(filled), reviews.annotated_count(filled)) == ("embedded/2 z", 0)
+    assert filled.execute("SELECT backend, review FROM annotations").fetchall() == [(other, 1)]
+
+
+def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_and_writers(tmp_path: Path) -> None:
+    for name, opened in (("read", db.reading), ("written", db.writing)):
+        workdir = tmp_path / name
+        workdir.mkdir()
+        old = sqlite3.connect(workdir / db.NAME, isolation_level=None)
+        old.executescript(f"{db.schema()[0][1]}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
+        reviews.insert(old, [new("r1", "牛肉麵很好吃", 1)])
+        old.execute("INSERT INTO settings VALUES ('annotate.key', 'k1')")
+        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (reviews.dump_tokens(TOKENS),))
+        old.close()
+        with opened(workdir) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
+            assert [(review.key, reviews.load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)] == [("r1", TOKENS)]
+            assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [
+                ("embedded", "embedded/1 x", "k1", 1)
+            ]
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -66,7 +66,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
         compatible=_compatible(lexicon, by_kind["compatible"]),
-        blocked=frozenset(word for rule in by_kind["block"] for word in _named(lexicon, strings(rule, "categories"), strings(rule, "words"))),
+        blocked=frozenset(
+            word for rule in by_kind["block"] for word in _named(lexicon, strings(rule, "categories"), strings(rule, "words"))
+        ),
         wide=bool(by_kind["pair-sentence"]),
     )
 

@@ -162,7 +162,9 @@ def _plain(unit: Unit, lexicon: Lexicon) -> Item:
     start, end, word, symbol, _, last = unit
     if symbol == "A":
         entry = lexicon.aspects[word.lower()]
-        return Item(start, end, symbol, word, last, None, Term(entry.cls, _owner(unit, lexicon) if entry.cls.startswith("quality.") else None))
+        return Item(
+            start, end, symbol, word, last, None, Term(entry.cls, _owner(unit, lexicon) if entry.cls.startswith("quality.") else None)
+        )
     return Item(start, end, "j" if symbol == "O" else symbol, word, last)
 
 
