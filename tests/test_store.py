@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError, QueryError, WorkdirError
-from builder.records import Element, Polarity, Span, Token, Triplet
+from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
 from builder.store import db, queries, reviews, runs, triplets
 
 TEXTS = {"r1": "湯頭不會太鹹，服務很好", "r2": "牛肉麵很好吃", "r3": "牛肉麵很好吃", "r4": "牛肉麵很好吃！", "r5": "地點普通"}
@@ -97,6 +97,11 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
+def of_review(connection: sqlite3.Connection, review: int) -> list[StoredTriplet]:
+    ids = [row[0] for row in connection.execute("SELECT id FROM triplets WHERE review = ?", (review,))]
+    return list(triplets.subset(connection, ids))
+
+
 # ---- schema
 
 
@@ -152,7 +157,7 @@ def test_the_schema_refuses_what_no_row_may_be(filled: sqlite3.Connection, state
 def test_a_review_that_goes_takes_all_that_was_made_of_it(filled: sqlite3.Connection) -> None:
     filled.execute("DELETE FROM reviews WHERE duplicate_of IS NOT NULL")
     filled.execute("DELETE FROM reviews WHERE key = 'r2'")
-    assert triplets.of_review(filled, 2) == []
+    assert of_review(filled, 2) == []
     for table in ("proposals", "verdicts", "training_sets"):
         assert filled.execute(f"SELECT count(*) FROM {table} WHERE triplet >> {triplets.BITS} = 2").fetchone()[0] == 0
     assert filled.execute("SELECT count(*) FROM annotations").fetchone()[0] == 0
@@ -430,11 +435,11 @@ def test_proposing_again_changes_nothing(filled: sqlite3.Connection) -> None:
 
 
 def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> None:
-    stored = {one.id: one for one in triplets.of_review(filled, 1)}
+    stored = {one.id: one for one in of_review(filled, 1)}
     salt = stored[triplets.triplet_id(1, SALT)]
     assert salt.review == 1
     assert salt.triplet == replace(SALT, rules=(), evidence=())
-    noodles = {one.triplet.polarity: one.triplet for one in triplets.of_review(filled, 2)}
+    noodles = {one.triplet.polarity: one.triplet for one in of_review(filled, 2)}
     assert noodles["POS"].owner == NOODLES.owner
 
 
@@ -452,14 +457,14 @@ def test_a_rerun_of_a_source_replaces_what_it_said(filled: sqlite3.Connection) -
         triplets.propose(filled, source, [(5, PLACE)])
         triplets.drop_orphans(filled)
     assert [one.review for one in triplets.proposed(filled, source, "test")] == [5]
-    assert [one.triplet.polarity for one in triplets.of_review(filled, 2)] == ["POS"]
+    assert [one.triplet.polarity for one in of_review(filled, 2)] == ["POS"]
     assert triplets.signatures(filled) == {"rules": "sig-rules", "C1": "sig-c1-again", "discriminator": "sig-d"}
 
 
 def test_dropping_the_sources_of_a_kind_keeps_what_others_said(filled: sqlite3.Connection) -> None:
     triplets.drop_sources(filled, "model", "C")
     assert triplets.source_id(filled, "C1") is None
-    assert {one.triplet.polarity for one in triplets.of_review(filled, 2)} == {"POS"}
+    assert {one.triplet.polarity for one in of_review(filled, 2)} == {"POS"}
     triplets.drop_sources(filled, "model", "D")
     triplets.drop_sources(filled, "rules")
     assert filled.execute("SELECT review FROM triplets").fetchall() == [(5,)]
