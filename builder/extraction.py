@@ -1,7 +1,7 @@
 """`extract`: triplets of texts outside a build, one line out for each line in, in order.
 
-In: JSON lines {"id", "text"}. Out: JSON lines {"id", "triplets"} written beside the target and renamed, so that there is a whole file or
-none. The rules need no working directory; a variant's last model comes from one.
+In: JSON lines {"id", "text"}, read as a stream. Out: JSON lines {"id", "triplets"} written beside the target and renamed, so that there is
+a whole file or none. The rules need no working directory; a variant's last model comes from one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
@@ -22,13 +22,14 @@ from builder.errors import ConfigError, InputError
 from builder.export.records import extracted
 from builder.records import Triplet
 from builder.resources import load_lexicon, load_rules, overlays
-from builder.stages.context import ModelBar, bar, sharded, to_stored
+from builder.stages.context import bar, sharded, to_stored
 from builder.store import db, runs
 from builder.text import view
 
-_CHUNK = 256
+_CHUNK, _MODEL_CHUNK = 256, 8192
 _worker: dict[str, object] = {}
 Line = tuple[object, str]
+Answer = tuple[object, Sequence[Triplet]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +42,21 @@ class Counts:
 def extract_file(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> Counts:
     """Extract from a file. InputError names the line that is not {"id", "text"}."""
     started = time.monotonic()
-    lines = list(_lines(source))
-    predicted = _by_rules(lines, cast(Convention, convention), workers, workdir) if system == "rules" else _by_model(lines, system, workdir)
+    lines = _lines(source)
+    answers = _by_rules(lines, cast(Convention, convention), workers, workdir) if system == "rules" else _by_model(lines, system, workdir)
     building = target.with_name(f".{target.name}.building")
-    triplets = 0
+    texts = triplets = 0
     try:
-        with building.open("w", encoding="utf-8") as out, bar(len(lines), "extract", unit=" texts") as shown:
-            for (i, _), found in zip(lines, predicted, strict=True):
-                out.write(
-                    json.dumps({"id": i, "triplets": [extracted(one, convention == "paper") for one in found]}, ensure_ascii=False) + "\n"
-                )
-                triplets += len(found)
+        with building.open("w", encoding="utf-8") as out, bar(None, "extract", unit=" texts") as shown:
+            for i, found in answers:
+                row = {"id": i, "triplets": [extracted(one, convention == "paper") for one in found]}
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+                texts, triplets = texts + 1, triplets + len(found)
                 shown.update()
         os.replace(building, target)
     finally:
         building.unlink(missing_ok=True)
-    return Counts(len(lines), triplets, time.monotonic() - started)
+    return Counts(texts, triplets, time.monotonic() - started)
 
 
 def _lines(source: Path) -> Iterator[Line]:
@@ -84,12 +84,16 @@ def _line(raw: bytes, where: str) -> Line:
     return row["id"], row["text"]
 
 
-def _by_rules(lines: Sequence[Line], convention: Convention, workers: int, workdir: Path | None) -> Iterator[list[Triplet]]:
-    queue = iter([text for _, text in lines])
-    tasks = iter(lambda: list(islice(queue, _CHUNK)), [])
-    for found in sharded(
-        _extract, tasks, workers if len(lines) > 4 * _CHUNK else 1, _prepare, (convention, overlays(workdir) if workdir else ())
-    ):
+def _batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
+    return iter(lambda: list(islice(lines, size)), [])
+
+
+def _by_rules(lines: Iterator[Line], convention: Convention, workers: int, workdir: Path | None) -> Iterator[Answer]:
+    """A short input is read here: it would be done before a second process has started."""
+    head = list(islice(lines, 4 * _CHUNK + 1))
+    tasks = _batches(chain(head, lines), _CHUNK)
+    arguments = convention, overlays(workdir) if workdir else ()
+    for found in sharded(_extract, tasks, workers if len(head) > 4 * _CHUNK else 1, _prepare, arguments):
         yield from found
 
 
@@ -101,17 +105,17 @@ def _prepare(convention: Convention, added: tuple[Path, ...]) -> None:
     _worker.update(lexicon=lexicon, backend=nlp.load("embedded", lexicon.words()), engine=Engine(lexicon, load_rules(), convention))
 
 
-def _extract(texts: list[str]) -> list[list[Triplet]]:
+def _extract(lines: list[Line]) -> list[Answer]:
     lexicon, backend, engine = _worker["lexicon"], _worker["backend"], _worker["engine"]
-    shown = [view(text, lexicon.variants) for text in texts]  # type: ignore[attr-defined]
+    shown = [view(text, lexicon.variants) for _, text in lines]  # type: ignore[attr-defined]
     annotated = backend.annotate([one.text for one in shown])  # type: ignore[attr-defined]
     return [
-        [to_stored(triplet, one, text) for triplet in engine.extract(Doc.of(one.text, tokens))]  # type: ignore[attr-defined]
-        for text, one, tokens in zip(texts, shown, annotated, strict=True)
+        (i, [to_stored(triplet, one, text) for triplet in engine.extract(Doc.of(one.text, tokens))])  # type: ignore[attr-defined]
+        for (i, text), one, tokens in zip(lines, shown, annotated, strict=True)
     ]
 
 
-def _by_model(lines: Sequence[Line], system: str, workdir: Path | None) -> Iterator[list[Triplet]]:
+def _by_model(lines: Iterator[Line], system: str, workdir: Path | None) -> Iterator[Answer]:
     """The last model of a variant, `C`, or the one of a round, `C2`."""
     from builder.model.store import load
     from builder.model.tagger import Tagger
@@ -126,10 +130,9 @@ def _by_model(lines: Sequence[Line], system: str, workdir: Path | None) -> Itera
         raise ConfigError(f"no model {system!r} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
     model = load(workdir / "models" / chosen[-1])
     assert isinstance(model, Tagger), f"{chosen[-1]} was saved by self_train"
-    lexicon = load_lexicon()
-    shown = [view(text, lexicon.variants) for _, text in lines]
-    progress = ModelBar(f"extract {chosen[-1]}")
-    predictions = model.predict([one.text for one in shown], progress)
-    progress.close()
-    for (_, text), one, found in zip(lines, shown, predictions, strict=True):
-        yield [replace(to_stored(triplet, one, text), source=chosen[-1]) for triplet in found]
+    lexicon = load_lexicon(overlays=overlays(workdir))
+    for batch in _batches(lines, _MODEL_CHUNK):
+        shown = [view(text, lexicon.variants) for _, text in batch]
+        predictions = model.predict([one.text for one in shown])
+        for (i, text), one, found in zip(batch, shown, predictions, strict=True):
+            yield i, [replace(to_stored(triplet, one, text), source=chosen[-1]) for triplet in found]

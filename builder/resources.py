@@ -83,7 +83,10 @@ class Lexicon:
     overridden: tuple[str, ...] = ()
 
     def words(self) -> dict[str, str]:
-        """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide."""
+        """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide.
+
+        Entries that are other entries in a row (服務態度) are left out: the segmenter finds the parts, the engine joins them.
+        """
         out = dict.fromkeys(self.opinions, "")
         out |= {word: "NOUN" for word in self.aspects if word not in out}
         out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items() if word not in out}
@@ -91,7 +94,15 @@ class Lexicon:
             word: self.general.get(word, "") for listed in (self.degree, self.negators, self.irrealis) for word in listed if word not in out
         }
         out |= {word: pos for word, pos in self.general.items() if word not in out}
-        return {word: pos for word, pos in out.items() if not any(map(str.isspace, word))}
+        return {word: pos for word, pos in out.items() if not any(map(str.isspace, word)) and not _in_parts(word, out)}
+
+
+def _in_parts(word: str, known: Mapping[str, str]) -> bool:
+    """Whether a word is two or more known words in a row, of two characters or more each."""
+    reached = [True] + [False] * len(word)
+    for end in range(2, len(word) + 1):
+        reached[end] = any(reached[at] and word[at:end] in known for at in range(end - 1) if end - at < len(word))
+    return reached[-1] and len(word) > 3
 
 
 @dataclass(frozen=True, slots=True)

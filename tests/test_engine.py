@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import Reader
+from reading import reader as shipped
 
-from builder import nlp
 from builder.engine import Doc, Engine
 from builder.engine.pairing import dependency_path
 from builder.export.paper import aspect_text
 from builder.records import Element, Token, Triplet, polarity_of
-from builder.resources import Lexicon, Rule, data_dir, load_lexicon, load_rules
+from builder.resources import data_dir
 from builder.text import in_order, view
 
 SOUP = st.integers(0, 2**32 - 1)
@@ -52,48 +52,9 @@ MARKS = [
 TAGS = ["NOUN", "VERB", "ADJ", "ADV", "PRON", "PUNCT", "X", "PART", "CONJ", "ADP", "NUM"]
 
 
-@dataclass(frozen=True, repr=False)
-class Reader:
-    """The shipped lexicon, backend and rules, ready to read a text."""
-
-    lexicon: Lexicon
-    rules: tuple[Rule, ...]
-    backend: nlp.Backend
-    engine: Engine
-    paper: Engine
-    words: tuple[str, ...]
-
-    def docs(self, texts: Sequence[str]) -> list[Doc]:
-        shown = [view(text, self.lexicon.variants).text for text in texts]
-        return [Doc.of(text, tokens) for text, tokens in zip(shown, self.backend.annotate(shown), strict=True)]
-
-    def read(self, text: str) -> tuple[Triplet, ...]:
-        return self.engine.extract(self.docs([text])[0])
-
-    def found(self, text: str) -> set[str]:
-        return {f"{one.aspect.text}|{one.opinion.text}|{one.polarity}" for one in self.read(text)}
-
-    def one(self, text: str) -> Triplet:
-        (triplet,) = self.read(text)
-        return triplet
-
-
 @pytest.fixture(scope="module")
-def one_thread() -> Iterator[None]:
-    """Two threads of torch on one sentence only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def reader(one_thread: None) -> Reader:
-    lexicon, rules = load_lexicon(), load_rules()
-    words = [*lexicon.opinions, *lexicon.aspects, *lexicon.degree, *lexicon.negators, *lexicon.irrealis, *lexicon.not_aspects]
-    return Reader(
-        lexicon, rules, nlp.load("embedded", lexicon.words()), Engine(lexicon, rules), Engine(lexicon, rules, "paper"), tuple(sorted(words))
-    )
+def reader() -> Reader:
+    return shipped()
 
 
 # ---- pairing

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import pytest
-import torch
+from reading import reader, written
 
-from builder import nlp
 from builder.config import Convention
-from builder.engine import Doc, Engine
+from builder.engine import Engine
 from builder.errors import ResourceError
 from builder.records import Triplet
-from builder.resources import Example, Lexicon, Rule, load_lexicon, load_rules
-from builder.text import view
+from builder.resources import Example, Lexicon, Rule, load_rules
 
 RULES = load_rules()
 EXAMPLES = [
@@ -32,33 +30,14 @@ Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
 @pytest.fixture(scope="module")
 def lexicon() -> Lexicon:
-    return load_lexicon()
+    return reader().lexicon
 
 
 @pytest.fixture(scope="module")
-def one_thread() -> Iterator[None]:
-    """Two threads of torch on one sentence only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def extract(lexicon: Lexicon, one_thread: None) -> Extract:
+def extract() -> Extract:
     """The triplets of a text as the shipped engine finds them."""
-    backend = nlp.load("embedded", lexicon.words())
-    engines = {name: Engine(lexicon, RULES, name) for name in ("natural", "paper")}
-
-    def run(text: str, convention: Convention) -> tuple[Triplet, ...]:
-        shown = view(text, lexicon.variants).text
-        return engines[convention].extract(Doc.of(shown, backend.annotate([shown])[0]))
-
-    return run
-
-
-def written(triplet: Triplet) -> str:
-    return f"{triplet.aspect.text}|{triplet.opinion.text}|{triplet.polarity}"
+    engines = {"natural": reader().engine, "paper": reader().paper}
+    return lambda text, convention: engines[convention].extract(reader().docs([text])[0])
 
 
 def convention_of(rule: Rule) -> Convention:
@@ -101,8 +80,7 @@ def test_switching_a_rule_off_takes_away_what_it_made(lexicon: Lexicon, extract:
     text = "這裡有好吃的牛肉麵"
     (name,) = extract(text, "natural")[0].rules
     without = Engine(lexicon, [with_params(rule, enabled=False) if rule.name == name else rule for rule in RULES])
-    doc = Doc.of(text, nlp.load("embedded", lexicon.words()).annotate([text])[0])
-    assert not any(name in triplet.rules for triplet in without.extract(doc))
+    assert not any(name in triplet.rules for triplet in without.extract(reader().docs([text])[0]))
 
 
 # ---- rules that cannot run

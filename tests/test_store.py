@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError, QueryError, WorkdirError
-from builder.records import Element, Polarity, Span, Token, Triplet
+from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
 from builder.store import db, queries, reviews, runs, triplets
 
 TEXTS = {"r1": "湯頭不會太鹹，服務很好", "r2": "牛肉麵很好吃", "r3": "牛肉麵很好吃", "r4": "牛肉麵很好吃！", "r5": "地點普通"}
@@ -76,10 +76,11 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
     with db.atomic(connection):
         reviews.insert(connection, (new(key, text, row) for row, (key, text) in enumerate(TEXTS.items(), start=1)))
         reviews.mark_duplicates(connection)
-        ids = {key: i for i, key, _ in reviews.hashes(connection)}
+        ids = {key: i for i, key, _ in reviews.hashes(connection, 0, 10)}
         reviews.set_splits(connection, ((split, ids[key]) for key, split in SPLITS.items()))
         reviews.reject(connection, "ingest", [("row 9", "empty", "no text", ""), ("row 10", "no_han", "no Han", "ok")])
-        reviews.annotate(connection, "embedded/1 x", [(2, reviews.dump_tokens(TOKENS))])
+        backend = reviews.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
+        reviews.annotate(connection, backend, [(2, reviews.dump_tokens(TOKENS))])
         rules = triplets.source(connection, "rules", "rules", "sig-rules")
         model = triplets.source(connection, "C1", "model", "sig-c1")
         gold = triplets.source(connection, "gold", "human", "people")
@@ -94,6 +95,11 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
         runs.set_metrics(connection, [("rules", "test", "f1", 50.0, "sig")])
     return connection
+
+
+def of_review(connection: sqlite3.Connection, review: int) -> list[StoredTriplet]:
+    ids = [row[0] for row in connection.execute("SELECT id FROM triplets WHERE review = ?", (review,))]
+    return list(triplets.subset(connection, ids))
 
 
 # ---- schema
@@ -136,7 +142,9 @@ def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -
         "UPDATE triplets SET valence = 11",
         "INSERT INTO proposals (source, triplet, story) VALUES (99, 1, '[]')",
         "INSERT INTO training_sets VALUES ('C', 1, 99)",
-        "INSERT INTO annotations VALUES (99, 'x', '[]')",
+        "INSERT INTO annotations VALUES (99, 1, '[]')",
+        "INSERT INTO annotations VALUES (1, 99, '[]')",
+        "INSERT INTO backends VALUES (9, 'ckip', '', '', 1)",
         "UPDATE reviews SET duplicate_of = 99",
         "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, norm_hash, NULL, NULL, NULL FROM reviews",
     ],
@@ -149,7 +157,7 @@ def test_the_schema_refuses_what_no_row_may_be(filled: sqlite3.Connection, state
 def test_a_review_that_goes_takes_all_that_was_made_of_it(filled: sqlite3.Connection) -> None:
     filled.execute("DELETE FROM reviews WHERE duplicate_of IS NOT NULL")
     filled.execute("DELETE FROM reviews WHERE key = 'r2'")
-    assert triplets.of_review(filled, 2) == []
+    assert of_review(filled, 2) == []
     for table in ("proposals", "verdicts", "training_sets"):
         assert filled.execute(f"SELECT count(*) FROM {table} WHERE triplet >> {triplets.BITS} = 2").fetchone()[0] == 0
     assert filled.execute("SELECT count(*) FROM annotations").fetchone()[0] == 0
@@ -427,11 +435,11 @@ def test_proposing_again_changes_nothing(filled: sqlite3.Connection) -> None:
 
 
 def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> None:
-    stored = {one.id: one for one in triplets.of_review(filled, 1)}
+    stored = {one.id: one for one in of_review(filled, 1)}
     salt = stored[triplets.triplet_id(1, SALT)]
     assert salt.review == 1
     assert salt.triplet == replace(SALT, rules=(), evidence=())
-    noodles = {one.triplet.polarity: one.triplet for one in triplets.of_review(filled, 2)}
+    noodles = {one.triplet.polarity: one.triplet for one in of_review(filled, 2)}
     assert noodles["POS"].owner == NOODLES.owner
 
 
@@ -449,14 +457,14 @@ def test_a_rerun_of_a_source_replaces_what_it_said(filled: sqlite3.Connection) -
         triplets.propose(filled, source, [(5, PLACE)])
         triplets.drop_orphans(filled)
     assert [one.review for one in triplets.proposed(filled, source, "test")] == [5]
-    assert [one.triplet.polarity for one in triplets.of_review(filled, 2)] == ["POS"]
+    assert [one.triplet.polarity for one in of_review(filled, 2)] == ["POS"]
     assert triplets.signatures(filled) == {"rules": "sig-rules", "C1": "sig-c1-again", "discriminator": "sig-d"}
 
 
 def test_dropping_the_sources_of_a_kind_keeps_what_others_said(filled: sqlite3.Connection) -> None:
     triplets.drop_sources(filled, "model", "C")
     assert triplets.source_id(filled, "C1") is None
-    assert {one.triplet.polarity for one in triplets.of_review(filled, 2)} == {"POS"}
+    assert {one.triplet.polarity for one in of_review(filled, 2)} == {"POS"}
     triplets.drop_sources(filled, "model", "D")
     triplets.drop_sources(filled, "rules")
     assert filled.execute("SELECT review FROM triplets").fetchall() == [(5,)]
@@ -609,3 +617,49 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     assert "0.750" in whole
     with pytest.raises(QueryError, match=r"no triplet or review 'r99'; ids are in the column id"):
         queries.story(filled, "r99")
+
+
+# ---- backends
+
+
+def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Connection) -> None:
+    other = [token._replace(pos="X") for token in TOKENS]
+    backend = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    assert (reviews.annotated_to(filled), reviews.annotated(filled, 0, 10)) == (0, [])
+    reviews.annotate(filled, backend, [(1, reviews.dump_tokens(other)), (2, reviews.dump_tokens(other))])
+    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
+        (1, tuple(other)),
+        (2, tuple(other)),
+    ]
+    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == ("ckip/1 y", 2, 2)
+    reviews.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
+    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [(2, TOKENS)]
+    assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [("ckip", 0), ("embedded", 1)]
+
+
+@pytest.mark.parametrize(("key", "anew"), [("another", False), ("k", True)])
+def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(filled: sqlite3.Connection, key: str, anew: bool) -> None:
+    other = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    reviews.annotate(filled, other, [(1, "[]")])
+    reviews.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
+    assert (reviews.backend(filled), reviews.annotated_count(filled)) == ("embedded/2 z", 0)
+    assert filled.execute("SELECT backend, review FROM annotations").fetchall() == [(other, 1)]
+
+
+def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_and_writers(tmp_path: Path) -> None:
+    for name, opened in (("read", db.reading), ("written", db.writing)):
+        workdir = tmp_path / name
+        workdir.mkdir()
+        old = sqlite3.connect(workdir / db.NAME, isolation_level=None)
+        old.executescript(f"{db.schema()[0][1]}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
+        reviews.insert(old, [new("r1", "牛肉麵很好吃", 1)])
+        old.execute("INSERT INTO settings VALUES ('annotate.key', 'k1')")
+        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (reviews.dump_tokens(TOKENS),))
+        old.close()
+        with opened(workdir) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
+            assert [(review.key, reviews.load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)] == [("r1", TOKENS)]
+            assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [
+                ("embedded", "embedded/1 x", "k1", 1)
+            ]
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

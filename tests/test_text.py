@@ -6,7 +6,7 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.records import Span
@@ -48,6 +48,7 @@ def some_span(data: st.DataObject, size: int) -> Span:
 # ---- the view
 
 
+@settings(deadline=None)  # the first example loads OpenCC
 @given(TEXTS)
 def test_every_view_character_comes_from_stored_code_points_in_order_and_apart(text: str) -> None:
     shown = view(text)
@@ -307,3 +308,37 @@ def test_a_span_outside_the_view_is_our_own_mistake() -> None:
     for span in ((0, 3), (1, 1), (-1, 1)):
         with pytest.raises(AssertionError, match="outside a view of 2 characters"):
             shown.to_source(span)
+
+
+# ---- the expressions that views and clauses are made by
+
+
+def test_every_control_surrogate_and_space_shows_as_a_space_or_a_line_break_and_nothing_else_does() -> None:
+    """The table of the view is written out; this holds it to the Unicode categories it stands for."""
+    for code in range(0x110000):
+        char = chr(code)
+        if char in "\n\r\v\f\x85\u2028\u2029":
+            assert view(char, script="none").text == "\n", hex(code)
+        elif unicodedata.category(char) in ("Zs", "Cc", "Cs"):
+            assert view(char, script="none").text == " ", hex(code)
+        else:
+            assert view(char, script="none").text not in (" ", "\n"), hex(code)
+
+
+def test_no_symbol_that_ends_a_clause_is_a_word_character() -> None:
+    """`clauses` asks only about characters that are none."""
+    symbols = [char for char in map(chr, range(0x110000)) if unicodedata.category(char) in ("So", "Sk")]
+    assert all(len(clauses(f"好{char}吃")) == 2 for char in symbols)
+
+
+def test_a_variant_is_replaced_at_any_place_and_the_longest_one_first() -> None:
+    variants = Variants({"裏": "裡", "裏頭": "裡面", "好裏": "好哩"})
+    assert [variants.canonical(text) for text in ("裏", "這裏", "裏頭好", "好裏頭", "裡頭", "")] == [
+        "裡",
+        "這裡",
+        "裡面好",
+        "好哩頭",
+        "裡頭",
+        "",
+    ]
+    assert Variants({}).canonical("裏") == "裏"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 
 from builder.config import Convention
@@ -20,7 +21,11 @@ _OTHERS = ("grammar", "excess", "irrealis", "question", "compatible", "block", "
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The rules of a convention by what they do. `wide`: some rule pairs over the whole sentence."""
+    """The rules of a convention by what they do.
+
+    `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe; `blocked`: opinion words
+    that pair with nothing; `wide`: some rule pairs over the whole sentence.
+    """
 
     lexicon: Lexicon
     vocabulary: Vocabulary
@@ -31,8 +36,8 @@ class Compiled:
     irrealis: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
-    compatible: Mapping[str, tuple[str, ...]]
-    blocked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    compatible: Mapping[str, tuple[tuple[str, ...], ...]]
+    blocked: frozenset[str]
     wide: bool
 
 
@@ -60,10 +65,24 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
         contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
-        compatible={prefix: tuple(classes) for rule in by_kind["compatible"] for prefix, classes in _table(rule, "classes").items()},
-        blocked=tuple((strings(rule, "categories"), strings(rule, "words")) for rule in by_kind["block"]),
+        compatible=_compatible(lexicon, by_kind["compatible"]),
+        blocked=frozenset(
+            word for rule in by_kind["block"] for word in _named(lexicon, strings(rule, "categories"), strings(rule, "words"))
+        ),
         wide=bool(by_kind["pair-sentence"]),
     )
+
+
+def _named(lexicon: Lexicon, categories: tuple[str, ...], words: tuple[str, ...]) -> set[str]:
+    """The opinion words of some categories (by prefix), and some words."""
+    return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(categories)} | set(words)
+
+
+def _compatible(lexicon: Lexicon, rules: Sequence[Rule]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    limits = {prefix: tuple(classes) for rule in rules for prefix, classes in _table(rule, "classes").items()}
+    categories = sorted({entry.category for entry in lexicon.opinions.values()})
+    listed = {category: tuple(classes for prefix, classes in limits.items() if category.startswith(prefix)) for category in categories}
+    return {category: found for category, found in listed.items() if found}
 
 
 def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
@@ -110,7 +129,12 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
     rule = rules[0]
     gap = rule.params.get("gap", 3)
-    separate = tuple((a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate")))
+    pairs = [(a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate"))]
+
+    @cache
+    def separate(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in pairs)
+
     return Grammar(
         fillers=frozenset(strings(rule, "fillers")),
         gap=gap if isinstance(gap, int) else 3,

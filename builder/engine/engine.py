@@ -6,12 +6,13 @@ What the engine does is the paper's section 3.2; what it does better stands in r
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.config import Convention
 from builder.engine.compiled import compile_rules
-from builder.engine.items import Item, Phrase, items
+from builder.engine.items import Item, Phrase, chain, items
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.units import lower, units
@@ -80,14 +81,14 @@ class Engine:
             yield (found[0] if found else None), chosen
 
     def _paired(self, doc: Doc) -> Iterator[tuple[Scene, _Pairing | None, bool]]:
-        """Each opinion in text order with its aspects, and whether something takes it out of what is stated."""
+        """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         topic: Topic | None = None
         clauses = self._clauses(doc)
         sentences: dict[int, list[Item]] = {}
         for clause in clauses if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
         for clause in clauses:
-            line = "".join(item.symbol for item in clause.items)
+            line = "".join([item.symbol for item in clause.items])
             paired: list[Item] = []
             for index, item in enumerate(clause.items):
                 if item.phrase is None:
@@ -95,7 +96,7 @@ class Engine:
                 scene = Scene(clause.items, line, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 found = self._pair(scene)
                 paired += found[1] if found else ()
-                yield scene, found, clause.asked or self._unreal(clause.items, index)
+                yield scene, found, found is not None and (clause.asked or self._unreal(clause.items, index))
             topic = _next_topic(clause.items, paired, topic)
 
     def _clauses(self, doc: Doc) -> list[_Clause]:
@@ -103,12 +104,10 @@ class Engine:
         out = []
         at = 0
         text = lower(doc.text)
+        starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
         for clause in doc.clauses:
-            while at < len(doc.tokens) and doc.tokens[at].start < clause.start:
-                at += 1
-            stop = at
-            while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
-                stop += 1
+            at = bisect_left(starts, clause.start, at)
+            stop = bisect_right(ends, clause.end, at)
             asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[clause.end - 1] in self._rules.questions
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
@@ -121,7 +120,7 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
         phrase = scene.opinion.phrase
         assert phrase is not None
-        if any(phrase.entry.category.startswith(categories) or phrase.entry.word in words for categories, words in self._rules.blocked):
+        if phrase.entry.word in self._rules.blocked:
             return None
         for name, pairer in self._rules.pairers:
             found = pairer(scene)
@@ -137,13 +136,8 @@ class Engine:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
             return False
-        if not aspect.term.cls:
-            return True
-        return all(
-            aspect.term.cls.startswith(classes)
-            for prefix, classes in self._rules.compatible.items()
-            if phrase.entry.category.startswith(prefix)
-        )
+        limits = self._rules.compatible.get(phrase.entry.category) if aspect.term.cls else None
+        return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
 
     def _unreal(self, listed: Sequence[Item], index: int) -> bool:
         """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question).
@@ -168,13 +162,13 @@ class Engine:
         steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
         story += [("pairing", detail), ("path", " ".join(steps) if steps is not None else "none: two trees")]
         return Triplet(
-            aspect=_element(doc.text, [(aspect.start, aspect.end)]),
-            aspect_full=_element(doc.text, [(_full_start(scene.items, aspect), aspect.end)]),
-            opinion=_element(doc.text, [*phrase.negators, phrase.core]),
-            opinion_full=_element(doc.text, [(item.start, item.end)]),
+            aspect=_element(doc.text, ((aspect.start, aspect.end),)),
+            aspect_full=_element(doc.text, ((_full_start(scene.items, aspect), aspect.end),)),
+            opinion=_element(doc.text, (*phrase.negators, phrase.core)),
+            opinion_full=_element(doc.text, ((item.start, item.end),)),
             polarity=polarity_of(value),
             valence=round(value, 2),
-            owner=_element(doc.text, [term.owner]) if term.owner else None,
+            owner=_element(doc.text, (term.owner,)) if term.owner else None,
             rules=(rule,),
             evidence=tuple(story),
         )
@@ -194,7 +188,10 @@ def _full_start(clause: Sequence[Item], aspect: Item) -> int:
     return aspect.start if at is None else clause[at].start
 
 
-def _element(text: str, spans: list[Span]) -> Element:
+def _element(text: str, spans: Sequence[Span]) -> Element:
+    if len(spans) == 1:  # nearly all of them
+        start, end = spans[0]
+        return Element(text[start:end], (spans[0],))
     merged: list[Span] = []
     for start, end in spans:
         if merged and merged[-1][1] == start:
@@ -206,16 +203,13 @@ def _element(text: str, spans: list[Span]) -> Element:
 
 def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...]) -> tuple[Item, ...]:
     """The found aspect and those of its coordination (paper: `conj`)."""
-    first = aspects[0]
-    if first.term is None or len(aspects) > 1 or first not in listed:
-        return aspects
-    return aspects + tuple(item for item in listed if item.term and item is not first and item.term.group == first.term.group)
+    at = next((i for i, item in enumerate(listed) if item is aspects[0]), None) if len(aspects) == 1 else None
+    return aspects if at is None else aspects + tuple(listed[i] for i in chain(listed, at) if i != at)
 
 
 def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
     if paired:
-        last = paired[-1]
-        return Topic(_coordinated(listed, (last,)) if last in listed else (last,), named=False)
+        return Topic(_coordinated(listed, (paired[-1],)), named=False)
     terms = [item for item in listed if item.term is not None]
     return Topic(_coordinated(listed, (terms[-1],)), named=True) if terms else topic

@@ -6,8 +6,9 @@ parameters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from builder.engine.units import Unit
 from builder.records import Span
@@ -35,12 +36,13 @@ class Term:
 
     cls: str
     owner: Span | None = None
-    group: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A symbol with its place in the view, the last token it covers (its head in Chinese), and what it is."""
+class Item(NamedTuple):
+    """A symbol with its place in the view, the last token it covers (its head in Chinese), and what it is.
+
+    A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
+    """
 
     start: int
     end: int
@@ -53,12 +55,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Parameters of the rule of kind `grammar`; `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`)."""
+    """Parameters of the rule of kind `grammar`.
+
+    `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
+    classes are a list without a comma (餐點服務都好) rather than one term.
+    """
 
     fillers: frozenset[str]
     gap: int
     attributes: tuple[str, ...]
-    separate: tuple[tuple[str, str], ...]
+    separate: Callable[[str, str], bool]
     suffixes: frozenset[str]
     bare: frozenset[str]
     adverbial: frozenset[str]
@@ -79,32 +85,36 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
     """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
     out: list[Item] = []
     taken = 0
-    for k, unit in enumerate(units):
-        if unit.symbol != "O":
-            continue
+    for k in [k for k, unit in enumerate(units) if unit.symbol == "O"]:
+        unit = units[k]
         first = _left_edge(units, k, taken, grammar)
         if not _asserted(units, k, first == k, grammar):
             continue
-        out.extend(_plain(u, lexicon) for u in units[taken:first])
+        out += [_plain(u, lexicon) for u in units[taken:first]]
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
-        before = units[first:k]
-        negators = [u for u in before if u.symbol == "N"]
-        phrase = Phrase(
-            core=(unit.start, unit.end),
-            entry=lexicon.opinions[unit.word.lower()],
-            negators=tuple((u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators),
-            kinds=tuple(lexicon.negators[u.word] for u in negators),
-            degrees=tuple(lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"),
-        )
         start, end = units[first].start, units[last].end
-        item = Item(start, end, "O", text[start:end], unit.last, phrase=phrase)
+        item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], lexicon, grammar))
         if grammar.merge and out and (run := _one_run(out[-1], item, text)) is not None:
             out[-1] = run
         else:
             out.append(item)
         taken = last + 1
-    out.extend(_plain(u, lexicon) for u in units[taken:])
-    return out
+    return out + [_plain(u, lexicon) for u in units[taken:]]
+
+
+def _phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> Phrase:
+    """The opinion word `unit` with the units of its phrase that stand before it."""
+    entry = lexicon.opinions[unit.word.lower()]
+    if not before:
+        return Phrase((unit.start, unit.end), entry, (), (), ())
+    negators = [u for u in before if u.symbol == "N"]
+    return Phrase(
+        core=(unit.start, unit.end),
+        entry=entry,
+        negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
+        kinds=tuple([lexicon.negators[u.word] for u in negators]),
+        degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"]),
+    )
 
 
 def bare_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:
@@ -123,9 +133,8 @@ def _one_run(before: Item, item: Item, text: str) -> Item | None:
         return None
     if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
         return None
-    return replace(
-        item, start=before.start, word=text[before.start : item.end], phrase=replace(first, core=(first.core[0], second.core[1]))
-    )
+    core = first.core[0], second.core[1]
+    return item._replace(start=before.start, word=text[before.start : item.end], phrase=replace(first, core=core))
 
 
 def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> bool:
@@ -150,11 +159,13 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
 
 
 def _plain(unit: Unit, lexicon: Lexicon) -> Item:
-    term = None
-    if unit.symbol == "A":
-        entry = lexicon.aspects[unit.word.lower()]
-        term = Term(entry.cls, _owner(unit, lexicon) if entry.cls.startswith("quality.") else None)
-    return Item(unit.start, unit.end, "j" if unit.symbol == "O" else unit.symbol, unit.word, unit.last, term=term)
+    start, end, word, symbol, _, last = unit
+    if symbol == "A":
+        entry = lexicon.aspects[word.lower()]
+        return Item(
+            start, end, symbol, word, last, None, Term(entry.cls, _owner(unit, lexicon) if entry.cls.startswith("quality.") else None)
+        )
+    return Item(start, end, "j" if symbol == "O" else symbol, word, last)
 
 
 def _owner(unit: Unit, lexicon: Lexicon) -> Span | None:
@@ -190,31 +201,26 @@ def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> i
 
 
 def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
-    """Join neighbouring parts of one aspect, attach owners, and number the groups that 、 和 跟 coordinate."""
+    """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
     out: list[Item] = []
     for item in [_cut(item, grammar) for item in listed] if grammar.heads else listed:
-        joined = _join(out, item, text, lexicon, grammar)
+        joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined is None:
             out.append(item)
         else:
             out[-joined[0] :] = [joined[1]]
-    return _groups(out)
+    return _listed_nouns(out)
 
 
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
     """How many of the last items of `out` the new item joins, and the item they become; None if it stands alone."""
-    before = out[-1] if out else None
-    if before is None:
-        return None
-    suffix = item.word in grammar.suffixes or (
-        before.term is not None and before.term.cls.startswith("food") and lexicon.morphemes.get(item.word) == "head"
-    )
-    if item.symbol in "nvxk" and before.symbol == "A" and suffix and before.end == item.start:
-        return 1, replace(before, end=item.end, word=text[before.start : item.end], last=item.last)
+    before = out[-1]
+    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item.word, lexicon, grammar):
+        return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if before.symbol == "A" and before.term and before.end == item.start and not _separate(before.term.cls, item.term.cls, grammar):
+    if before.symbol == "A" and before.term and before.end == item.start and not grammar.separate(before.term.cls, item.term.cls):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
@@ -225,17 +231,22 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     return None
 
 
+def _suffix(term: Term, word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether a word belongs to the aspect it touches: a suffix of any, or the head of a dish (麵, 湯, 鍋)."""
+    return word in grammar.suffixes or (term.cls.startswith("food") and lexicon.morphemes.get(word) == "head")
+
+
 def _cut(item: Item, grammar: Grammar) -> Item:
     """The aspect's head alone where the convention wants it so."""
     if item.term is None or item.term.cls.startswith(("food", "drink", "staff")):
         return item
     head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in grammar.heads), None)
-    return item if head is None else replace(item, start=item.end - len(head), word=head, term=replace(item.term, owner=None))
+    return item if head is None else item._replace(start=item.end - len(head), word=head, term=Term(item.term.cls))
 
 
 def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
     assert last.term is not None
-    return replace(last, start=first.start, word=text[first.start : last.end], term=replace(last.term, owner=owner))
+    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner))
 
 
 def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
@@ -260,28 +271,34 @@ def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
     return phrase.entry.category.startswith(grammar.absorbed) and phrase.entry.valence < PRAISE
 
 
-def _separate(first: str, second: str, grammar: Grammar) -> bool:
-    """Whether two neighbouring aspects are a list without a comma (餐點服務都好) rather than one term."""
-    return any(first.startswith(a) and second.startswith(b) for a, b in grammar.separate)
-
-
-def _groups(listed: list[Item]) -> list[Item]:
-    """Aspects joined by a list comma or conjunction share a group number; a noun between such marks becomes an aspect."""
-    out = list(listed)
+def _listed_nouns(out: list[Item]) -> list[Item]:
+    """A noun that a list comma or conjunction joins to an aspect becomes one."""
     for i in range(1, len(out) - 1):
         if out[i].symbol in "cl":
             left, right = out[i - 1], out[i + 1]
             if left.symbol == "A" and right.symbol == "n" and len(right.word) > 1:
-                out[i + 1] = replace(right, symbol="A", term=Term(""))
+                out[i + 1] = right._replace(symbol="A", term=Term(""))
             elif right.symbol == "A" and left.symbol == "n" and len(left.word) > 1:
-                out[i - 1] = replace(left, symbol="A", term=Term(""))
-    group = -1
-    for i, item in enumerate(out):
-        if item.term is None:
-            continue
-        chained = (i >= 2 and out[i - 1].symbol in "cl" and out[i - 2].symbol == "A") or (
-            i and out[i - 1].symbol == "A" and out[i - 1].end == item.start
-        )
-        group = group if chained else group + 1
-        out[i] = replace(item, term=replace(item.term, group=group))
+                out[i - 1] = left._replace(symbol="A", term=Term(""))
     return out
+
+
+def chain(listed: Sequence[Item], at: int) -> list[int]:
+    """The places of the aspects coordinated with the one at `at`, itself included: 、 or a conjunction between them, or nothing."""
+    first = at
+    while step := _link(listed, first):
+        first -= step
+    out = [first]
+    for i in range(first + 1, len(listed)):
+        if listed[i].term is not None:
+            if not _link(listed, i):
+                break
+            out.append(i)
+    return out
+
+
+def _link(listed: Sequence[Item], i: int) -> int:
+    """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
+    if i >= 2 and listed[i - 1].symbol in "cl" and listed[i - 2].symbol == "A":
+        return 2
+    return 1 if i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start else 0

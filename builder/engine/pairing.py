@@ -59,6 +59,8 @@ def pattern(rule: Rule) -> Pairer:
     def find(scene: Scene) -> Found | None:
         phrase = scene.opinion.phrase
         assert phrase is not None
+        if "A" not in scene.symbols:
+            return None
         if (only and not phrase.entry.category.startswith(only)) or (never and phrase.entry.category.startswith(never)):
             return None
         marked = scene.symbols[: scene.index] + CURRENT + scene.symbols[scene.index + 1 :]

@@ -59,10 +59,11 @@ def context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[s
     """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price)."""
     best: tuple[int, str, float] | None = None
     for target, value in lexicon.context.get(word, ()):
-        fits = bool(term.cls) and term.cls.startswith(target[1:]) if target.startswith("@") else target in aspect
-        rank = len(target) + (0 if target.startswith("@") else 100)
-        if fits and (best is None or rank > best[0]):
-            best = rank, target, value
+        literal = target[0] != "@"
+        if target in aspect if literal else term.cls and term.cls.startswith(target[1:]):
+            rank = len(target) + (100 if literal else 0)
+            if best is None or rank > best[0]:
+                best = rank, target, value
     return None if best is None else best[1:]
 
 

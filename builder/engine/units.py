@@ -7,7 +7,8 @@ lexicon decides first (longest match over token edges), the part of speech secon
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from builder.records import Token
 from builder.resources import Lexicon
@@ -53,11 +54,17 @@ LONGEST_SPLIT = 6
 """Longest unknown word in characters that is taken apart into known ones."""
 MAX_WORD = 12
 """Longest lexicon entry in characters that is looked for."""
+_CACHE = 100_000
+_TWO_ROLES = frozenset("ONQ")
+"""Symbols that `_resolve` may change."""
+_Part = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it covers."""
+class Unit(NamedTuple):
+    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it covers.
+
+    A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
+    """
 
     start: int
     end: int
@@ -69,10 +76,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Every word with a role as word -> symbol, and for each first character the length of the longest such word."""
+    """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
+
+    `splits` remembers how unknown words fall apart: most come again and again.
+    """
 
     symbols: Mapping[str, str]
     reach: Mapping[str, int]
+    splits: dict[str, tuple[_Part, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Vocabulary:
@@ -84,24 +95,32 @@ class Vocabulary:
         symbols |= dict.fromkeys(lexicon.negators, "N") | dict.fromkeys(lexicon.opinions.keys() - lacking, "O") | _WORDS
         reach: dict[str, int] = {}
         for word in symbols:
-            reach[word[0]] = max(reach.get(word[0], 0), min(len(word), MAX_WORD))
+            reach[word[:2]] = max(reach.get(word[:2], 0), min(len(word), MAX_WORD))
         return cls(symbols, reach)
 
 
 def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: Vocabulary) -> list[Unit]:
     """Units of tokens[first:stop], which lie in one clause. `text` is lower case where that keeps its length."""
     out: list[Unit] = []
+    known, reach = vocabulary.symbols, vocabulary.reach
     i = first
     while i < stop:
-        if tokens[i].pos == "SPACE":
+        token = tokens[i]
+        if token.pos == "SPACE":
             i += 1
             continue
-        j, symbol = _longest(text, tokens, i, stop, vocabulary)
-        start, end = tokens[i].start, tokens[j].end
-        if symbol:
-            out.append(Unit(start, end, text[start:end], symbol, i, j))
+        start, end, j = token.start, token.end, i
+        word = text[start:end]
+        if start + reach.get(word[:2] if end - start > 1 else text[start : start + 2], 0) > end:
+            j = _longest(text, tokens, i, stop, vocabulary)
+            end = tokens[j].end
+            word = text[start:end]
+        if symbol := known.get(word):
+            out.append(Unit(start, end, word, symbol, i, j))
+        elif parts := _parts(word, vocabulary):
+            out += [Unit(start + a, start + b, word[a:b], role, i, i) for a, b, role in parts]
         else:
-            out += _parts(text, start, end, i, vocabulary) or [Unit(start, end, text[start:end], _POS.get(tokens[i].pos, "x"), i, i)]
+            out.append(Unit(start, end, word, _POS.get(token.pos, "x"), i, i))
         i = j + 1
     return _resolve(out, lexicon)
 
@@ -112,33 +131,39 @@ def lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: Vocabulary) -> tuple[int, str]:
-    """The last token and the symbol of the longest entry that starts at token i; token i and no symbol if none does."""
+def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: Vocabulary) -> int:
+    """The last token of the longest entry that starts at token i; token i if none does."""
     start = tokens[i].start
-    limit = start + vocabulary.reach.get(text[start], 0)
+    limit = start + vocabulary.reach.get(text[start : start + 2], 0)
     reach = i
     while reach + 1 < stop and tokens[reach + 1].end <= limit:
         reach += 1
-    for j in range(reach, i - 1, -1):
-        symbol = vocabulary.symbols.get(text[start : tokens[j].end])
-        if symbol:
-            return j, symbol
-    return i, ""
+    return next((j for j in range(reach, i, -1) if text[start : tokens[j].end] in vocabulary.symbols), i)
 
 
-def _parts(text: str, start: int, end: int, token: int, vocabulary: Vocabulary) -> list[Unit]:
+def _parts(word: str, vocabulary: Vocabulary) -> tuple[_Part, ...]:
     """偏甜 太乾 皮脆肉嫩: a word that no lexicon holds but that falls apart into known ones, an opinion among them; else nothing."""
-    if not 2 <= end - start <= LONGEST_SPLIT:
-        return []
-    best: list[list[Unit] | None] = [[]] + [None] * (end - start)
-    for stop in range(start + 1, end + 1):
-        for at in range(start, stop):
-            before, known = best[at - start], best[stop - start]
-            symbol = vocabulary.symbols.get(text[at:stop], "")
+    if not 2 <= len(word) <= LONGEST_SPLIT:
+        return ()
+    found = vocabulary.splits.get(word)
+    if found is None:
+        found = _split(word, vocabulary.symbols)
+        if len(vocabulary.splits) < _CACHE:
+            vocabulary.splits[word] = found
+    return found
+
+
+def _split(word: str, symbols: Mapping[str, str]) -> tuple[_Part, ...]:
+    """The fewest known words that make up `word` as (start, end, symbol) of each."""
+    best: list[list[_Part] | None] = [[]] + [None] * len(word)
+    for stop in range(1, len(word) + 1):
+        for at in range(stop):
+            before, known = best[at], best[stop]
+            symbol = symbols.get(word[at:stop], "")
             if before is not None and symbol and symbol != "t" and (known is None or len(before) + 1 < len(known)):
-                best[stop - start] = [*before, Unit(at, stop, text[at:stop], symbol, token, token)]
-    found = best[-1] or []
-    return found if any(unit.symbol == "O" for unit in found) else []
+                best[stop] = [*before, (at, stop, symbol)]
+    parts = best[-1] or []
+    return tuple(parts) if any(symbol == "O" for _, _, symbol in parts) else ()
 
 
 def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
@@ -148,9 +173,11 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
     where a degree word or negator stands before it. A lack (不夠) with nothing behind it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
-    out = list(listed)
+    out = listed
     for i in range(len(out) - 1, -1, -1):
         unit = out[i]
+        if unit.symbol not in _TWO_ROLES:
+            continue
         after = out[i + 1].symbol if i + 1 < len(out) else ""
         before = out[i - 1].symbol if i else ""
         word = unit.word
@@ -166,7 +193,3 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
         if symbol != unit.symbol:
             out[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return out
-
-
-def symbols(listed: Sequence[Unit]) -> str:
-    return "".join(unit.symbol for unit in listed)

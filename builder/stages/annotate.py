@@ -1,4 +1,4 @@
-"""annotate: words, parts of speech and dependencies of every distinct review, one row of `annotations` each.
+"""annotate: words, parts of speech and dependencies of every distinct review, one row of `annotations` each, beside those of other backends.
 
 Chunks of `annotate.chunk` reviews are the tasks of the worker processes and the transactions of the database: a killed run goes on at
 the next chunk, and what a chunk holds does not depend on the number of workers.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builder import nlp
 from builder.records import Review, Token
-from builder.stages.context import Context, advance, bar, begin, sharded
+from builder.stages.context import Context, bar, sharded
 from builder.store import db, reviews, runs
 from builder.text import Variants, View, view
 
@@ -21,19 +21,29 @@ _worker: dict[str, object] = {}
 
 def run(context: Context) -> runs.Counts:
     connection, config = context.connection, context.config
-    at = begin(context, "annotate", reviews.clear_annotations)
     models = Path(config.annotate.models) if config.annotate.models else None
     words = context.lexicon.words()
     signature = nlp.load(config.annotate.backend, words, models).signature
+    backend = _begin(context, signature)
+    at = reviews.annotated_to(connection)
     arguments = (config.annotate.backend, words, str(models or ""), context.lexicon.variants)
     with bar(reviews.count(connection), "annotate") as shown:
         shown.update(reviews.annotated_count(connection))
         for rows in sharded(_annotate, _tasks(context, at), config.workers, _prepare, arguments):
             with db.atomic(connection):
-                reviews.annotate(connection, signature, rows)
-                advance(connection, "annotate", rows[-1][0])
+                reviews.annotate(connection, backend, rows)
             shown.update(len(rows))
     return {"reviews": reviews.annotated_count(connection), "backend": signature}
+
+
+def _begin(context: Context, signature: str) -> int:
+    """The backend's id. It goes on, or has nothing left to do, where it ran under the same key, unless a stage before it ran again."""
+    connection, config = context.connection, context.config.annotate
+    name = " ".join(filter(None, (config.backend, config.models)))
+    with db.atomic(connection):
+        anew = runs.setting(connection, "annotate.key") == ""
+        runs.set_setting(connection, "annotate.key", context.key)
+        return reviews.begin_annotations(connection, name, signature, context.key, anew=anew)
 
 
 def annotate(backend: nlp.Backend, shown: list[View]) -> list[tuple[Token, ...]]:
@@ -67,11 +77,15 @@ def _stored(tokens: tuple[Token, ...], shown: View) -> list[Token]:
     return [Token(*shown.to_source((t.start, t.end)), t.pos, t.head, t.rel) for t in tokens]
 
 
-def viewed(tokens: tuple[Token, ...], shown: View) -> tuple[Token, ...]:
-    """Stored tokens in offsets of the view again. They tile it: each ends where the next begins."""
-    first = {start: i for i, start in enumerate(shown.starts)}
-    starts = [first[token.start] for token in tokens] + [len(shown.text)]
-    return tuple(Token(starts[n], starts[n + 1], t.pos, t.head, t.rel) for n, t in enumerate(tokens))
+def viewed(words: str, shown: View) -> tuple[Token, ...]:
+    """Stored words in offsets of the view again. They tile it: each ends where the next begins."""
+    rows = reviews.load_words(words)
+    starts = [row[0] for row in rows]
+    if not shown.unshortened:
+        first = {start: i for i, start in enumerate(shown.starts)}
+        starts = [first[start] for start in starts]
+    ends = [*starts[1:], len(shown.text)]
+    return tuple([Token(start, end, *row[2:]) for start, end, row in zip(starts, ends, rows, strict=True)])
 
 
 def review_view(review: Review, variants: Variants) -> View:

@@ -19,7 +19,7 @@ def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]
     while rows := reviews.annotated(connection, at, _CHUNK):
         for review, words in rows:
             shown = review_view(review, lexicon.variants)
-            yield Doc.of(shown.text, viewed(reviews.load_tokens(words), shown))
+            yield Doc.of(shown.text, viewed(words, shown))
         at = rows[-1][0].id
 
 

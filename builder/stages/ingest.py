@@ -31,14 +31,15 @@ def run(context: Context) -> runs.Counts:
         labelled = gold.rows(context.config.evaluate.gold)
         keys = frozenset(str(row["id"]) for row in labelled)
         share = context.config.ingest
-        distinct = list(reviews.hashes(connection))
-        if strange := sorted(keys - {key for _, key, _ in distinct}):
+        if strange := sorted(keys - reviews.distinct_keys(connection, sorted(keys))):
             what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
             raise InputError(f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids")
-        reviews.set_splits(
-            connection, [(_split(key, norm_hash, keys, share.test_share, share.valid_share), i) for i, key, norm_hash in distinct]
-        )
-        gold.labelled(labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold)  # now, not after the training
+        at = 0
+        while rows := reviews.hashes(connection, at, _BATCH):
+            reviews.set_splits(connection, [(_split(key, h, keys, share.test_share, share.valid_share), i) for i, key, h in rows])
+            at = rows[-1][0]
+        if labelled:
+            gold.labelled(labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold)  # now, not after the training
         counts = reviews.ingest_counts(connection)
         if not counts["reviews"]:
             raise InputError(

@@ -39,7 +39,7 @@ def run(context: Context) -> runs.Counts:
 def extract(engine: Engine, lexicon: Lexicon, review: Review, words: str) -> list[Triplet]:
     """The rule triplets of a review, in offsets of its stored text."""
     shown = review_view(review, lexicon.variants)
-    doc = Doc.of(shown.text, viewed(reviews.load_tokens(words), shown))
+    doc = Doc.of(shown.text, viewed(words, shown))
     return [to_stored(triplet, shown, review.text) for triplet in engine.extract(doc)]
 
 

@@ -70,8 +70,12 @@ def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
     with _told(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA query_only = ON")
         _check(connection, path)
-        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # killed before its first table
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:  # killed before its first table
             raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
+        if version < schema()[-1][0]:  # an older builder made it
+            with lock(workdir), writing(workdir):
+                pass
         connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK)
         yield connection
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from builder.errors import ConfigError, QueryError
+from builder.store.triplets import HASH
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 SECONDS = 60.0
@@ -91,7 +92,7 @@ def _triplets(connection: sqlite3.Connection, identifier: str) -> list[int]:
         except ValueError:
             hashed = -1
         rows = connection.execute(
-            "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? AND t.id & 2147483647 = ?", (key, hashed)
+            "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = ? AND t.id & ? = ?", (key, HASH, hashed)
         ).fetchall()
         if rows:
             return [row[0] for row in rows]
@@ -110,7 +111,7 @@ def _story(connection: sqlite3.Connection, i: int) -> str:
     ).fetchone()
     key, text, split, aspect, opinion, polarity, valence, full, owner, spans = row
     lines = [
-        f"{key}:{i & 2147483647:08x}  ({aspect}, {opinion}, {polarity})  valence {valence:g}, split {split}",
+        f"{key}:{i & HASH:08x}  ({aspect}, {opinion}, {polarity})  valence {valence:g}, split {split}",
         f"  text      {text}",
         f"  spans     {spans}",
     ]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from builder.records import Review, Token
 
 _COLUMNS = "id, key, text, script, split, place, rating, source"
+_CURRENT = "(SELECT id FROM backends WHERE current = 1)"
 NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str, str, str, str]
 """key, text, source, place, rating, file, row, script, language, hash, norm_hash"""
 
@@ -20,6 +21,7 @@ def clear(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM proposals")
     connection.execute("DELETE FROM triplets")
     connection.execute("DELETE FROM annotations")
+    connection.execute("DELETE FROM backends")
     connection.execute("DELETE FROM reviews")
     clear_rejected(connection, "ingest")
 
@@ -61,9 +63,19 @@ def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str, int]]
     connection.executemany("UPDATE reviews SET split = ? WHERE id = ?", splits)
 
 
-def hashes(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str]]:
-    """(id, key, norm_hash) of the reviews that are no duplicates."""
-    yield from connection.execute("SELECT id, key, norm_hash FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
+def hashes(connection: sqlite3.Connection, after: int, limit: int) -> list[tuple[int, str, str]]:
+    """(id, key, norm_hash) of the next `limit` distinct reviews with an id above `after`."""
+    return connection.execute(
+        "SELECT id, key, norm_hash FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit)
+    ).fetchall()
+
+
+def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
+    """Those of `keys` that a review has which is no duplicate."""
+    found = connection.execute(
+        "SELECT key FROM reviews WHERE duplicate_of IS NULL AND key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
+    )
+    return {row[0] for row in found}
 
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
@@ -94,26 +106,43 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL").fetchone()[0])
 
 
-def annotated_count(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT count(*) FROM annotations").fetchone()[0])
+def begin_annotations(connection: sqlite3.Connection, name: str, signature: str, key: str, *, anew: bool) -> int:
+    """The id of a backend, which becomes the current one.
+
+    What it annotated before under another key goes, and all of it if it shall begin `anew`; other backends keep theirs.
+    """
+    connection.execute("DELETE FROM backends WHERE name = ? AND (key <> ? OR ?)", (name, key, anew))
+    connection.execute("UPDATE backends SET current = 0 WHERE current = 1")
+    connection.execute(
+        "INSERT INTO backends (name, signature, key, current) VALUES (?,?,?,1) ON CONFLICT (name) DO UPDATE SET current = 1",
+        (name, signature, key),
+    )
+    return int(connection.execute("SELECT id FROM backends WHERE current = 1").fetchone()[0])
 
 
-def clear_annotations(connection: sqlite3.Connection) -> None:
-    connection.execute("DELETE FROM annotations")
-
-
-def annotate(connection: sqlite3.Connection, backend: str, rows: Iterable[tuple[int, str]]) -> None:
+def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[int, str]]) -> None:
     """`rows` of (review id, words as `dump_tokens` makes them)."""
     connection.executemany(
         "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)", ((review, backend, words) for review, words in rows)
     )
 
 
+def annotated_to(connection: sqlite3.Connection) -> int:
+    """The last review that the current backend has annotated, or 0."""
+    return int(connection.execute(f"SELECT coalesce(max(review), 0) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0])
+
+
+def annotated_count(connection: sqlite3.Connection) -> int:
+    """Reviews that the current backend has annotated."""
+    return int(connection.execute(f"SELECT count(*) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0])
+
+
 def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tuple[Review, str]]:
-    """The next reviews with their words, in order of id."""
+    """The next reviews with the words that the current backend gave them, in order of id."""
     columns = ", ".join("r." + name for name in _COLUMNS.split(", "))
     rows = connection.execute(
-        f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review WHERE a.review > ? ORDER BY a.review LIMIT ?",
+        f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review"
+        f" WHERE a.backend = {_CURRENT} AND a.review > ? ORDER BY a.review LIMIT ?",
         (after, limit),
     )
     return [(Review(*row[:-1]), row[-1]) for row in rows]
@@ -123,8 +152,14 @@ def dump_tokens(tokens: Iterable[Token]) -> str:
     return json.dumps([[t.start, t.end, t.pos, t.head, t.rel] for t in tokens], separators=(",", ":"))
 
 
+def load_words(words: str) -> list[tuple[int, int, str, int, str]]:
+    """The fields of the tokens that `dump_tokens` wrote, in offsets of the stored text."""
+    found: list[tuple[int, int, str, int, str]] = json.loads(words)
+    return found
+
+
 def load_tokens(words: str) -> tuple[Token, ...]:
-    return tuple(Token(*word) for word in json.loads(words))
+    return tuple(Token(*word) for word in load_words(words))
 
 
 def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
@@ -152,6 +187,6 @@ def reasons(connection: sqlite3.Connection) -> str:
 
 
 def backend(connection: sqlite3.Connection) -> str:
-    """The signature of the annotations."""
-    row = connection.execute("SELECT backend FROM annotations LIMIT 1").fetchone()
+    """The signature of the current backend, or nothing."""
+    row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
     return str(row[0]) if row else ""

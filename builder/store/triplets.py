@@ -15,6 +15,8 @@ from builder.records import Element, Polarity, StoredTriplet, Triplet
 _COLUMNS = "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
 BITS = 31
 """An id shifted right by this is the review's id."""
+HASH = (1 << BITS) - 1
+"""The bits of an id that say which triplet of its review it is."""
 
 
 def triplet_id(review: int, triplet: Triplet) -> int:
@@ -122,10 +124,6 @@ def training(connection: sqlite3.Connection, variant: str, round_: int) -> Itera
         (variant, round_),
     )
     yield from map(_stored, rows)
-
-
-def of_review(connection: sqlite3.Connection, review: int) -> list[StoredTriplet]:
-    return [_stored(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM triplets t WHERE t.review = ? ORDER BY t.id", (review,))]
 
 
 def names(connection: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
