@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -30,6 +30,8 @@ _CHUNK, _MODEL_CHUNK = 256, 8192
 _worker: dict[str, object] = {}
 Line = tuple[object, str]
 Answer = tuple[object, Sequence[Triplet]]
+Predict = Callable[[Sequence[str]], list[tuple[Triplet, ...]]]
+"""Views to triplets of views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ def extract_file(source: Path, target: Path, system: str, workdir: Path | None, 
     """Extract from a file. InputError names the line that is not {"id", "text"}."""
     started = time.monotonic()
     lines = _lines(source)
-    answers = _by_rules(lines, cast(Convention, convention), workers, workdir) if system == "rules" else _by_model(lines, system, workdir)
+    habits = cast(Convention, convention)
+    answers = _by_rules(lines, habits, workers, workdir) if system == "rules" else _by_model(lines, system, workdir, habits)
     building = target.with_name(f".{target.name}.building")
     texts = triplets = 0
     try:
@@ -115,11 +118,8 @@ def _extract(lines: list[Line]) -> list[Answer]:
     ]
 
 
-def _by_model(lines: Iterator[Line], system: str, workdir: Path | None) -> Iterator[Answer]:
-    """The last model of a variant, `C`, or the one of a round, `C2`."""
-    from builder.model.store import load
-    from builder.model.tagger import Tagger
-
+def _by_model(lines: Iterator[Line], system: str, workdir: Path | None, convention: Convention) -> Iterator[Answer]:
+    """The last model of a variant, `C`, or the one of a round, `C2`. Of variant E the rules are a part."""
     if workdir is None:
         raise ConfigError(f"--source {system} needs --workdir", fix="name the working directory that trained it, or use --source rules")
     with db.reading(workdir) as connection:
@@ -128,11 +128,35 @@ def _by_model(lines: Iterator[Line], system: str, workdir: Path | None) -> Itera
     chosen = [name for variant, name in rounds if system in (variant, name)]
     if not chosen:
         raise ConfigError(f"no model {system!r} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
-    model = load(workdir / "models" / chosen[-1])
-    assert isinstance(model, Tagger), f"{chosen[-1]} was saved by self_train"
+    name = chosen[-1]
+    predict = _both(workdir, name, convention) if name[0] == "E" else _tagging(workdir, name)
     lexicon = load_lexicon(overlays=overlays(workdir))
     for batch in _batches(lines, _MODEL_CHUNK):
         shown = [view(text, lexicon.variants) for _, text in batch]
-        predictions = model.predict([one.text for one in shown])
-        for (i, text), one, found in zip(batch, shown, predictions, strict=True):
-            yield i, [replace(to_stored(triplet, one, text), source=chosen[-1]) for triplet in found]
+        for (i, text), one, found in zip(batch, shown, predict([one.text for one in shown]), strict=True):
+            yield i, [replace(to_stored(triplet, one, text), source=name) for triplet in found]
+
+
+def _tagging(workdir: Path, name: str) -> Predict:
+    from builder.model.store import load
+    from builder.model.tagger import Tagger
+
+    model = load(workdir / "models" / name)
+    assert isinstance(model, Tagger), f"{name} was saved by self_train"
+    return model.predict
+
+
+def _both(workdir: Path, name: str, convention: Convention) -> Predict:
+    """What the rules and the taggers of variant E hold together."""
+    from builder.model.cotrain import load_taggers, merged
+
+    taggers = load_taggers(workdir / "models" / ("panel/taggers" if name == "E0" else name))
+    _prepare(convention, overlays(workdir))
+    backend, engine = _worker["backend"], _worker["engine"]
+
+    def predict(texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
+        annotated = backend.annotate(list(texts))  # type: ignore[attr-defined]
+        ruled = [engine.extract(Doc.of(text, tokens)) for text, tokens in zip(texts, annotated, strict=True)]  # type: ignore[attr-defined]
+        return [merged(rules, found) for rules, found in zip(ruled, taggers.proposals(texts), strict=True)]
+
+    return predict
