@@ -157,6 +157,6 @@ def _both(workdir: Path, name: str, convention: Convention) -> Predict:
     def predict(texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
         annotated = backend.annotate(list(texts))  # type: ignore[attr-defined]
         ruled = [engine.extract(Doc.of(text, tokens)) for text, tokens in zip(texts, annotated, strict=True)]  # type: ignore[attr-defined]
-        return [merged(rules, found) for rules, found in zip(ruled, taggers.proposals(texts), strict=True)]
+        return [merged(rules, found, taggers.drop) for rules, found in zip(ruled, taggers.proposals(texts), strict=True)]
 
     return predict

@@ -9,11 +9,13 @@ without one of them; on a review that none has seen they speak together.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.errors import ModelError
+from builder.model.checkpoint import write_file
 from builder.model.store import load, save
 from builder.model.tagger import Proposal, Tagger, overlap, propose, settle, train_tagger
 from builder.model.task import Example, Progress, TaggerConfig
@@ -21,8 +23,9 @@ from builder.records import Triplet
 
 FLOOR = 0.02
 """Proposals below are not looked at."""
-DROP = 0.1
-"""A rule triplet that the taggers give less than this is left out."""
+DROP, MOST = 0.1, 0.1
+"""A rule triplet that the taggers give less than DROP is left out, unless that would be more than the share MOST of the validation reviews':
+taggers that have seen little find everything improbable."""
 ADD = 0.5
 """A proposal of at least this much, more probable than not, is taken in."""
 
@@ -34,13 +37,15 @@ def fold_of(key: str, folds: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taggers:
-    """k taggers; the one at place f was trained without the reviews of fold f."""
+    """k taggers; the one at place f was trained without the reviews of fold f. Rule triplets with less support than `drop` are left out."""
 
     members: tuple[Tagger, ...]
+    drop: float = DROP
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(" ".join(member.digest for member in self.members).encode()).hexdigest()[:16]
+        parts = [*(member.digest for member in self.members), self.drop]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
         """What all together propose for texts that none was trained on."""
@@ -72,16 +77,28 @@ def train_taggers(
         others = [one for one in train if fold_of(one.id, folds) != fold]
         members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress))
         save(members[-1], folder / str(fold))
-    return Taggers(tuple(members))
+    untold = Taggers(tuple(members))
+    found = zip(valid, untold.proposals([one.text for one in valid], progress), strict=True)
+    backed = sorted(support(triplet, proposals) for one, proposals in found for triplet in one.triplets)
+    taggers = replace(untold, drop=round(min(DROP, backed[int(MOST * len(backed))]), 4) if backed else 0.0)
+    settings = {"drop": taggers.drop, "digest": taggers.digest}
+    write_file(folder / "taggers.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+    return taggers
 
 
 def load_taggers(folder: Path) -> Taggers:
-    """What `train_taggers` wrote."""
-    found = [load(path) for path in sorted(folder.iterdir()) if path.name.isdigit()] if folder.is_dir() else []
-    members = tuple(one for one in found if isinstance(one, Tagger))
-    if not members or len(members) < len(found):
-        raise ModelError("no cross-fitted taggers", where=str(folder), fix="train them again")
-    return Taggers(members)
+    """What `train_taggers` wrote; ModelError where a part is missing or another's."""
+    path = folder / "taggers.json"
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+        drop, digest = float(settings["drop"]), settings["digest"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
+    found = [load(one) for one in sorted(folder.iterdir()) if one.name.isdigit()]
+    taggers = Taggers(tuple(one for one in found if isinstance(one, Tagger)), drop)
+    if taggers.digest != digest:
+        raise ModelError("the members are not those that were trained together", where=str(folder), fix="train them again")
+    return taggers
 
 
 def _proposals(member: Tagger, texts: Sequence[str], progress: Progress | None) -> list[list[Proposal]]:
@@ -120,10 +137,10 @@ def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triple
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
-def merged(rules: Sequence[Triplet], proposals: Sequence[Proposal]) -> tuple[Triplet, ...]:
+def merged(rules: Sequence[Triplet], proposals: Sequence[Proposal], drop: float = DROP) -> tuple[Triplet, ...]:
     """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the taggers' support."""
     backed = [replace(triplet, confidence=round(support(triplet, proposals), 4)) for triplet in rules]
-    kept = [triplet for triplet in backed if (triplet.confidence or 0.0) >= DROP]
+    kept = [triplet for triplet in backed if (triplet.confidence or 0.0) >= drop]
     out = kept + fresh(kept, proposals)
     return tuple(sorted(out, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
 

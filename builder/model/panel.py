@@ -87,7 +87,7 @@ def unseen(
 def noise(
     taggers: Taggers, discriminators: Sequence[Discriminator], judged: Sequence[Judged], progress: Progress | None = None
 ) -> tuple[float, float]:
-    """The share of the triplets given as YY that are not, and the probability of YY below which that share of them lies.
+    """The share of the triplets given as YY that are not, and the probability of YY below which that share of them lies (even odds at most).
 
     Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
     several the most probable. In: the discriminator's training data with its made YN and NX.
@@ -102,7 +102,7 @@ def noise(
     counted = (reached.max(1) >= 0) & (given == YY)
     wrong = counted & (reached.argmax(1) != YY)
     share = float(wrong.sum() / max(1, counted.sum()))
-    return share, float(np.quantile(shares[given == YY, YY], share))
+    return share, min(0.5, float(np.quantile(shares[given == YY, YY], share)))
 
 
 def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:

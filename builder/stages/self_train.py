@@ -105,7 +105,7 @@ def _shared_round(context: Context, variant: str, number: int, judge: Judge) -> 
 
 def _held(context: Context, rules: int, taggers: Taggers, listed: dict[str, list[Review]], shown: ModelBar) -> list[tuple[int, Triplet]]:
     """What rules and taggers hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
-    from builder.model.cotrain import DROP, fresh, support
+    from builder.model.cotrain import fresh, support
 
     out = []
     for split, asked in listed.items():
@@ -120,7 +120,7 @@ def _held(context: Context, rules: int, taggers: Taggers, listed: dict[str, list
             for one in ruled.get(review.id, ()):
                 seen = to_view(one.triplet, shown_as)
                 chance = support(seen, proposals) if seen else 0.0
-                if seen and chance >= DROP:
+                if seen and round(chance, 4) >= taggers.drop:
                     kept.append(seen)
                     out.append((review.id, replace(one.triplet, confidence=round(chance, 4))))
             out += [(review.id, to_stored(triplet, shown_as, review.text)) for triplet in fresh(kept, proposals)]

@@ -1,0 +1,207 @@
+"""Variant E and the panel: what rules and taggers hold together, and that nothing judges what it was trained on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Built, Command
+from test_model import JUDGED, JUDGED_VALID, TINY, TINY_JUDGE, TRAIN, VALID, triplet
+
+from builder.config import resolve
+from builder.errors import ConfigError, ModelError
+from builder.model import cotrain
+from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, support, together, train_taggers
+from builder.model.discriminator import Discriminator, train_discriminator
+from builder.model.negatives import discriminator_data
+from builder.model.panel import Panel, load_panel, noise, save_panel
+from builder.model.store import save
+from builder.model.task import Example
+
+Settings = Callable[..., list[str]]
+TEXT = "湯頭很香，麵條難吃"
+SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
+NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
+WRONG = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
+
+
+def test_the_fold_of_a_review_depends_on_its_key_alone_and_folds_are_about_equal() -> None:
+    assert [fold_of(f"r{i}", 3) for i in range(5)] == [fold_of(f"r{i}", 3) for i in range(5)]
+    sizes = np.bincount([fold_of(f"r{i}", 3) for i in range(3000)])
+    assert len(sizes) == 3 and sizes.min() > 900
+
+
+def test_proposals_of_several_taggers_are_averaged_and_the_heavier_polarity_wins() -> None:
+    positive = [(0.8, replace(SOUP, confidence=0.7))]
+    negative = [(0.4, replace(SOUP, polarity="NEG", confidence=0.4)), (0.6, NOODLE)]
+    found = {t.aspect.text: (chance, t.polarity, t.confidence) for chance, t in together([positive, negative])}
+    assert found["湯頭"] == (pytest.approx(0.6), "POS", 0.4)
+    assert found["麵條"][:2] == (pytest.approx(0.3), "NEG")
+    assert together([positive]) == [(0.8, replace(SOUP, confidence=0.8))]
+
+
+def test_a_rule_triplet_without_support_goes_and_a_probable_proposal_comes() -> None:
+    proposals = [(0.9, SOUP), (0.7, NOODLE), (0.05, WRONG)]
+    out = merged([SOUP, WRONG], proposals)
+    assert [t.key for t in out] == [SOUP.key, NOODLE.key]
+    assert support(WRONG, proposals) == 0.05
+    assert out[0].confidence == 0.9
+
+
+def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_polarity() -> None:
+    other = replace(SOUP, polarity="NEG")
+    assert fresh([SOUP], [(0.9, other)]) == []
+    assert merged([SOUP], [(0.9, other)]) == (replace(SOUP, confidence=0.9),)
+
+
+def test_taggers_that_find_everything_improbable_leave_the_rules_alone(tmp_path: Path) -> None:
+    blind = train_taggers(TRAIN[:4], VALID, 2, replace(TINY, epochs=1), 3, tmp_path)
+    assert blind.drop == 0
+    assert merged([SOUP, NOODLE], [], blind.drop) == (replace(SOUP, confidence=0.0), replace(NOODLE, confidence=0.0))
+
+
+def test_an_unsure_proposal_stays_out() -> None:
+    assert merged([], [(cotrain.ADD - 0.01, NOODLE)]) == ()
+
+
+@pytest.fixture(scope="module")
+def taggers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Taggers, Path]:
+    folder = tmp_path_factory.mktemp("taggers")
+    return train_taggers(TRAIN, VALID, 2, TINY, 3, folder), folder
+
+
+@pytest.fixture(scope="module")
+def discriminators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Discriminator, ...]:
+    folder = tmp_path_factory.mktemp("judges")
+    return tuple(
+        train_discriminator([one for one in JUDGED if fold_of(one.id, 2) != fold], JUDGED_VALID, TINY_JUDGE, 3, folder / str(fold))
+        for fold in range(2)
+    )
+
+
+def test_on_a_training_review_only_the_tagger_speaks_that_was_not_trained_on_it(taggers: tuple[Taggers, Path]) -> None:
+    trained = taggers[0]
+    keys, texts = [one.id for one in TRAIN[:12]], [one.text for one in TRAIN[:12]]
+    alone = [Taggers((member,)).proposals(texts) for member in trained.members]
+    assert alone[0] != alone[1]
+    found = trained.apart(keys, texts)
+    for i, key in enumerate(keys):
+        assert sorted((round(c, 6), t.key) for c, t in found[i]) == sorted((round(c, 6), t.key) for c, t in alone[fold_of(key, 2)][i])
+
+
+def test_taggers_are_read_back_and_a_missing_one_is_an_error(taggers: tuple[Taggers, Path], tmp_path: Path) -> None:
+    trained, folder = taggers
+    assert load_taggers(folder).digest == trained.digest
+    with pytest.raises(ModelError, match="no readable taggers"):
+        load_taggers(tmp_path)
+
+
+def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(
+    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
+) -> None:
+    share, cut = noise(taggers[0], discriminators, JUDGED)
+    assert 0 <= share < 0.2
+    panel = Panel(taggers[0], discriminators, cut)
+    items = [Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in JUDGED_VALID]
+    told = [label for labels in panel.classify(items) for label, _ in labels]
+    given = [label for one in JUDGED_VALID for _, label in one.verdicts]
+    right = [a == b for a, b in zip(told, given, strict=True) if b == "YY"]
+    wrong = [a != "YY" for a, b in zip(told, given, strict=True) if b != "YY"]
+    assert np.mean(right) > 0.85
+    assert np.mean(wrong) > 0.85
+
+
+def test_noise_is_found_where_a_fifth_of_the_triplets_is_spoilt(
+    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
+) -> None:
+    spoilt = [replace(one, triplets=tuple(_flipped(t) for t in one.triplets)) if i % 5 == 0 else one for i, one in enumerate(VALID)]
+    share, cut = noise(taggers[0], discriminators, [discriminator_data(one, 1, hard=True) for one in spoilt])
+    assert 0.1 < share < 0.3
+    assert 0.1 < cut <= 0.5
+
+
+def _flipped(one: object) -> object:
+    return replace(one, polarity="NEG" if one.polarity == "POS" else "POS")  # type: ignore[type-var, attr-defined]
+
+
+def test_hard_negatives_are_the_nearest_pairs() -> None:
+    text = "湯頭很香，麵條難吃，店員很好，飲料普通"
+    at = [((0, 2), [(2, 4)]), ((5, 7), [(7, 9)]), ((10, 12), [(12, 14)]), ((15, 17), [(17, 19)])]
+    example = Example("x", text, tuple(triplet(text, aspect, opinion, "POS") for aspect, opinion in at))
+
+    def apart(hard: bool) -> float:
+        made = discriminator_data(example, 1, hard=hard)
+        return float(np.mean([abs(t.aspect.start - t.opinion.start) for t, label in made.verdicts if label == "NX"]))
+
+    assert apart(True) < apart(False)
+
+
+def test_a_panel_is_read_back_and_a_foreign_member_is_an_error(
+    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...], tmp_path: Path
+) -> None:
+    panel = Panel(taggers[0], discriminators, 0.25)
+    shutil.copytree(taggers[1], tmp_path / "taggers")
+    for fold in range(2):
+        save(panel.discriminators[fold], tmp_path / "discriminators" / str(fold))
+    save_panel(panel, tmp_path)
+    assert load_panel(tmp_path).digest == panel.digest
+    save(panel.discriminators[0], tmp_path / "discriminators" / "1")
+    with pytest.raises(ModelError, match="not those of this panel"):
+        load_panel(tmp_path)
+
+
+def test_variant_e_needs_the_cross_fitted_judge() -> None:
+    with pytest.raises(ConfigError, match="which variant E starts from"):
+        resolve(options={"self_train.variants": ("E",), "discriminate.mode": "paper"})
+
+
+def test_a_build_with_variant_e_keeps_the_rules_stories_and_extracts_what_both_hold(
+    built: Built, builder: Command, fast: Settings, tmp_path: Path
+) -> None:
+    workdir = built.copy(tmp_path)
+    with sqlite3.connect(workdir / "builder.db") as connection:
+        kept = {
+            row[0]
+            for row in connection.execute("SELECT triplet FROM verdicts v JOIN sources s ON s.id = v.source WHERE s.name = 'discriminator'")
+        }
+        assert kept
+    ran = builder(
+        "build",
+        built.reviews,
+        "--workdir",
+        workdir,
+        "--out",
+        tmp_path / "r",
+        *fast(self_train__variants='["E"]', evaluate__gold=f'"{built.gold}"'),
+    )
+    assert ran.code == 0, ran.err
+    with sqlite3.connect(workdir / "builder.db") as connection:
+        rounds = connection.execute("SELECT round FROM rounds WHERE variant = 'E' ORDER BY round").fetchall()
+        assert rounds == [(0,), (1,)]
+        of = (
+            "SELECT p.triplet FROM proposals p JOIN sources s ON s.id = p.source AND s.name = '{}'"
+            " JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review AND r.split = 'train'"
+        )
+        assert set(connection.execute(of.format("E0"))) == set(
+            connection.execute("SELECT triplet FROM training_sets WHERE variant = 'E' AND round = 1")
+        )
+        assert set(connection.execute(of.format("rules"))) == set(
+            connection.execute("SELECT triplet FROM training_sets WHERE variant = 'E' AND round = 0")
+        )
+    with built.reviews.open(encoding="utf-8-sig", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file) if row["text"].strip()][:20]
+    lines = tmp_path / "in.jsonl"
+    lines.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)), encoding="utf-8")
+    for system in ("E", "E0"):
+        ran = builder("extract", "--input", lines, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", workdir)
+        assert ran.code == 0, ran.err
+        rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert [row["id"] for row in rows] == list(range(len(texts)))
+        assert {t["source"] for row in rows for t in row["triplets"]} <= {"E1" if system == "E" else "E0"}
