@@ -11,17 +11,18 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
 from itertools import count, islice
+from multiprocessing import get_context
 from pathlib import Path
 
 from builder.config import resolve
 from builder.pipeline import Build, run
 from builder.store import db
 
+STAGES = ("ingest", "annotate", "seed")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="50000,200000,1000000")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", type=Path, help="where the files and working directories go, and are removed again")
+    parser.add_argument("--until", choices=STAGES, default=STAGES[-1])
     parser.add_argument("--same", action="store_true")
     options = parser.parse_args()
     print(f"{'stage':10} {'rows':>9} {'seconds':>9} {'rows/s':>8} {'peak MB':>8} {'database MB':>12}", flush=True)
@@ -38,7 +40,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             path = Path(folder) / "reviews.csv"
             repeat(options.reviews, path, size, options.same)
-            measure(Path(folder), path, size, options.workers)
+            fresh = get_context("spawn").Process(target=measure, args=(Path(folder), path, size, options.workers, options.until))
+            fresh.start()
+            fresh.join()
+            if fresh.exitcode:
+                raise SystemExit(fresh.exitcode)
 
 
 def repeat(source: Path, target: Path, rows: int, same: bool) -> None:
@@ -56,14 +62,14 @@ def _texts(source: Path, same: bool) -> Iterator[str]:
                 yield row["text"] if same or not turn else f"{row['text']}。第{turn}次來，單號{number}。"
 
 
-def measure(folder: Path, path: Path, rows: int, workers: int) -> None:
+def measure(folder: Path, path: Path, rows: int, workers: int, until: str) -> None:
+    """In a process of its own, so that what another size has loaded and left does not count."""
     build = Build(folder / "work", folder / "out", (path,), resolve(options={"workers": workers}))
-    for stage in ("ingest", "annotate", "seed"):
+    for stage in STAGES[: STAGES.index(until) + 1]:
         with Peak() as peak:
             done = run(build, until=stage)[-1]
         size = sum(file.stat().st_size for file in build.workdir.glob(f"{db.NAME}*")) / 1e6
         print(f"{stage:10} {rows:9} {done.seconds:9.1f} {rows / done.seconds:8.0f} {peak.megabytes:8.0f} {size:12.0f}", flush=True)
-    shutil.rmtree(build.workdir)
 
 
 class Peak:
