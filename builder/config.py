@@ -79,7 +79,7 @@ class SelfTrain:
     Predictions below `confidence` are not added to a training set; the paper adds all (0).
     """
 
-    variants: tuple[str, ...] = ("C",)
+    variants: tuple[str, ...] = ("E",)
     iterations: int = 3
     epochs: int = 2
     confidence: float = 0.5

@@ -45,12 +45,15 @@ def run(context: Context) -> runs.Counts:
     judge = discriminate.load(context)
     counts: dict[str, int | float | str] = {}
     for variant in context.config.self_train.variants:
-        for number in range(context.config.self_train.iterations + 1):
-            if not any(done.round == number for done in runs.rounds(connection, variant)):
+        last = (
+            context.config.self_train.iterations if variant != "E" else min(1, context.config.self_train.iterations)
+        )  # a second adds nothing
+        for number in range(last + 1):
+            if not any(one.round == number for one in runs.rounds(connection, variant)):
                 (_shared_round if variant == "E" else _round)(context, variant, number, judge)
-        last = runs.rounds(connection, variant)[-1]
-        counts[f"{variant} S_0"] = runs.rounds(connection, variant)[0].triplets
-        counts[f"{variant} S_{last.round}"] = last.triplets
+        done = runs.rounds(connection, variant)
+        counts[f"{variant} S_0"] = done[0].triplets
+        counts[f"{variant} S_{done[-1].round}"] = done[-1].triplets
     return counts
 
 
