@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.errors import ConfigError
-from builder.records import POLARITIES, Candidate, Pool, PoolReview, Review, StoredTriplet
+from builder.records import POLARITIES, Candidate, Pool, PoolReview, Review, StoredTriplet, Triplet
 
 Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 """Review id -> its triplets, each with (source, confidence) of everyone who proposed it."""
@@ -29,27 +29,34 @@ class Settings:
     allocation: str = "proportional"
 
 
-def make(reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> Pool:
-    """The pool of `settings.n` of `reviews`, or of all where there are fewer. `sources`: name -> signature. ConfigError on unknown strata."""
+def sample(reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> list[tuple[Review, str]]:
+    """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError on unknown strata.
+
+    `proposals` may be empty where no stratum looks at them (`PROPOSED`).
+    """
     for name in settings.strata:
         if name not in STRATA:
             raise ConfigError(f"unknown stratum {name!r}", where="--stratify", fix="known: " + ", ".join(STRATA))
     cells = _cells(reviews, proposals, tuple(sources), settings.strata)
-    chosen = _chosen(reviews, cells, settings)
+    return [(review, cells[review.id]) for review in _chosen(reviews, cells, settings)]
+
+
+def make(chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> Pool:
+    """The pool of the sampled reviews. `sources`: name -> signature of all whose proposals it unites."""
     pooled: list[PoolReview] = []
     at = 1
-    for n, review in enumerate(chosen, 1):
+    for n, (review, stratum) in enumerate(chosen, 1):
         candidates = _blinded(settings.seed, review, proposals.get(review.id, ()), at)
         at += len(candidates)
-        pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating, cells[review.id]))
+        pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating, stratum))
     config = {"n": settings.n, "strata": list(settings.strata), "allocation": settings.allocation, "sources": dict(sources)}
     digest = _digest(settings, config, pooled)
     return Pool(digest[:ID_LENGTH], settings.seed, settings.split, digest, config, tuple(pooled))
 
 
-def name_of(candidate: Candidate) -> str:
+def name_of(triplet: Triplet) -> str:
     """What makes it the same triplet of a review, as text."""
-    return json.dumps(candidate.triplet.key, separators=(",", ":"))
+    return json.dumps(triplet.key, separators=(",", ":"))
 
 
 def draw(seed: int, *parts: object) -> bytes:
@@ -57,9 +64,11 @@ def draw(seed: int, *parts: object) -> bytes:
     return hashlib.sha256(json.dumps([seed, *parts]).encode()).digest()
 
 
-def _blinded(seed: int, review: Review, listed: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int) -> tuple[Candidate, ...]:
+def _blinded(
+    seed: int, review: Review, listed: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int
+) -> tuple[Candidate, ...]:
     plain = [Candidate(None, replace(one.triplet, source="", confidence=None), tuple(sorted(who))) for one, who in listed]
-    plain.sort(key=lambda one: draw(seed, review.key, name_of(one)))
+    plain.sort(key=lambda one: draw(seed, review.key, name_of(one.triplet)))
     return tuple(replace(one, n=n) for n, one in enumerate(plain, at))
 
 
@@ -129,11 +138,13 @@ def _disagreement(_: Sequence[Review], proposals: Proposals, sources: tuple[str,
 
 
 STRATA: dict[str, _Stratum] = {"length": _length, "rating": _rating, "polarity": _polarity, "disagreement": _disagreement}
+PROPOSED = frozenset({"polarity", "disagreement"})
+"""Strata that look at what is proposed for a review."""
 
 
 def _digest(settings: Settings, config: Mapping[str, object], reviews: Iterable[PoolReview]) -> str:
     digest = hashlib.sha256(json.dumps([settings.seed, settings.split, config], sort_keys=True).encode())
     for review in reviews:
-        parts = [review.key, review.text, [[name_of(one), one.sources] for one in review.candidates]]
+        parts = [review.key, review.text, [[name_of(one.triplet), one.sources] for one in review.candidates]]
         digest.update(json.dumps(parts).encode())
     return digest.hexdigest()

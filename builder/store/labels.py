@@ -134,7 +134,7 @@ def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, s
         " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
         (pool,),
     )
-    return {row[0]: (_label(*row[1:4], ""), row[4]) for row in rows}
+    return {row[0]: (_label(row[1], row[2], row[3], ""), row[4]) for row in rows}
 
 
 def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, str]:
@@ -150,7 +150,18 @@ def keep(connection: sqlite3.Connection, one: JudgeAnswer) -> None:
     connection.execute(
         "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens, completion_tokens, at)"
         " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
-        (one.payload_hash, one.model, one.endpoint, one.payload, one.raw, one.asked, one.parsed, one.prompt_tokens, one.completion_tokens, now()),
+        (
+            one.payload_hash,
+            one.model,
+            one.endpoint,
+            one.payload,
+            one.raw,
+            one.asked,
+            one.parsed,
+            one.prompt_tokens,
+            one.completion_tokens,
+            now(),
+        ),
     )
 
 

@@ -30,14 +30,14 @@ def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:
     return [Review(*row) for row in rows]
 
 
-def proposals(connection: sqlite3.Connection, sources: Iterable[str], split: str) -> Proposed:
-    """Review id -> triplets of the named sources for a split, or `all`, each with (source, confidence)."""
+def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: Iterable[int]) -> Proposed:
+    """Review id -> triplets of the named sources for these reviews, each with (source, confidence)."""
     names = json.dumps(list(sources))
     rows = connection.execute(
         "SELECT p.triplet, s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source"
-        " JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review"
-        " WHERE s.name IN (SELECT value FROM json_each(?1)) AND (r.split = ?2 OR ?2 = 'all') ORDER BY p.triplet, s.id",
-        (names, split),
+        " JOIN triplets t ON t.id = p.triplet"
+        " WHERE s.name IN (SELECT value FROM json_each(?1)) AND t.review IN (SELECT value FROM json_each(?2)) ORDER BY p.triplet, s.id",
+        (names, json.dumps(list(reviews))),
     )
     who: dict[int, list[tuple[str, float | None]]] = {}
     for triplet, name, confidence in rows:
@@ -71,11 +71,11 @@ def add(connection: sqlite3.Connection, review: int, one: Candidate) -> int:
     found = connection.execute("SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)).fetchone()
     if found is not None:
         return int(found[0])
+    texts = t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text
     cursor = connection.execute(
         "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        (review, one.n, name, t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None)
-        + (t.opinion.text, t.opinion_full.text, t.polarity, t.valence, triplets.spans_of(t)),
+        (review, one.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
     )
     assert cursor.lastrowid is not None
     connection.executemany(
@@ -121,7 +121,9 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
         " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY c.review, c.n IS NULL, c.n, c.id",
         (pool,),
     ):
-        by_review.setdefault(row[1], []).append(Candidate(row[2], triplets.stored((row[0], row[1], *row[3:])).triplet, who.get(row[0], ()), row[0]))
+        by_review.setdefault(row[1], []).append(
+            Candidate(row[2], triplets.stored((row[0], row[1], *row[3:])).triplet, who.get(row[0], ()), row[0])
+        )
     rows = connection.execute("SELECT id, n, key, text, rating, stratum FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,))
     reviews = tuple(PoolReview(n, key, text, tuple(by_review.get(i, ())), rating, stratum, i) for i, n, key, text, rating, stratum in rows)
     return Pool(pool, seed, split, digest, json.loads(config), reviews)

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from builder.records import Element, Polarity, StoredTriplet, Triplet
+from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
 
 _COLUMNS = "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
 BITS = 31
@@ -96,7 +96,7 @@ def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int,
     )
 
 
-def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, str]:
+def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict]:
     return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
 
 
