@@ -155,6 +155,28 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
         click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
 
 
+@annotate.command()
+@POOL
+@click.option("--annotator", required=True, help="Your name; labels are stored under it.")
+@click.option("--adjudicate", is_flag=True, help="Decide the disputes instead.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port on this machine; 0 takes any free one.")
+@WORKDIR
+def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, workdir: Path) -> None:
+    """Open a page on this machine to label a pool by keyboard; every answer is stored at once. Stop with Ctrl-C."""
+    from builder.gold.server import serve as served
+    from builder.stages.book import DatabaseBook
+    from builder.stages.labelling import opened
+    from builder.store import pools
+
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pools.chosen(connection, pool_id), annotator, adjudicate=adjudicate)
+        head = book.head()
+        click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}; stop with Ctrl-C", err=True)
+        served(book, port, lambda address: click.echo(f"open {address}"))
+        head = book.head()
+    click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}")
+
+
 def _report(path: Path, done: Imported) -> None:
     """Counts, or every bad row and an error."""
     from builder.errors import InputError
