@@ -42,6 +42,7 @@ for command in (
     inspect.rules,
     gold.pool,
     gold.annotate,
+    gold.judge,
     extract.score,
     release.verify,
     lexicon.lexicon,

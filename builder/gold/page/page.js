@@ -69,7 +69,7 @@ function show() {
   const aspect = one && ((label && label.aspect) || one.aspect_spans), opinion = one && ((label && label.opinion) || one.opinion_spans);
   $("text").replaceChildren(marked(item.text, aspect, opinion));
   const q = $("question"); q.replaceChildren();
-  if (one) q.append("「", element("mark", one.opinion, "o"), "」在描述「", element("mark", one.aspect, "a"), "」嗎？是", element("b", NAMES[one.polarity]), "的描述嗎？");
+  if (one) q.append("「", element("mark", one.opinion, "o"), "」在描述「", element("mark", one.aspect, "a"), "」嗎？是", element("b", NAMES[one.polarity]), "的描述嗎？", element("span", `Does “${one.opinion}” describe “${one.aspect}”? As ${NAMES[one.polarity].split(" ")[1]}?`, "en"));
   else q.append("沒有人提出三元組。有漏掉的嗎？ Nobody proposed a triplet here. Is one missing?");
   $("said").textContent = item.said ? "他們說 they said: " + item.said : "";
   const right = label ? [label.aspect && "對象 " + words(label.aspect, item.text), label.opinion && "意見 " + words(label.opinion, item.text), label.polarity && NAMES[label.polarity]].filter(Boolean) : [];
