@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from builder.gold.pool import Settings
-from builder.records import Element, Polarity, Pool, Triplet
+from builder.records import Candidate, Element, Polarity, Pool, PoolReview, Triplet
 from builder.stages.pooling import make_pool
 from builder.store import db, pools, reviews, runs, triplets
 
@@ -80,3 +80,8 @@ def pooled(folder: Path) -> tuple[Path, Pool]:
     made = make_pool(workdir, Settings(100, 13, "test"))
     with db.reading(workdir) as connection:
         return workdir, pools.read(connection, made.pool.id)
+
+
+def by_name(pool: Pool, text: str, aspect: str) -> tuple[PoolReview, Candidate]:
+    """A review of a pool and its candidate with this aspect."""
+    return next((r, one) for r in pool.reviews for one in r.candidates if r.text == text and one.triplet.aspect.text == aspect)

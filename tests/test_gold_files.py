@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
-from goldwork import TEXTS, pooled, triplet
+from goldwork import TEXTS, by_name, pooled, triplet
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,16 +18,12 @@ from builder.errors import ConfigError, InputError
 from builder.gold.formats import FORMATS, named
 from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
-from builder.records import Candidate, Label, Pool, PoolReview
+from builder.records import Candidate, Label, Pool
 from builder.stages.labelling import export, import_labels, opened
 from builder.store import db, labels, pools
 
 FORMAT_NAMES = list(FORMATS)
 Said = dict[str, Label]
-
-
-def by_name(pool: Pool, text: str, aspect: str) -> tuple[PoolReview, Candidate]:
-    return next((r, one) for r in pool.reviews for one in r.candidates if r.text == text and one.triplet.aspect.text == aspect)
 
 
 def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
