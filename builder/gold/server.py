@@ -125,6 +125,7 @@ def _bound(port: int) -> Any:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((HOST, port))
+        sock.listen()  # who opens the address as soon as it is printed waits, and is not refused
     except OSError as error:
         sock.close()
         raise ConfigError(
