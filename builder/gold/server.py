@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -114,7 +115,7 @@ def serve(book: Book, port: int, told: Callable[[str], None]) -> None:
     settings = uvicorn.Config(app(book, key, hosts), log_level="warning", access_log=False, lifespan="off", server_header=False)
     server = uvicorn.Server(settings)
     told(f"http://{HOST}:{number}/?key={key}")
-    with sock:
+    with sock, suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         server.run(sockets=[sock])
 
 
