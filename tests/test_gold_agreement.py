@@ -14,7 +14,7 @@ from builder.gold.items import meant
 from builder.records import Candidate, Label, Pool
 from builder.stages import labelling
 from builder.stages.labelling import opened
-from builder.store import db, labels, pools
+from builder.store import db, gold, pools
 
 # Fleiss (1971) as retold everywhere: ten subjects, fourteen raters, five categories, kappa 0.210.
 FLEISS = (
@@ -48,7 +48,7 @@ def test_measures_say_nothing_where_there_is_nothing_to_measure() -> None:
 
 def say(workdir: Path, annotator: str, said: dict[int, Label]) -> None:
     with opened(workdir) as connection, db.atomic(connection):
-        labels.put(connection, labels.annotator(connection, annotator), said.items(), "test")
+        gold.put(connection, gold.annotator(connection, annotator), said.items(), "test")
 
 
 def all_yes(pool: Pool) -> dict[int, Label]:
@@ -96,7 +96,7 @@ def disputed(tmp_path: Path) -> tuple[Path, Pool]:
     with opened(workdir) as connection:
         review = next(r for r in pool.reviews if r.text == TEXTS[0])
         i = pools.add(connection, review.id, Candidate(None, triplet(TEXTS[0], "店員", "不|太好", "NEG")))
-        labels.put(connection, labels.annotator(connection, "bo"), [(i, Label("YY"))], "test")
+        gold.put(connection, gold.annotator(connection, "bo"), [(i, Label("YY"))], "test")
         return workdir, pools.read(connection, pool.id)
 
 
@@ -111,16 +111,16 @@ def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, 
     assert found.raw == pytest.approx(0.9)
     assert found.pairs[0].both == found.everyone == 10
     with db.reading(workdir) as connection:
-        final = labels.final(connection, pool.id)
+        final = gold.final(connection, pool.id)
     assert sorted(how for _, how in final.values()) == ["agreed"] * 8 + ["single"]  # the two open disputes have no final label
 
 
 def test_the_language_model_and_the_discriminator_do_not_vote(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
     with opened(workdir) as connection, db.atomic(connection):
-        labels.put(
+        gold.put(
             connection,
-            labels.annotator(connection, "gpt", "llm"),
+            gold.annotator(connection, "gpt", "llm"),
             [(one.id, Label("NX")) for r in pool.reviews for one in r.candidates],
             "t",
         )
@@ -133,7 +133,7 @@ def test_three_people_decide_by_majority(disputed: tuple[Path, Pool]) -> None:
     workdir, pool = disputed
     say(workdir, "cy", {by_name(pool, TEXTS[0], "湯頭")[1].id: Label("NX")})
     with db.reading(workdir) as connection:
-        label, how = labels.final(connection, pool.id)[by_name(pool, TEXTS[0], "湯頭")[1].id]
+        label, how = gold.final(connection, pool.id)[by_name(pool, TEXTS[0], "湯頭")[1].id]
     assert (label.label, how) == ("NX", "majority")
 
 
@@ -166,8 +166,8 @@ def test_decisions_come_back_from_a_sheet_and_settle_the_disputes(
     assert "3 labels of judge judy" in ran.out
     assert "0 disputes to decide" in here("annotate", "adjudicate", "--workdir", workdir).out
     with db.reading(workdir) as connection:
-        final = labels.final(connection, pool.id)
-        assert "judge judy" not in labels.of_pool(connection, pool.id)
+        final = gold.final(connection, pool.id)
+        assert "judge judy" not in gold.of_pool(connection, pool.id)
     assert sorted(how for _, how in final.values()) == ["adjudicated"] * 3 + ["agreed"] * 8
 
 

@@ -20,7 +20,7 @@ from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf
 from builder.gold.sheet import escaped, unescaped
 from builder.records import Candidate, Label, Pool
 from builder.stages.labelling import export, import_labels, opened
-from builder.store import db, labels, pools
+from builder.store import db, gold, pools
 
 FORMAT_NAMES = list(FORMATS)
 Said = dict[str, Label]
@@ -41,20 +41,20 @@ def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
     }
     places = {review.text: review for review in pool.reviews}
     with opened(workdir) as connection, db.atomic(connection):
-        who = labels.annotator(connection, annotator)
-        labels.put(connection, who, said.items(), "test")
+        who = gold.annotator(connection, annotator)
+        gold.put(connection, who, said.items(), "test")
         for text, t in ((soup, triplet(soup, "店員", "不|太好", "NEG")), (nothing, triplet(nothing, "家人", "一起", "NEU"))):
             i = pools.add(connection, places[text].id, Candidate(None, t))
-            labels.put(connection, who, [(i, Label("YY"))], "test")
-        labels.check(connection, who, [places[meal].id], "test")
+            gold.put(connection, who, [(i, Label("YY"))], "test")
+        gold.check(connection, who, [places[meal].id], "test")
 
 
 def everything(workdir: Path, pool: str, annotator: str = "amy") -> object:
     """Labels, added triplets and complete reviews of an annotator, without the numbers of a database."""
     with db.reading(workdir) as connection:
         read = pools.read(connection, pool)
-        said = labels.of_pool(connection, pool).get(annotator, {})
-        checked = labels.checked(connection, pool, annotator)
+        said = gold.of_pool(connection, pool).get(annotator, {})
+        checked = gold.checked(connection, pool, annotator)
     found = {(r.key, one.triplet.key): said[one.id] for r in read.reviews for one in r.candidates if one.id in said}
     return found, {r.key for r in read.reviews if r.id in checked}
 
@@ -200,7 +200,7 @@ def test_label_studio_and_argilla_name_several_annotators_themselves(labelled: t
     file.write_text(json.dumps(records), encoding="utf-8")
     assert import_labels(tmp_path / "w", None, file, FORMATS["argilla"]).annotators == ("argilla:u1", "argilla:u2")
     with db.reading(tmp_path / "w") as connection:
-        said = labels.of_pool(connection, pool.id, "human")
+        said = gold.of_pool(connection, pool.id, "human")
     assert {who: [one.label for one in listed.values()] for who, listed in said.items()} == {
         "bo@example.org": ["NX"], "label-studio:7": ["YY"], "label-studio:9": [None], "argilla:u1": ["YN"], "argilla:u2": ["YY"],
     }  # fmt: skip

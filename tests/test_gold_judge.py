@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from builder.errors import ConfigError
 from builder.gold.judge import Endpoint, key_of
 from builder.gold.prompt import SYSTEM, parse, questions
 from builder.records import Pool
-from builder.store import db, labels
+from builder.store import db, gold
 
 openai = pytest.importorskip("openai", reason="builder[judge] is not installed")
 KEY = "sk-secret-0123456789"
@@ -123,7 +124,7 @@ def judge(here: Command, work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatc
 
 def said(workdir: Path, pool: Pool, name: str = "m") -> Counter[str | None]:
     with db.reading(workdir) as connection:
-        return Counter(one.label for one in labels.of_pool(connection, pool.id)[name].values())
+        return Counter(one.label for one in gold.of_pool(connection, pool.id)[name].values())
 
 
 def kept(workdir: Path) -> bytes:
@@ -159,6 +160,13 @@ def test_the_question_is_the_papers_with_the_definitions(work: tuple[Path, Pool]
     assert "濃郁在以下文字是描述湯頭嗎？濃郁在以下文字對湯頭是正面的描述嗎？" in user
     assert user.endswith("context:\n\U0001f35c湯頭濃郁\U0001f44d\U0001f3fd，可是店員態度不會太好。")
     assert all(f"{label}：" in SYSTEM for label in ("YY", "YN", "NX"))
+
+
+def test_phone_numbers_and_addresses_do_not_leave_this_machine(work: tuple[Path, Pool]) -> None:
+    told = [replace(one, text=one.text + " 電話0912345678 a@b.example") for one in work[1].reviews]
+    for question in questions(replace(work[1], reviews=tuple(told)), "m", "http://x", 1, {}):
+        assert "0912345678" not in json.dumps(question.payload)
+        assert question.payload["messages"][1]["content"].endswith("[電話] [信箱]")
 
 
 def test_candidates_of_a_review_can_share_a_request(judge: Judge, work: tuple[Path, Pool]) -> None:

@@ -20,7 +20,7 @@ from goldwork import TEXTS, by_name, pooled
 from builder.records import Label, Pool
 from builder.stages.book import DatabaseBook
 from builder.stages.labelling import opened
-from builder.store import db, labels, pools
+from builder.store import db, gold, pools
 
 pytest.importorskip("uvicorn", reason="builder[annotate] is not installed")
 pytest.importorskip("starlette", reason="builder[annotate] is not installed")
@@ -58,7 +58,7 @@ class Page:
 
     def said(self, annotator: str = "amy") -> dict[int, Label]:
         with db.reading(self.workdir) as connection:
-            return labels.of_pool(connection, self.pool.id).get(annotator, {})
+            return gold.of_pool(connection, self.pool.id).get(annotator, {})
 
 
 def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
@@ -259,7 +259,7 @@ def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:
     assert "Nobody proposed a triplet here" in browser.text("#question")
     browser.press("1", "Enter")
     with db.reading(page.workdir) as connection:
-        assert len(labels.checked(connection, pool.id, "amy")) == 1
+        assert len(gold.checked(connection, pool.id, "amy")) == 1
     assert browser.text("#count").startswith("1 / 11 ")
 
 
@@ -313,14 +313,14 @@ def test_disputes_are_decided_on_the_page(tmp_path: Path, browser: Browser) -> N
     soup = by_name(pool, TEXTS[0], "湯頭")[1]
     with opened(workdir) as connection:
         for who, label in (("bo", "YY"), ("cy", "NX")):
-            labels.put(connection, labels.annotator(connection, who), [(soup.id, Label(label))], "t")  # type: ignore[arg-type]
+            gold.put(connection, gold.annotator(connection, who), [(soup.id, Label(label))], "t")  # type: ignore[arg-type]
     for page in served(workdir, pool, "--adjudicate"):
         browser.open(page.address)
         assert "bo YY · cy NX" in browser.text("#said")
         browser.press("3")
         assert browser.text("#count").startswith("1 / 1 ")
         with db.reading(workdir) as connection:
-            assert labels.decisions(connection, pool.id) == {soup.id: Label("NX")}
+            assert gold.decisions(connection, pool.id) == {soup.id: Label("NX")}
         assert page.said() == {}
 
 
@@ -373,5 +373,5 @@ def test_two_pages_can_write_at_the_same_time(tmp_path: Path) -> None:
         thread.join()
     assert faults == []
     with db.reading(workdir) as connection:
-        said = labels.of_pool(connection, pool.id, "human")
+        said = gold.of_pool(connection, pool.id, "human")
     assert {who: len(one) for who, one in said.items()} == {"bo": 10, "cy": 10}

@@ -16,7 +16,7 @@ from builder.gold.pool import Settings, shares
 from builder.records import Label
 from builder.stages.labelling import opened
 from builder.stages.pooling import make_pool
-from builder.store import db, labels, pools, reviews
+from builder.store import db, gold, pools, reviews
 
 
 def test_a_pool_unites_all_sources_and_holds_each_triplet_once(tmp_path: Path) -> None:
@@ -83,23 +83,23 @@ def test_numbers_run_through_the_pool_and_candidates_of_a_review_lie_together(tm
 def test_verdicts_of_the_discriminator_become_labels(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     with db.reading(workdir) as connection:
-        said = labels.of_pool(connection, pool.id)["discriminator"]
+        said = gold.of_pool(connection, pool.id)["discriminator"]
     assert Counter(one.label for one in said.values()) == {"YY": 6, "YN": 1}
 
 
 def test_a_rebuild_costs_no_label(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     with opened(workdir) as connection:
-        labels.put(
+        gold.put(
             connection,
-            labels.annotator(connection, "amy"),
+            gold.annotator(connection, "amy"),
             [(one.id, Label("YY")) for review in pool.reviews for one in review.candidates],
             "t",
         )
         with db.atomic(connection):
             reviews.clear(connection)
         assert pools.read(connection, pool.id) == pool
-        assert len(labels.of_pool(connection, pool.id)["amy"]) == pool.size
+        assert len(gold.of_pool(connection, pool.id)["amy"]) == pool.size
 
 
 def test_a_working_directory_without_proposals_or_without_the_split_is_refused(tmp_path: Path) -> None:
@@ -161,10 +161,10 @@ def test_the_database_refuses_labels_that_make_no_sense(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     one = next(one for review in pool.reviews for one in review.candidates)
     with opened(workdir) as connection:
-        who = labels.annotator(connection, "amy")
+        who = gold.annotator(connection, "amy")
         for wrong in (Label("YY", "NEG"), Label(None, "NEG"), replace(Label("YY"), label="ZZ")):  # type: ignore[arg-type]
             with pytest.raises(sqlite3.IntegrityError):
-                labels.put(connection, who, [(one.id, wrong)], "t")
+                gold.put(connection, who, [(one.id, wrong)], "t")
 
 
 def test_the_command_says_what_it_made(tmp_path: Path, here: Command) -> None:

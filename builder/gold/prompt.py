@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.gold.items import NAMES
+from builder.privacy import mask
 from builder.records import Candidate, Pool, PoolReview, Verdict
 
 SYSTEM = """你是標註員。每一題有兩個問題，都只根據 context 的文字回答：
@@ -72,7 +73,7 @@ def _question(review: PoolReview, listed: Sequence[Candidate], model: str, endpo
         t = one.triplet
         aspect, opinion = t.aspect.text, t.opinion.text
         lines.append(f"{number}. {opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？")
-    asked = "question:\n" + "\n".join(lines) + f"\ncontext:\n{review.text}"
+    asked = "question:\n" + "\n".join(lines) + f"\ncontext:\n{mask(review.text).text}"  # phone numbers and the like stay here
     payload: dict[str, Any] = {
         "model": model,
         "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": asked}],

@@ -15,7 +15,7 @@ from builder.gold.items import triplet as added_triplet
 from builder.gold.mention import surface
 from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span
 from builder.stages.labelling import entered, undecided
-from builder.store import db, labels, pools
+from builder.store import db, gold, pools
 
 Json = dict[str, Any]
 TOOL = "page"
@@ -31,8 +31,8 @@ class DatabaseBook:
         self._pool = pools.read(connection, pool)
         self._reviews = {review.id: review for review in self._pool.reviews}
         self._said = undecided(connection, self._pool) if adjudicate else {}
-        self._labels = {} if adjudicate else labels.of_pool(connection, pool).get(annotator, {})
-        self._checked = set() if adjudicate else labels.checked(connection, pool, annotator)
+        self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
+        self._checked = set() if adjudicate else gold.checked(connection, pool, annotator)
         self._added: dict[int, list[Candidate]] = {}
         self._places = list(self._listed())
         self._done = sum(self._is_done(place) for place in range(len(self._places)))
@@ -62,18 +62,18 @@ class DatabaseBook:
         if self._adjudicate:
             if given.label is None:
                 raise ValueError("a decision is YY, YN or NX")
-            labels.decide(self._connection, self._who, [(one.id, given)], TOOL)
+            gold.decide(self._connection, self._who, [(one.id, given)], TOOL)
         else:
-            labels.put(self._connection, self._who, [(one.id, given)], TOOL)
+            gold.put(self._connection, self._who, [(one.id, given)], TOOL)
         self._labels[one.id] = given
 
     def clear(self, place: int, said: Mapping[str, Any]) -> None:
         """Take the label back."""
         _, one = self._candidate(place)
         if self._adjudicate:
-            labels.undecide(self._connection, one.id)
+            gold.undecide(self._connection, one.id)
         else:
-            labels.drop(self._connection, self._who, one.id)
+            gold.drop(self._connection, self._who, one.id)
         self._labels.pop(one.id, None)
 
     def add(self, place: int, said: Mapping[str, Any]) -> None:
@@ -87,9 +87,9 @@ class DatabaseBook:
         if any(one.n is not None and one.triplet.key == t.key for one in review.candidates):
             raise ValueError("this triplet is a candidate already: label it 1 (YY)")
         i = pools.add(self._connection, review.id, Candidate(None, t))
-        labels.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
+        gold.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
         if self._adjudicate:
-            labels.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
+            gold.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
         mine = self._added.setdefault(review.id, [])
         if all(one.id != i for one in mine):
             mine.append(Candidate(None, t, (), i))
@@ -101,17 +101,17 @@ class DatabaseBook:
         if not found:
             raise ValueError("nothing was added here")
         if self._adjudicate:
-            labels.undecide(self._connection, found[-1].id)
-        labels.drop(self._connection, self._who, found[-1].id)
+            gold.undecide(self._connection, found[-1].id)
+        gold.drop(self._connection, self._who, found[-1].id)
         mine.remove(found[-1])
 
     def check(self, place: int, said: Mapping[str, Any]) -> None:
         """Nothing is missing in this review."""
-        labels.check(self._connection, self._who, [self._places[place][0]], TOOL)
+        gold.check(self._connection, self._who, [self._places[place][0]], TOOL)
         self._checked.add(self._places[place][0])
 
     def uncheck(self, place: int, said: Mapping[str, Any]) -> None:
-        labels.uncheck(self._connection, self._who, self._places[place][0])
+        gold.uncheck(self._connection, self._who, self._places[place][0])
         self._checked.discard(self._places[place][0])
 
     def _listed(self) -> Iterator[tuple[int, Candidate | None]]:

@@ -16,7 +16,7 @@ from builder.gold.prompt import Question, parse, questions
 from builder.records import Label
 from builder.stages.context import bar
 from builder.stages.labelling import entered, opened
-from builder.store import db, labels, pools, reviews
+from builder.store import db, gold, pools, reviews
 
 UNPARSABLE = "unparsable"
 TOOL = "judge"
@@ -82,7 +82,7 @@ def plan(
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         listed = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
-        known = labels.cached(connection, (one.hash for one in listed))
+        known = gold.cached(connection, (one.hash for one in listed))
     due = tuple(one for one in listed if one.hash not in known)
     made = Plan(pool.id, model, endpoint, listed, due, limits, sum(q.prompt_tokens for q in due), sum(q.answer_tokens for q in due))
     _capped(made)
@@ -95,7 +95,7 @@ def judge(workdir: Path, made: Plan) -> Judged:
     with opened(workdir) as connection:
         with db.atomic(connection):
             who = entered(connection, made.model, "llm")
-            known = labels.cached(connection, (one.hash for one in made.listed))
+            known = gold.cached(connection, (one.hash for one in made.listed))
             for one in made.listed:
                 if one.hash in known:
                     done.cached += 1
@@ -140,8 +140,8 @@ def _store(connection: sqlite3.Connection, who: int, made: Plan, outcome: Reply 
         parsed = _label(connection, who, question, outcome.content, done)
         payload = json.dumps(question.payload, ensure_ascii=False)
         endpoint, asked = made.endpoint.url.rstrip("/"), len(question.candidates)
-        labels.keep(
-            connection, labels.JudgeAnswer(question.hash, made.model, endpoint, payload, outcome.raw, asked, parsed, prompt, completion)
+        gold.keep(
+            connection, gold.JudgeAnswer(question.hash, made.model, endpoint, payload, outcome.raw, asked, parsed, prompt, completion)
         )
     done.answered += 1
     done.prompt_tokens += prompt
@@ -159,7 +159,7 @@ def _label(connection: sqlite3.Connection, who: int, question: Question, content
     rows: Sequence[tuple[int, Label]] = [
         (i, Label(one, note="" if one else UNPARSABLE)) for i, one in zip(question.candidates, found, strict=True)
     ]
-    labels.put(connection, who, rows, TOOL)
+    gold.put(connection, who, rows, TOOL)
     done.labels.update(one or UNPARSABLE for one in found)
     return sum(one is not None for one in found)
 

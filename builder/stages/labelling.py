@@ -15,7 +15,7 @@ from builder.gold import agreement
 from builder.gold.formats import Format
 from builder.gold.items import Answer, Checker, Fault, Item, items, told
 from builder.records import Candidate, Label, Pool
-from builder.store import db, labels, pools
+from builder.store import db, gold, pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def export(workdir: Path, pool_id: str | None, path: Path, form: Format, annotat
     """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        said = labels.of_pool(connection, pool.id).get(annotator, {})
-        checked = frozenset(labels.checked(connection, pool.id, annotator))
+        said = gold.of_pool(connection, pool.id).get(annotator, {})
+        checked = frozenset(gold.checked(connection, pool.id, annotator))
     _write(path, form, items(pool, said, checked), force)
     return pool.id, pool.size
 
@@ -57,8 +57,8 @@ def import_labels(workdir: Path, pool_id: str | None, path: Path, form: Format, 
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         answers, faults = _checked(pool, path, form, annotator)
         names = tuple(sorted({one.annotator for one in answers if one.label or one.missing or one.checked}))
-        known = labels.of_pool(connection, pool.id)
-        before = labels.decisions(connection, pool.id) if decide else {}
+        known = gold.of_pool(connection, pool.id)
+        before = gold.decisions(connection, pool.id) if decide else {}
         given = [one for one in answers if one.candidate is not None and one.label is not None]
         changed = sum(
             _differs((before if decide else known.get(one.annotator, {})).get(one.candidate.id), one.label)
@@ -82,7 +82,7 @@ def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tup
     """(pool, agreement, disputed candidates, of them undecided) of the annotators of a kind; None: of all."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        said, decided = labels.of_pool(connection, pool.id, kind), labels.decisions(connection, pool.id)
+        said, decided = gold.of_pool(connection, pool.id, kind), gold.decisions(connection, pool.id)
     disputed = agreement.disputed(pool, said)
     return pool, agreement.agreement(pool, said), len(disputed), len(disputed.keys() - decided.keys())
 
@@ -121,8 +121,8 @@ def export_queue(workdir: Path, pool_id: str | None, path: Path, form: Format, *
 
 def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:
     """Candidate id -> what each person said, of the disputes without a decision."""
-    said = labels.of_pool(connection, pool.id, "human")
-    decided = labels.decisions(connection, pool.id)
+    said = gold.of_pool(connection, pool.id, "human")
+    decided = gold.decisions(connection, pool.id)
     texts = {review.id: review.text for review in pool.reviews}
     owner = {one.id: review.id for review in pool.reviews for one in review.candidates}
     return {i: spoken(texts[owner[i]], one) for i, one in agreement.disputed(pool, said).items() if i not in decided}
@@ -167,7 +167,7 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
     if not name.strip() or len(name) > 64 or not name.isprintable():
         raise ConfigError(f"{name!r} is no name of an annotator", where="--annotator", fix="use 1 to 64 printable characters")
     try:
-        return labels.annotator(connection, name, kind)
+        return gold.annotator(connection, name, kind)
     except ValueError as error:
         raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
 
@@ -176,10 +176,10 @@ def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer],
     who, listed = entered(connection, name), list(answers)
     rows = [(one.candidate.id, one.label) for one in listed if one.candidate is not None and one.label is not None]
     added = [(pools.add(connection, one.review.id, Candidate(None, t)), Label("YY")) for one in listed for t in one.missing]
-    labels.put(connection, who, added if decide else [*rows, *added], tool)
+    gold.put(connection, who, added if decide else [*rows, *added], tool)
     if decide:
-        labels.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
-    labels.check(connection, who, [one.review.id for one in listed if one.checked], tool)
+        gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
+    gold.check(connection, who, [one.review.id for one in listed if one.checked], tool)
 
 
 def _write(path: Path, form: Format, listed: Iterable[Item], force: bool) -> None:

@@ -15,7 +15,7 @@ from builder.errors import WorkdirError
 from builder.gold.pool import PROPOSED, Settings, make, name_of, sample
 from builder.records import Label, Pool
 from builder.stages.labelling import opened
-from builder.store import db, labels, pools, triplets
+from builder.store import db, gold, pools, triplets
 
 DISCRIMINATOR = "discriminator"
 
@@ -62,4 +62,4 @@ def _keep_verdicts(connection: sqlite3.Connection, pool: Pool, ids: Mapping[tupl
     verdicts = triplets.verdicts(connection, judge)
     known = [(one.id, verdicts.get(ids[review.key, name_of(one.triplet)])) for review in pool.reviews for one in review.candidates]
     rows = [(i, Label(verdict)) for i, verdict in known if verdict is not None]
-    labels.put(connection, labels.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")
+    gold.put(connection, gold.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")

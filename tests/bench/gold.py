@@ -22,10 +22,10 @@ from goldwork import triplet, work
 
 from builder.gold.formats import FORMATS
 from builder.gold.pool import Settings
-from builder.records import Triplet
+from builder.records import Label, Triplet
 from builder.stages.labelling import agree, export, import_labels, opened
 from builder.stages.pooling import make_pool
-from builder.store import labels, pools
+from builder.store import gold, pools
 
 ASPECTS, OPINIONS = ("湯頭", "店員", "餐點", "環境", "甜點", "飲料"), ("好喝", "親切", "太鹹", "乾淨", "很甜", "普通")
 
@@ -66,9 +66,9 @@ def main() -> None:
         print(f"{len(made.pool.reviews):,} reviews, {made.pool.size:,} candidates")  # type: ignore[attr-defined]
         with opened(workdir) as connection:
             pool = pools.read(connection, pools.chosen(connection, None))
-            who, draw = labels.annotator(connection, "amy"), random.Random(1)
-            every = [(one.id, labels.Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates]
-            labels.put(connection, who, every, "bench")
+            who, draw = gold.annotator(connection, "amy"), random.Random(1)
+            every = [(one.id, Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates]
+            gold.put(connection, who, every, "bench")
         for name, form in FORMATS.items():
             file = Path(folder) / f"{name}{form.ending}"
             timed(f"export {name}", export, workdir, None, file, form, "amy")
