@@ -175,5 +175,8 @@ def test_the_command_says_what_it_made(tmp_path: Path, here: Command) -> None:
     assert "sources: rules, C1; candidates proposed: 5 by 1, 5 by 2" in ran.out
     assert "5 reviews (1 without a candidate), 10 candidates" in ran.out
     assert "(was there)" in here("pool", "--n", "9", "--workdir", workdir).out
+    listed = here("pool", "--list", "--workdir", workdir).out
+    assert "test" in listed
+    assert listed.endswith("1 pools\n")
     assert "no database here" in here("pool", "--workdir", tmp_path / "nothing").error
     assert not (tmp_path / "nothing").exists()

@@ -28,12 +28,16 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is there
 @click.option(
     "--allocation", type=click.Choice(["proportional", "equal"]), default="proportional", show_default=True, help="Places a stratum gets."
 )
+@click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
-def pool(n: int, seed: int, split: str, stratify: str, allocation: str, workdir: Path) -> None:
+def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path) -> None:
     """Pool what the rules and all variants propose for sampled reviews, each candidate once, in blinded order."""
     from builder.gold.pool import Settings
     from builder.stages.pooling import make_pool
 
+    if show:
+        _listed(workdir)
+        return
     strata = tuple(one.strip() for one in stratify.split(",") if one.strip())
     made = make_pool(workdir, Settings(n, seed, split, strata, allocation))
     reviews = made.pool.reviews
@@ -48,6 +52,19 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, workdir:
     click.echo(
         f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a candidate), {made.pool.size:,} candidates"
     )
+
+
+def _listed(workdir: Path) -> None:
+    """Every pool, the latest first."""
+    from tabulate import tabulate
+
+    from builder.stages.labelling import opened
+    from builder.store import pools
+
+    with opened(workdir) as connection:
+        rows = pools.listed(connection)
+    click.echo(tabulate(rows, headers=["pool", "split", "reviews", "candidates", "made"], disable_numparse=True))
+    click.echo(f"{len(rows)} pools")
 
 
 @click.group()

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from builder.gold.items import meant
-from builder.records import VERDICTS, Label, Pool
-
-Span3 = tuple[object, ...]
+from builder.records import Label, Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +111,3 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
             if lonely or len({label.answer for _, label in said}) > 1:
                 out[one.id] = said
     return out
-
-
-def shares(labels: Mapping[int, Label]) -> dict[str, int]:
-    """How often each label was given."""
-    counts = Counter(one.label for one in labels.values())
-    return {name: counts[name] for name in VERDICTS}

@@ -38,17 +38,6 @@ def annotator(connection: sqlite3.Connection, name: str, kind: str = "human") ->
     return int(i)
 
 
-def names(connection: sqlite3.Connection, pool: str, kind: str | None = None) -> list[str]:
-    """Who has labelled or checked something in a pool, by name."""
-    rows = connection.execute(
-        "SELECT name FROM annotators a WHERE (?2 IS NULL OR kind = ?2) AND (EXISTS (SELECT 1 FROM labels l JOIN candidates c ON c.id = l.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE l.annotator = a.id AND r.pool = ?1)"
-        " OR EXISTS (SELECT 1 FROM checked_reviews k JOIN pool_reviews r ON r.id = k.review WHERE k.annotator = a.id AND r.pool = ?1)) ORDER BY name",
-        (pool, kind),
-    )
-    return [row[0] for row in rows]
-
-
 def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
     """Store labels of an annotator by candidate id; one that is there is replaced."""
     at = now()
