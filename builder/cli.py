@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, gold, inspect, lexicon, nlp, release
+from builder.commands import annotate, build, extract, gold, inspect, lexicon, nlp, release
 from builder.errors import BuilderError
 
 
@@ -41,7 +41,7 @@ for command in (
     inspect.explain,
     inspect.rules,
     gold.pool,
-    gold.annotate,
+    annotate.annotate,
     gold.judge,
     extract.score,
     release.verify,

@@ -79,11 +79,12 @@ def _differs(before: Label | None, after: Label | None) -> bool:
 
 
 def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tuple[Pool, agreement.Agreement, int, int]:
-    """(pool, agreement, disputed candidates, of them undecided) of the annotators of a kind; None: of all."""
+    """(pool, agreement of the annotators of a kind, or of all for None; candidates that people dispute, of them undecided)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        said, decided = gold.of_pool(connection, pool.id, kind), gold.decisions(connection, pool.id)
-    disputed = agreement.disputed(pool, said)
+        said, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")
+        decided = gold.decisions(connection, pool.id)
+    disputed = agreement.disputed(pool, people)
     return pool, agreement.agreement(pool, said), len(disputed), len(disputed.keys() - decided.keys())
 
 
