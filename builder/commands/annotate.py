@@ -119,9 +119,8 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
             )
             for one in listed
         ]
-        click.echo(
-            tabulate(rows, headers=["candidate", "review", "aspect", "opinion", "polarity", "said"], disable_numparse=True) if rows else ""
-        )
+        if rows:
+            click.echo(tabulate(rows, headers=["candidate", "review", "aspect", "opinion", "polarity", "said"], disable_numparse=True))
         click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
 
 
