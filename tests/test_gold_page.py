@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browser import Browser, needed
 from conftest import environment
+from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
 from builder.records import Label, Pool

@@ -81,7 +81,7 @@ def main() -> None:
 
 def press_keys(workdir: Path, size: int) -> None:
     """100 key presses at the start and 100 in the middle: from the key to the next candidate on the screen, stored."""
-    from browser import Browser
+    from devtools import Browser
 
     command = [sys.executable, "-m", "builder", "annotate", "serve", "--port", "0", "--annotator", "fresh", "--workdir", str(workdir)]
     started = time.perf_counter()
