@@ -56,7 +56,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reviews", type=int, default=5000)
     parser.add_argument("--candidates", type=int, default=4)
-    parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--browser", action="store_true", help="measure key presses too")
+    parser.add_argument("--page", action="store_true", help="measure nothing but key presses")
     options = parser.parse_args()
     texts, found = made_up(options.reviews, options.candidates)
     with tempfile.TemporaryDirectory() as folder:
@@ -69,13 +70,13 @@ def main() -> None:
             who, draw = gold.annotator(connection, "amy"), random.Random(1)
             every = [(one.id, Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates]
             gold.put(connection, who, every, "bench")
-        for name, form in FORMATS.items():
+        for name, form in FORMATS.items() if not options.page else ():
             file = Path(folder) / f"{name}{form.ending}"
             timed(f"export {name}", export, workdir, None, file, form, "amy")
             done = timed(f"import {name}", import_labels, workdir, None, file, form, f"{name}'s")
             assert done.labels == pool.size, done  # type: ignore[attr-defined]
         timed("agreement of six", agree, workdir, None)
-        if options.browser:
+        if options.browser or options.page:
             press_keys(workdir, pool.size)
 
 
