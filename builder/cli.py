@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release
+from builder.commands import annotate, build, extract, gold, inspect, lexicon, nlp, release
 from builder.errors import BuilderError
 
 
@@ -40,6 +40,9 @@ for command in (
     inspect.query,
     inspect.explain,
     inspect.rules,
+    gold.pool,
+    annotate.annotate,
+    gold.judge,
     extract.score,
     release.verify,
     lexicon.lexicon,

@@ -6,6 +6,7 @@ view (`text.View`), stages convert to the stored text before they write.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -123,3 +124,59 @@ class StoredTriplet:
     id: int
     review: int
     triplet: Triplet
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What somebody says about a candidate. `label` None: abstains. `polarity`, `aspect`, `opinion`: what would be right, where it differs."""
+
+    label: Verdict | None
+    polarity: Polarity | None = None
+    aspect: tuple[Span, ...] | None = None
+    opinion: tuple[Span, ...] | None = None
+    note: str = ""
+
+    @property
+    def answer(self) -> tuple[object, ...]:
+        """What counts when two labels are compared: all but the note."""
+        return self.label, self.polarity, self.aspect, self.opinion
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A triplet of a pool. `n`: its blinded place from 1; None where a person found it missing. `sources`: (who proposed it, confidence)."""
+
+    n: int | None
+    triplet: Triplet
+    sources: tuple[tuple[str, float | None], ...] = ()
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReview:
+    """A review of a pool with its candidates in blinded order. `n`: its place from 1."""
+
+    n: int
+    key: str
+    text: str
+    candidates: tuple[Candidate, ...]
+    rating: float | None = None
+    stratum: str = ""
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A frozen sample with the union of what all sources propose. `id` is the head of `digest`, the hash of texts and candidates."""
+
+    id: str
+    seed: int
+    split: str
+    digest: str
+    config: Mapping[str, object]
+    reviews: tuple[PoolReview, ...]
+
+    @property
+    def size(self) -> int:
+        """Candidates that a source proposed."""
+        return sum(1 for review in self.reviews for one in review.candidates if one.n is not None)

@@ -40,7 +40,22 @@ ALLOWED: dict[tuple[str, str], str] = {
 SQL = re.compile(
     r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)", re.S
 )
-HEAVY = ("torch", "transformers", "stanza", "ckip_transformers", "pyarrow", "openpyxl", "opencc", "numpy", "rjieba", "safetensors", "tqdm")
+HEAVY = (
+    "torch",
+    "transformers",
+    "stanza",
+    "ckip_transformers",
+    "pyarrow",
+    "openpyxl",
+    "opencc",
+    "numpy",
+    "rjieba",
+    "safetensors",
+    "tqdm",
+    "openai",
+    "starlette",
+    "uvicorn",
+)
 
 
 @dataclass(frozen=True, slots=True)

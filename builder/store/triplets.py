@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from builder.records import Element, Polarity, StoredTriplet, Triplet
+from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
 
 _COLUMNS = "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
 BITS = 31
@@ -79,7 +79,7 @@ def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[in
                 t.opinion_full.text,
                 t.polarity,
                 t.valence,
-                _spans(t),
+                spans_of(t),
             )
             for i, (review, t) in zip(ids, rows, strict=True)
         ),
@@ -98,7 +98,7 @@ def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int,
     )
 
 
-def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, str | None]:
+def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict | None]:
     return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
 
 
@@ -109,7 +109,7 @@ def proposed(connection: sqlite3.Connection, source: int, split: str) -> Iterato
         " WHERE r.split = ? ORDER BY t.review, t.id",
         (source, split),
     )
-    yield from map(_stored, rows)
+    yield from map(stored, rows)
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
@@ -123,7 +123,7 @@ def training(connection: sqlite3.Connection, variant: str, round_: int) -> Itera
         f"SELECT {_COLUMNS} FROM training_sets s JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY t.review, t.id",
         (variant, round_),
     )
-    yield from map(_stored, rows)
+    yield from map(stored, rows)
 
 
 def names(connection: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
@@ -136,7 +136,7 @@ def names(connection: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
     return {triplet: tuple(listed) for triplet, listed in out.items()}
 
 
-def _stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
+def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
     i, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans = row
     at = {name: tuple((s, e) for s, e in listed) for name, listed in json.loads(spans).items()}
     triplet = Triplet(
@@ -151,7 +151,7 @@ def _stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float
     return StoredTriplet(i, review, triplet)
 
 
-def _spans(triplet: Triplet) -> str:
+def spans_of(triplet: Triplet) -> str:
     named = {"aspect": triplet.aspect, "aspect_full": triplet.aspect_full, "opinion": triplet.opinion, "opinion_full": triplet.opinion_full}
     if triplet.owner:
         named["owner"] = triplet.owner
@@ -188,7 +188,7 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[Store
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(?)) ORDER BY t.review, t.id", (json.dumps(ids),)
     )
-    yield from map(_stored, rows)
+    yield from map(stored, rows)
 
 
 def rule_names(connection: sqlite3.Connection) -> dict[int, str]:

@@ -1,0 +1,166 @@
+"""`builder annotate export|import|serve|agreement|adjudicate`: people label a pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.commands.build import WORKDIR
+from builder.commands.gold import POOL
+
+if TYPE_CHECKING:
+    from builder.stages.labelling import Imported
+
+_PATH = click.Path(path_type=Path)
+_FORMATS = ("csv", "xlsx", "label-studio", "doccano", "argilla")
+FORMAT = click.option("--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending if not given.")
+FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
+
+
+@click.group()
+def annotate() -> None:
+    """Let people label the candidates of a pool: YY, YN or NX, corrections, and what is missing."""
+
+
+@annotate.command()
+@click.argument("path", type=_PATH, metavar="FILE")
+@FORMAT
+@POOL
+@click.option("--annotator", default="", help="Write this person's labels so far into the file.")
+@FORCE
+@WORKDIR
+def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
+    """Write a pool to FILE, to be labelled there."""
+    from builder.gold.formats import named
+    from builder.stages.labelling import export as exported
+
+    made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
+    click.echo(f"{path}: pool {made}, {candidates:,} candidates")
+
+
+@annotate.command("import")
+@click.argument("path", type=_PATH, metavar="FILE")
+@FORMAT
+@POOL
+@click.option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
+@WORKDIR
+def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
+    """Take the labels of FILE: all, or none if a row is bad."""
+    from builder.gold.formats import named
+    from builder.stages.labelling import import_labels
+
+    _report(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
+
+
+@annotate.command()
+@POOL
+@click.option(
+    "--kind",
+    type=click.Choice(["human", "all"]),
+    default="human",
+    show_default=True,
+    help="Compare people, or judges and discriminator too.",
+)
+@WORKDIR
+def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
+    """Show how far annotators agree: raw, Cohen's and Fleiss' kappa, F1 of the triplets with exact spans."""
+    from tabulate import tabulate
+
+    from builder.stages.labelling import agree
+
+    made, found, disputed, open_ = agree(workdir, pool_id, None if kind == "all" else kind)
+    people = [(who, found.labelled[who], found.abstained[who]) for who in found.annotators]
+    pairs = [(p.first, p.second, p.both, _shown(p.raw), _shown(p.kappa), _shown(p.span_f1)) for p in found.pairs]
+    click.echo(tabulate(people, headers=["annotator", "labelled", "unsure"], disable_numparse=[0]))
+    if pairs:
+        click.echo("\n" + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True))
+        click.echo(
+            f"\nall of them labelled {found.everyone:,} candidates: same label {_shown(found.raw)}, Fleiss' kappa {_shown(found.fleiss)}"
+        )
+    click.echo(f"pool {made.id}: {made.size:,} candidates, {disputed:,} disputed, {open_:,} of them undecided")
+
+
+@annotate.command()
+@POOL
+@click.option("--export", "target", type=_PATH, help="Write the disputes to this .csv or .xlsx, with what each person said.")
+@click.option("--import", "source", type=_PATH, help="Take the decisions of such a sheet.")
+@click.option("--annotator", default="", help="Who decided.")
+@FORCE
+@WORKDIR
+def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path) -> None:
+    """List the candidates on which people disagree; --export and --import them to decide, or use `annotate serve --adjudicate`."""
+    from tabulate import tabulate
+
+    from builder.gold.formats import SHEETS, named
+    from builder.stages import labelling
+
+    if target and source:
+        raise click.UsageError("--export and --import do not go together")
+    for path in (target, source):
+        if path is not None and path.suffix.lower()[1:] not in SHEETS:
+            raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
+    if source:
+        _report(source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True))
+    elif target:
+        made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
+        click.echo(f"{target}: pool {made}, {count:,} disputes")
+    else:
+        pool, listed = labelling.queue(workdir, pool_id)
+        rows = [
+            (
+                one.n,
+                one.review,
+                one.candidate.triplet.aspect.text,
+                one.candidate.triplet.opinion.text,
+                one.candidate.triplet.polarity,
+                one.said,
+            )
+            for one in listed
+        ]
+        if rows:
+            click.echo(tabulate(rows, headers=["candidate", "review", "aspect", "opinion", "polarity", "said"], disable_numparse=True))
+        click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
+
+
+@annotate.command()
+@POOL
+@click.option("--annotator", required=True, help="Your name; labels are stored under it.")
+@click.option("--adjudicate", is_flag=True, help="Decide the disputes instead.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port on this machine; 0 takes any free one.")
+@WORKDIR
+def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, workdir: Path) -> None:
+    """Open a page on this machine to label a pool by keyboard; every answer is stored at once. Stop with Ctrl-C."""
+    from builder.gold.server import serve as served
+    from builder.stages.book import DatabaseBook
+    from builder.stages.labelling import opened
+    from builder.store import pools
+
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pools.chosen(connection, pool_id), annotator, adjudicate=adjudicate)
+        head = book.head()
+        click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}; stop with Ctrl-C", err=True)
+        served(book, port, lambda address: click.echo(f"open {address}"))
+        head = book.head()
+    click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}")
+
+
+def _report(path: Path, done: Imported) -> None:
+    """Counts, or every bad row and an error."""
+    from builder.errors import InputError
+
+    for fault in done.faults:
+        click.echo(str(fault), err=True)
+    if done.faults:
+        raise InputError(
+            f"{len(done.faults):,} bad rows, listed above; nothing was imported", where=str(path), fix="correct them and import again"
+        )
+    click.echo(
+        f"pool {done.pool}: {done.labels:,} labels of {', '.join(done.annotators) or 'nobody'} ({done.changed:,} changed), {done.missing:,} missing triplets,"
+        f" {done.checked:,} reviews complete, {done.open:,} candidates still open"
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,154 @@
+"""`builder pool` and `builder judge`: what is to be labelled, and a language model that labels it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.commands.build import WORKDIR
+
+if TYPE_CHECKING:
+    from builder.stages.judging import Judged, Limits
+
+POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
+
+
+@click.command()
+@click.option("--n", default=300, show_default=True, type=click.IntRange(min=1), help="Reviews to sample.")
+@click.option("--seed", default=13, show_default=True, help="Another seed samples and orders differently.")
+@click.option("--split", type=click.Choice(["train", "valid", "test", "all"]), default="test", show_default=True, help="Where to sample.")
+@click.option("--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated).")
+@click.option(
+    "--allocation", type=click.Choice(["proportional", "equal"]), default="proportional", show_default=True, help="Places a stratum gets."
+)
+@click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
+@WORKDIR
+def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path) -> None:
+    """Pool what the rules and all variants propose for sampled reviews, each candidate once, in blinded order."""
+    from builder.gold.pool import Settings
+    from builder.stages.pooling import make_pool
+
+    if show:
+        _listed(workdir)
+        return
+    strata = tuple(one.strip() for one in stratify.split(",") if one.strip())
+    made = make_pool(workdir, Settings(n, seed, split, strata, allocation))
+    reviews = made.pool.reviews
+    if made.available < n:
+        click.echo(f"split {split} has only {made.available:,} reviews: all are in", err=True)
+    for cell in sorted({one.stratum for one in reviews} - {""}):
+        click.echo(f"  {cell}: {sum(one.stratum == cell for one in reviews):,} reviews")
+    empty = sum(not one.candidates for one in reviews)
+    sources = ", ".join(str(name) for name in made.pool.config["sources"])  # type: ignore[attr-defined]
+    by = ", ".join(f"{count:,} by {number}" for number, count in sorted(made.proposers.items()))
+    click.echo(f"sources: {sources}; candidates proposed: {by or 'none'}")
+    click.echo(
+        f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a candidate), {made.pool.size:,} candidates"
+    )
+
+
+def _listed(workdir: Path) -> None:
+    """Every pool, the latest first."""
+    from tabulate import tabulate
+
+    from builder.stages.labelling import opened
+    from builder.store import pools
+
+    with opened(workdir) as connection:
+        rows = pools.listed(connection)
+    click.echo(tabulate(rows, headers=["pool", "split", "reviews", "candidates", "made"], disable_numparse=True))
+    click.echo(f"{len(rows)} pools")
+
+
+@click.command()
+@click.option("--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1.")
+@click.option("--model", required=True, help="Model to ask; its labels are stored under this name.")
+@POOL
+@click.option(
+    "--key-env",
+    default="OPENAI_API_KEY",
+    show_default=True,
+    help="Environment variable with the key; there is no option for the key itself.",
+)
+@click.option(
+    "--batch",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 50),
+    help="Candidates of a review in a request; the paper asks one by one.",
+)
+@click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1, 256), help="Requests at a time.")
+@click.option("--retries", default=5, show_default=True, type=click.IntRange(0, 20), help="Further tries of a request that fails.")
+@click.option("--timeout", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Seconds for one request.")
+@click.option(
+    "--param", "params", multiple=True, metavar="KEY=JSON", help="Parameter of the completion, such as max_tokens=200; null leaves one out."
+)
+@click.option("--price-in", default=0.0, type=click.FloatRange(0), help="Price of a million prompt tokens.")
+@click.option("--price-out", default=0.0, type=click.FloatRange(0), help="Price of a million answer tokens.")
+@click.option("--max-cost", type=click.FloatRange(0), help="Ask nothing if it may cost more.")
+@click.option("--max-tokens", type=click.IntRange(0), help="Ask nothing if it may take more tokens.")
+@click.option("--yes", is_flag=True, help="Do not ask before spending.")
+@WORKDIR
+def judge(
+    endpoint: str,
+    model: str,
+    pool_id: str | None,
+    key_env: str,
+    concurrency: int,
+    retries: int,
+    timeout: float,
+    workdir: Path,
+    **rest: object,
+) -> None:
+    """Let a language model label a pool: YY, YN or NX. Answers are kept; a second run asks only what is missing."""
+    from builder.gold.judge import Endpoint
+    from builder.stages import judging
+
+    limits = judging.Limits(rest["price_in"], rest["price_out"], rest["max_tokens"], rest["max_cost"])  # type: ignore[arg-type]
+    where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
+    made = judging.plan(workdir, pool_id, where, model, limits, rest["batch"], _parameters(rest["params"]))  # type: ignore[arg-type]
+    cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
+    click.echo(
+        f"pool {made.pool}: {len(made.listed):,} requests, {len(made.listed) - len(made.due):,} answered before; {len(made.due):,} to ask:"
+        f" at most about {made.prompt_tokens:,} prompt and {made.answer_tokens:,} answer tokens{cost}"
+    )
+    if made.due and not rest["yes"]:
+        click.confirm("ask?", abort=True, err=True)
+    _judged(judging.judge(workdir, made), limits)
+
+
+def _judged(done: Judged, limits: Limits) -> None:
+    """Counts of what a model said, and an error where something was not answered."""
+    from builder.errors import ModelError
+
+    found = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
+    cost = f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}" if limits.price_in or limits.price_out else ""
+    click.echo(
+        f"{done.answered:,} asked, {done.cached:,} from before: {found}; {done.prompt_tokens:,} prompt and {done.completion_tokens:,} answer tokens{cost}"
+    )
+    if done.stopped:
+        raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
+    if done.failed:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
+        raise ModelError(f"{sum(done.failed.values()):,} requests failed ({reasons})", fix="run it again: only these are asked")
+
+
+def _parameters(given: tuple[str, ...]) -> dict[str, object]:
+    import json
+
+    from builder.errors import ConfigError
+
+    out: dict[str, object] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        try:
+            out[name] = json.loads(value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{one!r} is no KEY=JSON", where="--param", fix="for example --param max_tokens=200 or --param stop='[\"x\"]'"
+            ) from error
+        if not equals or name in ("model", "messages", "stream"):
+            raise ConfigError(f"{name!r} cannot be set", where="--param", fix="leave it out")
+    return out

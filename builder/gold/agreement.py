@@ -1,0 +1,113 @@
+"""How far annotators agree on a pool: raw agreement, Cohen's and Fleiss' kappa on the labels, F1 on the triplets that they stand for.
+
+Abstentions are left out and counted. Sources: Cohen (1960); Fleiss (1971).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from builder.gold.items import meant
+from builder.records import Label, Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two annotators: the candidates that both labelled, raw agreement, Cohen's kappa, and the F1 of their triplets with exact spans."""
+
+    first: str
+    second: str
+    both: int
+    raw: float | None
+    kappa: float | None
+    span_f1: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """`everyone`: candidates that all annotators labelled, on which `fleiss` and `raw` stand. `abstained`: by annotator."""
+
+    annotators: tuple[str, ...]
+    labelled: Mapping[str, int]
+    abstained: Mapping[str, int]
+    pairs: tuple[Pair, ...]
+    everyone: int
+    raw: float | None
+    fleiss: float | None
+
+
+def agreement(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> Agreement:
+    """Over the labels of at least one annotator: name -> candidate id -> label."""
+    given = {who: {i: one.label for i, one in said.items() if one.label is not None} for who, said in labels.items()}
+    own = {one.id for review in pool.reviews for one in review.candidates if one.n is not None}
+    names = tuple(sorted(given))
+    pairs = []
+    for a, b in combinations(names, 2):
+        both = sorted(given[a].keys() & given[b].keys() & own)
+        first, second = ([given[who][i] for i in both] for who in (a, b))
+        pairs.append(Pair(a, b, len(both), raw(first, second), cohen(first, second), span_f1(pool, labels[a], labels[b])))
+    everyone = sorted(own.intersection(*(said.keys() for said in given.values()))) if len(names) > 1 else []
+    table = [[given[who][i] for who in names] for i in everyone]
+    same = sum(len(set(row)) == 1 for row in table) / len(table) if table else None
+    labelled = {who: len(given[who].keys() & own) for who in names}
+    abstained = {who: sum(one.label is None for one in labels[who].values()) for who in names}
+    return Agreement(names, labelled, abstained, tuple(pairs), len(table), same, fleiss(table))
+
+
+def raw(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """The share of items with the same label; None without items."""
+    return sum(a == b for a, b in zip(first, second, strict=True)) / len(first) if first else None
+
+
+def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """(observed - expected) / (1 - expected); None without items, or where both always say the same one label."""
+    if not first:
+        return None
+    observed, n = raw(first, second), len(first)
+    assert observed is not None
+    one, two = Counter(first), Counter(second)
+    expected = sum(one[label] * two[label] for label in one) / n**2
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def fleiss(table: Sequence[Sequence[Hashable]]) -> float | None:
+    """`table`: for each item the labels of the same number (two or more) of raters. None as for `cohen`."""
+    if not table:
+        return None
+    raters = len(table[0])
+    assert raters > 1 and all(len(row) == raters for row in table), "every item has the same raters"
+    counts = [Counter(row) for row in table]
+    observed = sum(sum(n * (n - 1) for n in row.values()) for row in counts) / (len(table) * raters * (raters - 1))
+    total = sum(counts, Counter())
+    expected = sum((n / (len(table) * raters)) ** 2 for n in total.values())
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def span_f1(pool: Pool, first: Mapping[int, Label], second: Mapping[int, Label]) -> float | None:
+    """F1 of the triplets that two annotators' labels stand for, by exact spans and polarity; over reviews of which both labelled every candidate.
+
+    None where there is no such review, or neither found a triplet in any.
+    """
+    right = one = two = 0
+    for review in pool.reviews:
+        own = [c.id for c in review.candidates if c.n is not None]
+        if own and all(i in first and i in second and first[i].label and second[i].label for i in own):
+            a, b = ({t.key for c in review.candidates if c.id in said and (t := meant(review, c, said[c.id]))} for said in (first, second))
+            right, one, two = right + len(a & b), one + len(a), two + len(b)
+    return 2 * right / (one + two) if one + two else None
+
+
+def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int, tuple[tuple[str, Label], ...]]:
+    """Candidate id -> what each said, where two do not say the same: another label or correction, or a triplet that only some found missing."""
+    out: dict[int, tuple[tuple[str, Label], ...]] = {}
+    for review in pool.reviews:
+        present = {who for who, said in labels.items() if any(one.id in said and said[one.id].label for one in review.candidates)}
+        for one in review.candidates:
+            said = tuple((who, labels[who][one.id]) for who in sorted(labels) if one.id in labels[who] and labels[who][one.id].label)
+            lonely = one.n is None and said and len(said) < len(present)
+            if lonely or len({label.answer for _, label in said}) > 1:
+                out[one.id] = said
+    return out

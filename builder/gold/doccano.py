@@ -1,0 +1,91 @@
+"""doccano, project type "Intent detection and slot filling": JSON lines, one document a candidate. Offsets are code points.
+
+Categories answer: YY, YN or NX, the right polarity (POS, NEG, NEU) and `nothing missing`; entities ASPECT and OPINION stand where the
+candidate does and are moved where that is wrong. A missing triplet takes entities MISSING-1-ASPECT and MISSING-1-OPINION (1 to 9) and
+the category MISSING-1-POS. doccano writes one file for each annotator.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from builder.gold.items import UNSURE, Fault, Filled, Item, Missing, told
+from builder.gold.jsonfile import each, text_of
+from builder.gold.mention import shown
+from builder.records import POLARITIES, VERDICTS, Span
+
+NOTHING = "nothing missing"
+_MISSING = re.compile(r"MISSING-([1-9])-(POS|NEG|NEU)")
+
+
+def write(path: Path, items: Iterable[Item]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for item in items:
+            file.write(json.dumps(_document(item), ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> Iterator[Filled | Fault]:
+    return each(path, "line", lambda where, row: [_filled(where, row | (row.get("meta") or {}))])
+
+
+def _document(item: Item) -> dict[str, Any]:
+    review, one, label = item.review, item.candidate, item.label
+    row: dict[str, Any] = {"text": review.text, "cats": [], "entities": []}
+    row |= {"pool": item.pool, "candidate": "" if one is None else str(one.n), "review": review.key, "question": item.question}
+    if one is not None:
+        t = one.triplet
+        aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans
+        row |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
+        row["entities"] = [[*span, "ASPECT"] for span in aspect] + [[*span, "OPINION"] for span in opinion]
+    if label is not None:
+        row["cats"] += [told(label), *([label.polarity] if label.polarity else [])]
+        row |= {"note": label.note} if label.note else {}
+    for number, t in enumerate(item.missing, 1):
+        row["cats"].append(f"MISSING-{number}-{t.polarity}")
+        row["entities"] += [[*span, f"MISSING-{number}-ASPECT"] for span in t.aspect.spans]
+        row["entities"] += [[*span, f"MISSING-{number}-OPINION"] for span in t.opinion.spans]
+    row["cats"] += [NOTHING] if item.checked else []
+    return row
+
+
+def _filled(where: str, row: Mapping[str, Any]) -> Filled:
+    cats = [str(one) for one in row.get("cats") or []]
+    entities: dict[str, list[Span]] = {}
+    for one in row.get("entities") or []:
+        start, end, name = (one["start_offset"], one["end_offset"], one["label"]) if isinstance(one, dict) else one
+        entities.setdefault(str(name), []).append((int(start), int(end)))
+    text = text_of(row, "text")
+    label = "+".join(cat for cat in cats if cat in (*VERDICTS, UNSURE))
+    polarity = "+".join(cat for cat in cats if cat in POLARITIES)
+
+    def element(name: str) -> str:
+        return shown(text, sorted(entities[name])) if name in entities else ""
+
+    repeated = {name: text_of(row, name) for name in ("aspect", "opinion", "polarity")}
+    return Filled(
+        where,
+        text_of(row, "pool"),
+        text_of(row, "candidate"),
+        text_of(row, "review"),
+        label,
+        polarity,
+        element("ASPECT") if label else "",
+        element("OPINION") if label else "",
+        text_of(row, "note"),
+        tuple(_missing(cats, entities, element)),
+        NOTHING in cats,
+        shown=repeated if row.get("candidate") else {},
+        text=text,
+    )
+
+
+def _missing(cats: Sequence[str], entities: Mapping[str, object], element: Any) -> Iterator[Missing]:
+    """A missing triplet for each number that stands in a category or in an entity; what one lacks is empty, and faulted later."""
+    polarity = {found[1]: found[2] for found in map(_MISSING.fullmatch, cats) if found}
+    drawn = {name.split("-")[1] for name in entities if name.startswith("MISSING-") and name.count("-") == 2}
+    for number in sorted(polarity.keys() | drawn):
+        yield element(f"MISSING-{number}-ASPECT"), element(f"MISSING-{number}-OPINION"), polarity.get(number, "")

@@ -1,0 +1,150 @@
+"""The pool (paper, section 4.4): reviews sampled by seed, the union of what all sources propose, each candidate once, in blinded order.
+
+Every choice is a hash of the seed and the item, so that neither the order of rows nor another source moves what is sampled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from builder.errors import ConfigError
+from builder.records import POLARITIES, Candidate, Pool, PoolReview, Review, StoredTriplet, Triplet
+
+Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
+"""Review id -> its triplets, each with (source, confidence) of everyone who proposed it."""
+ID_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`strata`: names of `STRATA` to sample by. `allocation`: each stratum by its share, or all strata alike."""
+
+    n: int
+    seed: int
+    split: str
+    strata: tuple[str, ...] = ()
+    allocation: str = "proportional"
+
+
+def sample(reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> list[tuple[Review, str]]:
+    """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError on unknown strata.
+
+    `proposals` may be empty where no stratum looks at them (`PROPOSED`).
+    """
+    for name in settings.strata:
+        if name not in STRATA:
+            raise ConfigError(f"unknown stratum {name!r}", where="--stratify", fix="known: " + ", ".join(STRATA))
+    cells = _cells(reviews, proposals, tuple(sources), settings.strata)
+    return [(review, cells[review.id]) for review in _chosen(reviews, cells, settings)]
+
+
+def make(chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> Pool:
+    """The pool of the sampled reviews. `sources`: name -> signature of all whose proposals it unites."""
+    pooled: list[PoolReview] = []
+    at = 1
+    for n, (review, stratum) in enumerate(chosen, 1):
+        candidates = _blinded(settings.seed, review, proposals.get(review.id, ()), at)
+        at += len(candidates)
+        pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating, stratum))
+    config = {"n": settings.n, "strata": list(settings.strata), "allocation": settings.allocation, "sources": dict(sources)}
+    digest = _digest(settings, config, pooled)
+    return Pool(digest[:ID_LENGTH], settings.seed, settings.split, digest, config, tuple(pooled))
+
+
+def name_of(triplet: Triplet) -> str:
+    """What makes it the same triplet of a review, as text."""
+    return json.dumps(triplet.key, separators=(",", ":"))
+
+
+def draw(seed: int, *parts: object) -> bytes:
+    """A random order: the hash of the seed and the item."""
+    return hashlib.sha256(json.dumps([seed, *parts]).encode()).digest()
+
+
+def _blinded(
+    seed: int, review: Review, listed: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int
+) -> tuple[Candidate, ...]:
+    plain = [Candidate(None, replace(one.triplet, source="", confidence=None), tuple(sorted(who))) for one, who in listed]
+    plain.sort(key=lambda one: draw(seed, review.key, name_of(one.triplet)))
+    return tuple(replace(one, n=n) for n, one in enumerate(plain, at))
+
+
+def _chosen(reviews: Sequence[Review], cells: Mapping[int, str], settings: Settings) -> list[Review]:
+    """The sample in presentation order, which is that of the draw, whatever the stratum."""
+    by_cell: dict[str, list[Review]] = {}
+    for review in sorted(reviews, key=lambda one: draw(settings.seed, one.key)):
+        by_cell.setdefault(cells[review.id], []).append(review)
+    sizes = {cell: len(listed) for cell, listed in by_cell.items()}
+    quota = shares(sizes, min(settings.n, len(reviews)), settings.allocation == "equal")
+    taken = [review for cell, listed in by_cell.items() for review in listed[: quota[cell]]]
+    return sorted(taken, key=lambda one: draw(settings.seed, one.key))
+
+
+def shares(sizes: Mapping[str, int], n: int, equal: bool = False) -> dict[str, int]:
+    """`n` places over cells of these sizes: largest remainders of their shares, or alike; never more than a cell holds. n <= sum of sizes."""
+    total = sum(sizes.values())
+    assert n <= total, (n, total)
+    quota = dict.fromkeys(sizes, 0) if equal else {cell: n * size // total for cell, size in sizes.items()}
+    while (left := n - sum(quota.values())) > 0:
+        room = [cell for cell in sizes if quota[cell] < sizes[cell]]
+        order: Callable[[str], tuple[float, str]] = (
+            (lambda cell: (quota[cell], cell)) if equal else (lambda cell: (quota[cell] - n * sizes[cell] / total, cell))
+        )
+        for cell in sorted(room, key=order)[:left]:
+            quota[cell] += 1
+    return quota
+
+
+def _cells(reviews: Sequence[Review], proposals: Proposals, sources: tuple[str, ...], strata: Iterable[str]) -> dict[int, str]:
+    named = [STRATA[name](reviews, proposals, sources) for name in strata]
+    return {review.id: " ".join(cell(review) for cell in named) for review in reviews}
+
+
+_Cell = Callable[[Review], str]
+_Stratum = Callable[[Sequence[Review], Proposals, tuple[str, ...]], _Cell]
+
+
+def _length(reviews: Sequence[Review], _: Proposals, __: tuple[str, ...]) -> _Cell:
+    """Thirds of the reviews by length."""
+    lengths = sorted(len(review.text) for review in reviews)
+    third, two = (lengths[min(len(lengths) * k // 3, len(lengths) - 1)] if lengths else 0 for k in (1, 2))
+    return lambda review: "short" if len(review.text) < third else "middle" if len(review.text) < two else "long"
+
+
+def _rating(_: Sequence[Review], __: Proposals, ___: tuple[str, ...]) -> _Cell:
+    return lambda review: "unrated" if review.rating is None else f"rating{review.rating:g}"
+
+
+def _polarity(_: Sequence[Review], proposals: Proposals, __: tuple[str, ...]) -> _Cell:
+    """The polarities that are proposed for the review."""
+
+    def cell(review: Review) -> str:
+        found = {one.triplet.polarity for one, _ in proposals.get(review.id, ())}
+        return "+".join(name for name in POLARITIES if name in found) or "empty"
+
+    return cell
+
+
+def _disagreement(_: Sequence[Review], proposals: Proposals, sources: tuple[str, ...]) -> _Cell:
+    """Whether every source proposes the same for the review."""
+
+    def cell(review: Review) -> str:
+        return "differ" if any(len(who) < len(sources) for _, who in proposals.get(review.id, ())) else "agree"
+
+    return cell
+
+
+STRATA: dict[str, _Stratum] = {"length": _length, "rating": _rating, "polarity": _polarity, "disagreement": _disagreement}
+PROPOSED = frozenset({"polarity", "disagreement"})
+"""Strata that look at what is proposed for a review."""
+
+
+def _digest(settings: Settings, config: Mapping[str, object], reviews: Iterable[PoolReview]) -> str:
+    digest = hashlib.sha256(json.dumps([settings.seed, settings.split, config], sort_keys=True).encode())
+    for review in reviews:
+        parts = [review.key, review.text, [[name_of(one.triplet), one.sources] for one in review.candidates]]
+        digest.update(json.dumps(parts).encode())
+    return digest.hexdigest()

@@ -1,0 +1,186 @@
+"""Sheets for people: CSV (UTF-8 with a mark, so that Excel reads it) and XLSX with a guide and a list of labels to choose from.
+
+One row a candidate; rows without one add missing triplets. Cells that a spreadsheet would run as a formula get an apostrophe in
+front, and lose it again on import (`escaped`, `unescaped`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+from zipfile import BadZipFile
+
+from builder.errors import InputError
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, Item, corrected, missing_of, told
+from builder.gold.mention import places
+from builder.records import Triplet
+
+_CANDIDATE = ("pool", "candidate", "review", "text", "marked", "aspect", "opinion", "polarity")
+_ANSWER = ("label", "right_polarity", "right_aspect", "right_opinion", "note", "aspect_at", "opinion_at", "said")
+COLUMNS = (*_CANDIDATE, *_ANSWER)
+NEEDED = ("pool", "candidate", "review", "aspect", "opinion", "polarity", "label")
+NONE = "none"
+"""In `label` of a row without a candidate: the person looked, nothing is missing."""
+HELP = (
+    *(f"{label}: {chinese} {english}" for label, chinese, english in GUIDE),
+    "marked: 【對象】《意見》。 The aspect stands in 【】, the opinion in 《》.",
+    "label: 填 YY、YN 或 NX；看過但不確定填 unsure。 Write YY, YN or NX; unsure when you cannot tell.",
+    "right_polarity: YN 時填正確的 POS（正面）、NEG（負面）或 NEU（中性）。 With YN: the right polarity.",
+    "right_aspect, right_opinion: 範圍不對時填正確的文字；出現多次時寫 文字@起-迄。 The right words where the span is wrong; where they stand"
+    " more than once write WORDS@start-end (code points from 0, end not included).",
+    "漏掉的三元組：在最下面加一列，複製 pool 和 review，candidate 和 label 留空，填 aspect、opinion、polarity。 A missing triplet: add a row, copy"
+    " pool and review, leave candidate and label empty, fill in aspect, opinion, polarity.",
+    "none: 沒有候選的評論若真的沒有三元組，label 填 none。 For a review without a candidate, none in `label` says that nothing is missing.",
+    "其他欄請不要改。 Leave the other columns as they are.",
+)
+_WIDTHS = {"text": 50, "marked": 50, "aspect": 14, "opinion": 14, "right_aspect": 14, "right_opinion": 14, "note": 20, "said": 30}
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+_CODED = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+def escaped(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula; injective, so that `unescaped` gives back the same."""
+    return "'" + cell if _FORMULA.match(cell) else cell
+
+
+def unescaped(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def write_csv(path: Path, items: Iterable[Item]) -> None:
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows([escaped(cell) for cell in row] for row in _rows(items))
+
+
+def write_xlsx(path: Path, items: Iterable[Item]) -> None:
+    from openpyxl import Workbook
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    book = Workbook(write_only=True)
+    sheet, guide = book.create_sheet("labels"), book.create_sheet("guide")
+    sheet.freeze_panes = "A2"
+    for place, name in enumerate(COLUMNS):
+        sheet.column_dimensions[chr(65 + place)].width = _WIDTHS.get(name, 9)
+    for column, choices in (("label", f"YY,YN,NX,{UNSURE},{NONE}"), ("right_polarity", "POS,NEG,NEU")):
+        letter = chr(65 + COLUMNS.index(column))
+        sheet.data_validations.append(DataValidation("list", formula1=f'"{choices}"', allow_blank=True, sqref=f"{letter}2:{letter}1048576"))
+    sheet.append(COLUMNS)
+    for row in _rows(items):
+        sheet.append([_coded(escaped(cell)) or None for cell in row])
+    guide.column_dimensions["A"].width = 140
+    for line in HELP:
+        guide.append([line])
+    book.save(path)
+
+
+def read_csv(path: Path) -> Iterator[Filled | Fault]:
+    """The rows of a sheet; InputError where it is none."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", where=str(path), fix="save it as `CSV UTF-8`") from error
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)  # spreadsheets of some countries save semicolons
+    csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise InputError(f"broken CSV ({error})", where=str(path), fix="save it again from the spreadsheet program") from error
+    yield from _filled(path, rows)
+
+
+def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        sheet = book["labels"] if "labels" in book.sheetnames else book.worksheets[0]
+        sheet.reset_dimensions()
+        rows = [["" if cell is None else _decoded(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
+        book.close()
+    except (BadZipFile, ParseError, KeyError, ValueError, TypeError, EOFError, IndexError) as error:
+        raise InputError(f"broken XLSX file ({error})", where=str(path), fix="save it again as .xlsx") from error
+    yield from _filled(path, rows)
+
+
+def _rows(items: Iterable[Item]) -> Iterator[list[str]]:
+    for item in items:
+        review, one = item.review, item.candidate
+        start = [item.pool, "" if one is None else str(one.n) if one.n is not None else f"+{one.id}", review.key, review.text]
+        if one is None:
+            yield [*start, review.text, "", "", "", NONE if item.checked else "", *[""] * 7]
+        else:
+            t, label = one.triplet, item.label
+            right = corrected(review, one, label) if label else ("", "", "")
+            said = [told(label), *right, label.note if label else "", places(t.aspect.spans), places(t.opinion.spans), item.said]
+            yield [*start, marked(review.text, t), t.aspect.text, t.opinion.text, t.polarity, *said]
+            if item.checked:
+                yield [item.pool, "", *start[2:], review.text, "", "", "", NONE, *[""] * 7]
+        for aspect, opinion, polarity in missing_of(item):
+            yield [item.pool, "", *start[2:], review.text, aspect, opinion, polarity, *[""] * 8]
+
+
+def marked(text: str, triplet: Triplet) -> str:
+    """The text with 【】 around the aspect and 《》 around the opinion."""
+    opening: dict[int, str] = {}
+    closing: dict[int, str] = {}
+    for element, (open_, close) in ((triplet.aspect, "【】"), (triplet.opinion, "《》")):
+        for start, end in element.spans:
+            opening[start] = opening.get(start, "") + open_
+            closing[end] = closing.get(end, "") + close
+    return "".join(closing.get(i, "") + opening.get(i, "") + char for i, char in enumerate(text)) + closing.get(len(text), "")
+
+
+def _filled(path: Path, rows: Sequence[Sequence[str]]) -> Iterator[Filled]:
+    header = [name.strip() for name in rows[0]] if rows else []
+    lacking = [name for name in NEEDED if name not in header]
+    if lacking:
+        raise InputError(
+            f"lacks the columns {', '.join(lacking)}",
+            where=str(path),
+            fix="give the sheet that `builder annotate export` wrote, with its header",
+        )
+    for number, row in enumerate(rows[1:], 2):
+        cells = {name: unescaped(cell) for name, cell in zip(header, row, strict=False)}
+        if any(cell.strip() for cell in row):
+            yield _row(f"{path.name} row {number}", cells)
+
+
+def _row(where: str, cells: dict[str, str]) -> Filled:
+    def cell(name: str) -> str:
+        return cells.get(name, "").strip()
+
+    start = {
+        "where": where,
+        "pool": cell("pool"),
+        "review": cell("review"),
+        "note": cells.get("note", ""),
+        "text": cells.get("text") or None,
+    }
+    if cell("candidate"):
+        told = {name: cell(name) for name in ("aspect", "opinion", "polarity")}
+        right = {name: cell(f"right_{name}") for name in ("polarity", "aspect", "opinion")}
+        return Filled(n=cell("candidate"), label=cell("label"), shown=told, **right, **start)  # type: ignore[arg-type]
+    given = cell("aspect"), cell("opinion"), cell("polarity")
+    none = cell("label").lower() == NONE
+    label = "" if none or (any(given) and cell("label").lower() in ("yy", "missing")) else cell("label")
+    return Filled(n="", label=label, missing=(given,) if any(given) else (), checked=none, **start)  # type: ignore[arg-type]
+
+
+def _coded(cell: str) -> str:
+    """Control characters as Excel writes them, and such writing as text."""
+    return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_" if len(found[0]) == 1 else "_x005F" + found[0], cell)
+
+
+def _decoded(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return _CODED.sub(lambda found: chr(int(found[1], 16)), str(cell))

@@ -1,0 +1,196 @@
+"""`builder annotate`: pools out to files and the page, labels back in, agreement, and decisions where people disagree."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import ConfigError, InputError
+from builder.gold import agreement
+from builder.gold.formats import Format
+from builder.gold.items import Answer, Checker, Fault, Item, items, told
+from builder.records import Candidate, Label, Pool
+from builder.store import db, gold, pools
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a file held: labels (of them changed ones), missing triplets, reviews marked complete, rows without an answer. With `faults` nothing was stored."""
+
+    pool: str
+    annotators: tuple[str, ...]
+    labels: int
+    changed: int
+    missing: int
+    checked: int
+    open: int
+    faults: tuple[Fault, ...]
+
+
+@contextmanager
+def opened(workdir: Path) -> Iterator[sqlite3.Connection]:
+    """The database of a working directory that exists, migrated, for writing."""
+    with db.reading(workdir):
+        pass
+    with db.writing(workdir) as connection:
+        yield connection
+
+
+def export(workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, force: bool = False) -> tuple[str, int]:
+    """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        said = gold.of_pool(connection, pool.id).get(annotator, {})
+        checked = frozenset(gold.checked(connection, pool.id, annotator))
+    _write(path, form, items(pool, said, checked), force)
+    return pool.id, pool.size
+
+
+def import_labels(workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, decide: bool = False) -> Imported:
+    """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`: as decisions."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        answers, faults = _checked(pool, path, form, annotator)
+        names = tuple(sorted({one.annotator for one in answers if one.label or one.missing or one.checked}))
+        known = gold.of_pool(connection, pool.id)
+        before = gold.decisions(connection, pool.id) if decide else {}
+        given = [one for one in answers if one.candidate is not None and one.label is not None]
+        changed = sum(
+            _differs((before if decide else known.get(one.annotator, {})).get(one.candidate.id), one.label)
+            for one in given
+            if one.candidate
+        )
+        if not faults:
+            with db.atomic(connection):
+                for name in names:
+                    _store(connection, name, [one for one in answers if one.annotator == name], f"import {path.suffix[1:]}", decide)
+    said_nothing = sum(one.candidate is not None and one.label is None for one in answers)
+    missing, complete = sum(len(one.missing) for one in answers), sum(one.checked for one in answers)
+    return Imported(pool.id, names, len(given), changed, missing, complete, said_nothing, tuple(faults))
+
+
+def _differs(before: Label | None, after: Label | None) -> bool:
+    return before is not None and before != after
+
+
+def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tuple[Pool, agreement.Agreement, int, int]:
+    """(pool, agreement of the annotators of a kind, or of all for None; candidates that people dispute, of them undecided)."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        said, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")
+        decided = gold.decisions(connection, pool.id)
+    disputed = agreement.disputed(pool, people)
+    return pool, agreement.agreement(pool, said), len(disputed), len(disputed.keys() - decided.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A candidate on which people disagree: its number (+id where a person added it), review, and what each said."""
+
+    n: str
+    review: str
+    candidate: Candidate
+    said: str
+
+
+def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
+    """The candidates on which people disagree and nobody has decided, in the pool's order."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        open_ = undecided(connection, pool)
+    listed = []
+    for review in pool.reviews:
+        for one in review.candidates:
+            if one.id in open_:
+                listed.append(Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id]))
+    return pool, listed
+
+
+def export_queue(workdir: Path, pool_id: str | None, path: Path, form: Format, *, force: bool = False) -> tuple[str, int]:
+    """Write the undecided disputes as a sheet with what each person said; (pool, disputes)."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        open_ = undecided(connection, pool)
+    _write(path, form, items(pool, only=frozenset(open_), said=open_), force)
+    return pool.id, len(open_)
+
+
+def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:
+    """Candidate id -> what each person said, of the disputes without a decision."""
+    said = gold.of_pool(connection, pool.id, "human")
+    decided = gold.decisions(connection, pool.id)
+    texts = {review.id: review.text for review in pool.reviews}
+    owner = {one.id: review.id for review in pool.reviews for one in review.candidates}
+    return {i: spoken(texts[owner[i]], one) for i, one in agreement.disputed(pool, said).items() if i not in decided}
+
+
+def spoken(text: str, said: Iterable[tuple[str, Label]]) -> str:
+    """`amy YY · bob YN → NEG`."""
+
+    def one(label: Label) -> str:
+        right = [label.polarity or "", *("".join(text[s:e] for s, e in spans) for spans in (label.aspect, label.opinion) if spans)]
+        return told(label) + (" → " + " ".join(filter(None, right)) if any(right) else "")
+
+    return " · ".join(f"{who} {one(label)}" for who, label in said)
+
+
+def _checked(pool: Pool, path: Path, form: Format, annotator: str) -> tuple[list[Answer], list[Fault]]:
+    if not path.is_file():
+        raise InputError("no such file", where=str(path), fix="check the path")
+    checker, answers, faults = Checker(pool), [], []
+    for filled in form.read(path):
+        try:
+            if isinstance(filled, Fault):
+                raise filled
+            answers.append(checker.checked(filled))
+        except Fault as fault:
+            faults.append(fault)
+    named = [_named(one, annotator) for one in answers]
+    if not answers and not faults:
+        raise InputError("no rows", where=str(path), fix="give the file that `builder annotate export` wrote, filled in")
+    return named, faults
+
+
+def _named(answer: Answer, annotator: str) -> Answer:
+    name = annotator or answer.annotator
+    if not name and (answer.label or answer.missing or answer.checked):
+        raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
+    return Answer(answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name)
+
+
+def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
+    """The id of an annotator; ConfigError for a name that cannot be one."""
+    if not name.strip() or len(name) > 64 or not name.isprintable():
+        raise ConfigError(f"{name!r} is no name of an annotator", where="--annotator", fix="use 1 to 64 printable characters")
+    try:
+        return gold.annotator(connection, name, kind)
+    except ValueError as error:
+        raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
+
+
+def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer], tool: str, decide: bool) -> None:
+    who, listed = entered(connection, name), list(answers)
+    rows = [(one.candidate.id, one.label) for one in listed if one.candidate is not None and one.label is not None]
+    added = [(pools.add(connection, one.review.id, Candidate(None, t)), Label("YY")) for one in listed for t in one.missing]
+    gold.put(connection, who, added if decide else [*rows, *added], tool)
+    if decide:
+        gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
+    gold.check(connection, who, [one.review.id for one in listed if one.checked], tool)
+
+
+def _write(path: Path, form: Format, listed: Iterable[Item], force: bool) -> None:
+    """Beside the target, then renamed. A file that is there may hold somebody's work."""
+    if path.exists() and not force:
+        raise InputError("exists already, and may hold labels", where=str(path), fix="choose another name, or --force to replace it")
+    if path.suffix.lower() != form.ending:
+        raise ConfigError(f"{path.name} does not end in {form.ending}", fix=f"name it {path.stem}{form.ending}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        form.write(Path(folder) / path.name, listed)
+        for made in sorted(Path(folder).iterdir()):
+            os.replace(made, path.parent / made.name)

@@ -1,0 +1,168 @@
+"""What people and models say about the candidates of a pool: writing, reading, who disagrees, what was decided; raw answers of judges."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from builder.records import Label, Span
+from builder.store.pools import now
+
+Labels = dict[str, dict[int, Label]]
+"""Annotator -> candidate id -> label."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """A raw answer of a language model. `asked` candidates, `parsed` of them labelled by it."""
+
+    payload_hash: str
+    model: str
+    endpoint: str
+    payload: str
+    raw: str
+    asked: int
+    parsed: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def annotator(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
+    """The id of an annotator, entered if new. ValueError if the name is taken by another kind."""
+    connection.execute("INSERT INTO annotators (name, kind) VALUES (?,?) ON CONFLICT DO NOTHING", (name, kind))
+    i, known = connection.execute("SELECT id, kind FROM annotators WHERE name = ?", (name,)).fetchone()
+    if known != kind:
+        raise ValueError(f"{name!r} is the name of a {known}")
+    return int(i)
+
+
+def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
+    """Store labels of an annotator by candidate id; one that is there is replaced."""
+    at = now()
+    connection.executemany(
+        "INSERT INTO labels (candidate, annotator, label, polarity, spans, note, at, tool) VALUES (?,?,?,?,?,?,?,?)"
+        " ON CONFLICT (candidate, annotator) DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
+        " note = excluded.note, at = excluded.at, tool = excluded.tool",
+        ((candidate, annotator_id, one.label, one.polarity, _spans(one), one.note, at, tool) for candidate, one in rows),
+    )
+
+
+def drop(connection: sqlite3.Connection, annotator_id: int, candidate: int) -> None:
+    """Take back a label. A triplet that a person found missing, and nobody holds any more, goes with it."""
+    connection.execute("DELETE FROM labels WHERE annotator = ? AND candidate = ?", (annotator_id, candidate))
+    connection.execute(
+        "DELETE FROM candidates WHERE id = ?1 AND n IS NULL AND NOT EXISTS (SELECT 1 FROM labels WHERE candidate = ?1)", (candidate,)
+    )
+
+
+def check(connection: sqlite3.Connection, annotator_id: int, reviews: Iterable[int], tool: str) -> None:
+    """Note that an annotator has nothing to add to these reviews (ids of pool_reviews)."""
+    at = now()
+    connection.executemany(
+        "INSERT INTO checked_reviews (review, annotator, at, tool) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+        ((review, annotator_id, at, tool) for review in reviews),
+    )
+
+
+def uncheck(connection: sqlite3.Connection, annotator_id: int, review: int) -> None:
+    connection.execute("DELETE FROM checked_reviews WHERE annotator = ? AND review = ?", (annotator_id, review))
+
+
+def checked(connection: sqlite3.Connection, pool: str, annotator_name: str) -> set[int]:
+    """Ids of the pool's reviews that an annotator has marked as complete."""
+    rows = connection.execute(
+        "SELECT k.review FROM checked_reviews k JOIN annotators a ON a.id = k.annotator JOIN pool_reviews r ON r.id = k.review"
+        " WHERE r.pool = ? AND a.name = ?",
+        (pool, annotator_name),
+    )
+    return {row[0] for row in rows}
+
+
+def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) -> Labels:
+    """Every label of a pool, or of one kind of annotator."""
+    out: Labels = {}
+    for name, candidate, label, polarity, spans, note in connection.execute(
+        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM pool_reviews r JOIN candidates c ON c.review = r.id"
+        " JOIN labels l ON l.candidate = c.id JOIN annotators a ON a.id = l.annotator"
+        " WHERE r.pool = ?1 AND (?2 IS NULL OR a.kind = ?2) ORDER BY a.name, l.candidate",
+        (pool, kind),
+    ):
+        out.setdefault(name, {})[candidate] = _label(label, polarity, spans, note)
+    return out
+
+
+def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:
+    """Store decisions about candidates; a later one replaces an earlier one."""
+    at = now()
+    connection.executemany(
+        "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool) VALUES (?,?,?,?,?,?,?,?)",
+        ((candidate, one.label, one.polarity, _spans(one), annotator_id, one.note, at, tool) for candidate, one in rows),
+    )
+
+
+def undecide(connection: sqlite3.Connection, candidate: int) -> None:
+    connection.execute("DELETE FROM adjudications WHERE candidate = ?", (candidate,))
+
+
+def decisions(connection: sqlite3.Connection, pool: str) -> dict[int, Label]:
+    """Candidate id -> what was decided."""
+    rows = connection.execute(
+        "SELECT d.candidate, d.label, d.polarity, d.spans, d.note FROM adjudications d JOIN candidates c ON c.id = d.candidate"
+        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
+        (pool,),
+    )
+    return {row[0]: _label(*row[1:]) for row in rows}
+
+
+def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, str]]:
+    """Candidate id -> (label, how): adjudicated, agreed, majority or single. Open disputes and unlabelled candidates are absent."""
+    rows = connection.execute(
+        "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f JOIN candidates c ON c.id = f.candidate"
+        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
+        (pool,),
+    )
+    return {row[0]: (_label(row[1], row[2], row[3], ""), row[4]) for row in rows}
+
+
+def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, str]:
+    """Payload hash -> raw answer, of those that are known."""
+    rows = connection.execute(
+        "SELECT payload_hash, raw FROM judge_answers WHERE payload_hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
+    )
+    return dict(rows.fetchall())
+
+
+def keep(connection: sqlite3.Connection, one: JudgeAnswer) -> None:
+    """Store a raw answer; a known payload keeps its first."""
+    connection.execute(
+        "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens, completion_tokens, at)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+        (
+            one.payload_hash,
+            one.model,
+            one.endpoint,
+            one.payload,
+            one.raw,
+            one.asked,
+            one.parsed,
+            one.prompt_tokens,
+            one.completion_tokens,
+            now(),
+        ),
+    )
+
+
+def _spans(label: Label) -> str | None:
+    given = {name: spans for name, spans in (("aspect", label.aspect), ("opinion", label.opinion)) if spans is not None}
+    return json.dumps(given, separators=(",", ":")) if given else None
+
+
+def _label(label: str | None, polarity: str | None, spans: str | None, note: str) -> Label:
+    given: Mapping[str, list[list[int]]] = json.loads(spans) if spans else {}
+
+    def at(name: str) -> tuple[Span, ...] | None:
+        return tuple((start, end) for start, end in given[name]) if name in given else None
+
+    return Label(label, polarity, at("aspect"), at("opinion"), note)  # type: ignore[arg-type]  # the table checks both

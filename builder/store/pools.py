@@ -1,0 +1,145 @@
+"""Pools: writing, reading, and what a pool is made from. A pool is a frozen copy; no rebuild touches it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from builder.errors import QueryError
+from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet
+from builder.store import runs, triplets
+
+Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
+
+
+def systems(connection: sqlite3.Connection) -> dict[str, str]:
+    """Name -> signature of the rules and of the last model of each variant: whose triplets a pool unites."""
+    last = {one.variant: f"{one.variant}{one.round}" for one in runs.rounds(connection)}
+    known = triplets.signatures(connection)
+    return {name: known[name] for name in ("rules", *last.values()) if name in known}
+
+
+def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:
+    """Distinct reviews of a split, or of `all`."""
+    rows = connection.execute(
+        "SELECT id, key, text, script, split, place, rating, source FROM reviews WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id",
+        (split,),
+    )
+    return [Review(*row) for row in rows]
+
+
+def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: Iterable[int]) -> Proposed:
+    """Review id -> triplets of the named sources for these reviews, each with (source, confidence)."""
+    names = json.dumps(list(sources))
+    rows = connection.execute(
+        "SELECT p.triplet, s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source"
+        " JOIN triplets t ON t.id = p.triplet"
+        " WHERE s.name IN (SELECT value FROM json_each(?1)) AND t.review IN (SELECT value FROM json_each(?2)) ORDER BY p.triplet, s.id",
+        (names, json.dumps(list(reviews))),
+    )
+    who: dict[int, list[tuple[str, float | None]]] = {}
+    for triplet, name, confidence in rows:
+        who.setdefault(triplet, []).append((name, confidence))
+    out: Proposed = {}
+    for one in triplets.subset(connection, list(who)):
+        out.setdefault(one.review, []).append((one, tuple(who[one.id])))
+    return out
+
+
+def write(connection: sqlite3.Connection, pool: Pool) -> None:
+    """Store a pool with its reviews and candidates."""
+    connection.execute(
+        "INSERT INTO pools (id, seed, split, config, digest, created) VALUES (?,?,?,?,?,?)",
+        (pool.id, pool.seed, pool.split, json.dumps(pool.config), pool.digest, now()),
+    )
+    for review in pool.reviews:
+        cursor = connection.execute(
+            "INSERT INTO pool_reviews (pool, n, key, text, rating, stratum) VALUES (?,?,?,?,?,?)",
+            (pool.id, review.n, review.key, review.text, review.rating, review.stratum),
+        )
+        assert cursor.lastrowid is not None
+        for one in review.candidates:
+            add(connection, cursor.lastrowid, one)
+
+
+def add(connection: sqlite3.Connection, review: int, one: Candidate) -> int:
+    """Store a candidate of a pool's review, or find it there; returns its id."""
+    t = one.triplet
+    name = json.dumps(t.key, separators=(",", ":"))
+    found = connection.execute("SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)).fetchone()
+    if found is not None:
+        return int(found[0])
+    texts = t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text
+    cursor = connection.execute(
+        "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        (review, one.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
+    )
+    assert cursor.lastrowid is not None
+    connection.executemany(
+        "INSERT INTO candidate_sources (candidate, source, confidence) VALUES (?,?,?)", ((cursor.lastrowid, *who) for who in one.sources)
+    )
+    return cursor.lastrowid
+
+
+def exists(connection: sqlite3.Connection, pool: str) -> bool:
+    return connection.execute("SELECT 1 FROM pools WHERE id = ?", (pool,)).fetchone() is not None
+
+
+def listed(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, str]]:
+    """(id, split, reviews, candidates, created) of every pool, the latest first."""
+    rows = connection.execute(
+        "SELECT p.id, p.split, (SELECT count(*) FROM pool_reviews r WHERE r.pool = p.id),"
+        " (SELECT count(*) FROM pool_reviews r JOIN candidates c ON c.review = r.id AND c.n IS NOT NULL WHERE r.pool = p.id), p.created"
+        " FROM pools p ORDER BY p.rowid DESC"
+    )
+    return list(rows)
+
+
+def chosen(connection: sqlite3.Connection, pool: str | None) -> str:
+    """The id of the pool whose id begins with `pool`, of the latest if None; QueryError where there is none or there are several."""
+    known = [row[0] for row in connection.execute("SELECT id FROM pools ORDER BY rowid DESC")]
+    if not known:
+        raise QueryError("there is no pool yet", fix="make one with `builder pool`")
+    if pool is None:
+        return str(known[0])
+    found = [one for one in known if one.startswith(pool)]
+    if len(found) != 1:
+        raise QueryError(f"{len(found)} pools begin with {pool!r}", where="--pool", fix="known: " + ", ".join(known))
+    return str(found[0])
+
+
+def read(connection: sqlite3.Connection, pool: str) -> Pool:
+    """A pool with everything; candidates that people added come last in their review, with n None."""
+    seed, split, config, digest = connection.execute("SELECT seed, split, config, digest FROM pools WHERE id = ?", (pool,)).fetchone()
+    who = _sources(connection, pool)
+    by_review: dict[int, list[Candidate]] = {}
+    for row in connection.execute(
+        "SELECT c.id, c.review, c.n, c.aspect, c.aspect_full, c.owner, c.opinion, c.opinion_full, c.polarity, c.valence, c.spans"
+        " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY c.review, c.n IS NULL, c.n, c.id",
+        (pool,),
+    ):
+        by_review.setdefault(row[1], []).append(
+            Candidate(row[2], triplets.stored((row[0], row[1], *row[3:])).triplet, who.get(row[0], ()), row[0])
+        )
+    rows = connection.execute("SELECT id, n, key, text, rating, stratum FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,))
+    reviews = tuple(PoolReview(n, key, text, tuple(by_review.get(i, ())), rating, stratum, i) for i, n, key, text, rating, stratum in rows)
+    return Pool(pool, seed, split, digest, json.loads(config), reviews)
+
+
+def now() -> str:
+    """The wall clock, for people."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _sources(connection: sqlite3.Connection, pool: str) -> Mapping[int, tuple[tuple[str, float | None], ...]]:
+    out: dict[int, tuple[tuple[str, float | None], ...]] = {}
+    for candidate, source, confidence in connection.execute(
+        "SELECT s.candidate, s.source, s.confidence FROM candidate_sources s JOIN candidates c ON c.id = s.candidate"
+        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
+        (pool,),
+    ):
+        out[candidate] = (*out.get(candidate, ()), (source, confidence))
+    return out

@@ -1,0 +1,422 @@
+"""The judge against a real HTTP server on this machine, which also misbehaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command, environment
+from goldwork import pooled
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.errors import ConfigError
+from builder.gold.judge import Endpoint, key_of
+from builder.gold.prompt import SYSTEM, parse, questions
+from builder.records import Pool
+from builder.store import db, gold
+
+openai = pytest.importorskip("openai", reason="builder[judge] is not installed")
+KEY = "sk-secret-0123456789"
+Answer = tuple[int, dict[str, str], str, float]
+"""(status, headers, body, seconds to wait)"""
+
+
+def completion(content: str, usage: bool = True) -> str:
+    body: dict[str, Any] = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    body["choices"] = [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]
+    return json.dumps(
+        body | ({"usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}} if usage else {}), ensure_ascii=False
+    )
+
+
+def well(content: str = "1: YY", wait: float = 0.0) -> Answer:
+    return 200, {}, completion(content), wait
+
+
+class Server:
+    """Answers each request by `behave(number of the request for this body, payload)`; remembers what it was asked."""
+
+    def __init__(self, behave: Callable[[int, dict[str, Any]], Answer]) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.keys: set[str] = set()
+        self.at: list[float] = []
+        self.most = 0
+        tries: Counter[str] = Counter()
+        lock, flying = threading.Lock(), [0]
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                with lock:
+                    tries[body] += 1
+                    number = tries[body]
+                    flying[0] += 1
+                    server.most = max(server.most, flying[0])
+                    server.asked.append(json.loads(body))
+                    server.at.append(time.monotonic())
+                    server.keys.add(self.headers.get("authorization", ""))
+                assert self.path == "/v1/chat/completions"
+                status, headers, text, wait = behave(number, json.loads(body))
+                time.sleep(wait)
+                with lock:
+                    flying[0] -= 1
+                told = text.encode()
+                try:
+                    self.send_response(status)
+                    for name, value in ({"content-type": "application/json", "content-length": str(len(told))} | headers).items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(told)
+                except OSError:
+                    self.close_connection = True  # the client went away, as after its timeout
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+
+
+@contextmanager
+def serving(behave: Callable[[int, dict[str, Any]], Answer]) -> Iterator[Server]:
+    server = Server(behave)
+    thread = threading.Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+Judge = Callable[..., Any]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> tuple[Path, Pool]:
+    return pooled(tmp_path)
+
+
+@pytest.fixture
+def judge(here: Command, work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch) -> Judge:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return lambda server, *options: here("judge", "--endpoint", server.url, "--model", "m", "--yes", "--workdir", work[0], *options)
+
+
+def said(workdir: Path, pool: Pool, name: str = "m") -> Counter[str | None]:
+    with db.reading(workdir) as connection:
+        return Counter(one.label for one in gold.of_pool(connection, pool.id)[name].values())
+
+
+def kept(workdir: Path) -> bytes:
+    """Everything that lies in the working directory."""
+    return b"".join(path.read_bytes() for path in sorted(workdir.iterdir()) if path.is_file())
+
+
+def test_every_candidate_gets_the_label_of_its_answer_and_a_rerun_asks_nothing(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda _, payload: well("1: NX" if "餐點" in payload["messages"][1]["content"] else "1: YY")) as server:
+        ran = judge(server)
+        assert ran.code == 0, ran.err
+        assert len(server.asked) == 10
+        assert said(*work) == {"YY": 8, "NX": 2}
+        assert "10 asked, 0 from before: YY 8, YN 0, NX 2, unparsable 0; 1,000 prompt and 50 answer tokens" in ran.out
+        again = judge(server)
+        assert len(server.asked) == 10
+    assert "0 asked, 10 from before: YY 8, YN 0, NX 2, unparsable 0" in again.out
+    assert "0 to ask" in again.out
+
+
+def test_a_rerun_needs_no_server_to_give_lost_labels_back(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda *_: well("1: YN")) as server:
+        assert judge(server).code == 0
+    with db.writing(work[0]) as connection:
+        connection.execute("DELETE FROM labels WHERE tool = 'judge'")
+    assert judge(server).code == 0
+    assert said(*work) == {"YN": 10}
+
+
+def test_the_question_is_the_papers_with_the_definitions(work: tuple[Path, Pool]) -> None:
+    listed = list(questions(work[1], "m", "http://x", 1, {}))
+    user = next(one for one in (q.payload["messages"][1]["content"] for q in listed) if "湯頭" in one.partition("context")[0])
+    assert "濃郁在以下文字是描述湯頭嗎？濃郁在以下文字對湯頭是正面的描述嗎？" in user
+    assert user.endswith("context:\n\U0001f35c湯頭濃郁\U0001f44d\U0001f3fd，可是店員態度不會太好。")
+    assert all(f"{label}：" in SYSTEM for label in ("YY", "YN", "NX"))
+
+
+def test_phone_numbers_and_addresses_do_not_leave_this_machine(work: tuple[Path, Pool]) -> None:
+    told = [replace(one, text=one.text + " 電話0912345678 a@b.example") for one in work[1].reviews]
+    for question in questions(replace(work[1], reviews=tuple(told)), "m", "http://x", 1, {}):
+        assert "0912345678" not in json.dumps(question.payload)
+        assert question.payload["messages"][1]["content"].endswith("[電話] [信箱]")
+
+
+def test_candidates_of_a_review_can_share_a_request(judge: Judge, work: tuple[Path, Pool]) -> None:
+    def behave(_: int, payload: dict[str, Any]) -> Answer:
+        asked = re.findall(r"^(\d+)\. ", payload["messages"][1]["content"], re.M)
+        return well("\n".join(f"{n}: {'YY' if n == '1' else 'NX'}" for n in asked))
+
+    with serving(behave) as server:
+        assert judge(server, "--batch", "3").code == 0
+    assert len(server.asked) == 5  # 2, 4, 2 and 2 candidates
+    assert said(*work) == {"YY": 5, "NX": 5}
+
+
+def test_a_server_that_is_busy_is_asked_again_when_it_says(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda tries, _: (429, {"retry-after": "1"}, "{}", 0.0) if tries == 1 else well()) as server:
+        assert judge(server, "--concurrency", "10").code == 0
+    assert len(server.asked) == 20
+    assert said(*work) == {"YY": 10}
+    times: dict[str, list[float]] = {}
+    for asked, at in zip(server.asked, server.at, strict=True):
+        times.setdefault(json.dumps(asked), []).append(at)
+    assert len(times) == 10
+    assert all(again - first > 0.9 for first, again in times.values())  # not at once, as its own backoff might
+    assert said(*work) == {"YY": 10}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (500, {}, "oops", 0.0),
+        (503, {}, "", 0.0),
+        (200, {}, completion("1: YY")[:40], 0.0),
+        (200, {}, '{"choices": []}', 0.0),
+        (200, {}, "<html>", 0.0),
+        (200, {"content-length": "9999"}, "{", 0.0),
+        (200, {}, completion("1: YY"), 1.5),
+    ],
+    ids=["500", "503", "truncated JSON", "no choice", "HTML", "connection lost", "timeout"],
+)
+def test_a_request_that_fails_once_is_asked_again(bad: Answer, judge: Judge, work: tuple[Path, Pool]) -> None:
+    def behave(tries: int, payload: dict[str, Any]) -> Answer:
+        return bad if tries == 1 and "湯頭" in payload["messages"][1]["content"].partition("context")[0] else well()
+
+    with serving(behave) as server:
+        ran = judge(server, "--timeout", "0.8")
+    assert ran.code == 0, ran.err
+    assert len(server.asked) == 11
+    assert said(*work) == {"YY": 10}
+
+
+def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(judge: Judge, work: tuple[Path, Pool]) -> None:
+    broken = True
+
+    def behave(_: int, payload: dict[str, Any]) -> Answer:
+        question = payload["messages"][1]["content"].partition("context")[0]
+        if broken and "湯頭" in question:
+            return 500, {}, f"your key {KEY} is fine, I am not", 0.0
+        return (200, {}, '{"half": ', 0.0) if broken and "便宜" in question else well()
+
+    with serving(behave) as server:
+        ran = judge(server, "--retries", "1")
+        assert "2 requests failed (" in ran.error
+        assert "1 status 500" in ran.error
+        assert "1 broken answer" in ran.error
+        assert said(*work) == {"YY": 8}
+        with db.reading(work[0]) as connection:
+            rows = connection.execute("SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY reason").fetchall()
+        assert rows == [("broken answer", '{"half": '), ("status 500", "your key [key] is fine, I am not")]
+        broken, before = False, len(server.asked)
+        assert judge(server).code == 0
+        assert len(server.asked) == before + 2
+    assert said(*work) == {"YY": 10}
+
+
+def test_answers_that_are_no_label_are_kept_and_counted(judge: Judge, work: tuple[Path, Pool]) -> None:
+    told = iter(
+        [
+            "我覺得都對",
+            "1: YY 1: NX\n1: NX",
+            "",
+            "YY or NX",
+            "2: YY",
+            '{"label": "YY"}',
+            "**YY**",
+            "1：NX",
+            "<think>1: NX</think>\n1. YY",
+            "YN。",
+        ]
+    )
+    lock = threading.Lock()
+
+    def behave(*_: object) -> Answer:
+        with lock:
+            return well(next(told))
+
+    with serving(behave) as server:
+        ran = judge(server, "--concurrency", "1")
+        assert ran.code == 0, ran.err
+        assert "YY 2, YN 1, NX 1, unparsable 6" in ran.out
+        assert judge(server).code == 0
+        assert len(server.asked) == 10
+    with db.reading(work[0]) as connection:
+        raw = connection.execute("SELECT raw, parsed FROM judge_answers").fetchall()
+    assert len(raw) == 10
+    assert sum("我覺得都對" in text and not parsed for text, parsed in raw) == 1
+    assert said(*work)[None] == 6
+
+
+@given(st.text(alphabet="12: YNX\n。*", max_size=30))
+def test_parsing_any_answer_gives_a_label_or_none_for_each_candidate(content: str) -> None:
+    for asked in (1, 2):
+        assert all(one in ("YY", "YN", "NX", None) for one in parse(content, asked))
+        assert len(parse(content, asked)) == asked
+
+
+def test_several_requests_fly_at_a_time_and_no_more(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda *_: well(wait=0.1)) as server:
+        assert judge(server, "--concurrency", "3").code == 0
+    assert server.most == 3
+
+
+def test_what_it_may_cost_is_said_before_and_a_cap_stops_it(judge: Judge, work: tuple[Path, Pool], here: Command) -> None:
+    with serving(lambda *_: well()) as server:
+        assert "the cap is 100" in judge(server, "--max-tokens", "100").error
+        assert "the cap is 0.01" in judge(server, "--price-in", "100", "--price-out", "200", "--max-cost", "0.01").error
+        assert "--price-in" in judge(server, "--max-cost", "1").error
+        assert server.asked == []
+        ran = judge(server, "--price-in", "1000", "--price-out", "2000", "--max-cost", "50")
+        assert ran.code == 0, ran.err
+    assert re.search(
+        r"10 requests, 0 answered before; 10 to ask: at most about [\d,]+ prompt and 160 answer tokens, cost at most \d", ran.out
+    )
+    assert "cost 1.1000" in ran.out  # 1,000 and 50 tokens
+
+
+def test_the_estimate_is_above_what_a_tokenizer_would_count(work: tuple[Path, Pool]) -> None:
+    """Byte-pair tokenizers take up to two tokens for a Han character and about one for four of ASCII."""
+    for question in questions(work[1], "m", "http://x", 1, {}):
+        text = "".join(message["content"] for message in question.payload["messages"])
+        assert question.prompt_tokens >= 2 * sum(ord(char) > 127 for char in text)
+
+
+def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_on_later(judge: Judge, work: tuple[Path, Pool]) -> None:
+    def greedy(*_: object) -> Answer:
+        return 200, {}, completion("1: YY").replace('"completion_tokens": 5', '"completion_tokens": 5000'), 0.0
+
+    with serving(greedy) as server:
+        ran = judge(server, "--max-tokens", "12000", "--concurrency", "1")
+        assert "stopped at the cap" in ran.error
+        assert len(server.asked) == 3
+        assert said(*work) == {"YY": 3}
+        assert judge(server).code == 0
+        assert len(server.asked) == 10
+
+
+def test_without_yes_nothing_is_asked_before_somebody_agrees(work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda *_: well()) as server:
+        command = [sys.executable, "-m", "builder", "judge", "--endpoint", server.url, "--model", "m", "--workdir", str(work[0])]
+        done = subprocess.run(command, env=environment() | {"OPENAI_API_KEY": KEY}, input="n\n", capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0
+        assert "10 to ask" in done.stdout
+        assert server.asked == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refused_key_or_model_stops_at_once_and_the_key_is_shown_nowhere(status: int, judge: Judge, work: tuple[Path, Pool]) -> None:
+    body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    with serving(lambda *_: (status, {}, body, 0.0)) as server:
+        ran = judge(server, "--concurrency", "2")
+        assert "refused: " in ran.error
+        assert "check --endpoint, --model and the key" in ran.error
+        assert len(server.asked) <= 2
+        assert server.keys == {f"Bearer {KEY}"}
+    assert KEY not in ran.out + ran.err
+    assert KEY.encode() not in kept(work[0])
+
+
+def test_a_key_in_an_answer_is_cut_out_before_it_is_kept(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda *_: well(f"1: YY {KEY}")) as server:
+        ran = judge(server)
+    assert ran.code == 0, ran.err
+    assert KEY.encode() not in kept(work[0])
+    assert b"[key]" in kept(work[0])
+
+
+def test_a_server_that_is_down_is_given_up_after_some_requests(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda *_: (400, {}, "{}", 0.0)) as server:
+        assert "10 requests failed in a row (status 400)" in judge(server, "--concurrency", "1").error
+    down = judge(server, "--retries", "0")  # nothing listens there any more
+    assert "no connection" in down.error
+
+
+def test_keys_come_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("MINE", KEY)
+    assert key_of(Endpoint("http://127.0.0.1:1/v1")) == ""
+    assert key_of(Endpoint("https://api.example.org/v1", "MINE")) == KEY
+    for url, name, message in (
+        ("https://api.example.org/v1", "OPENAI_API_KEY", "OPENAI_API_KEY is not set"),
+        ("http://api.example.org/v1", "MINE", "in the clear"),
+        (f"https://me:{KEY}@api.example.org/v1", "MINE", "carries a user"),
+        (f"https://api.example.org/v1?key={KEY}", "MINE", "carries a user, a password or a query"),
+        ("api.example.org", "MINE", "no http"),
+        (f"ftp://me:{KEY}@x?{KEY}", "MINE", "no http"),
+    ):
+        with pytest.raises(ConfigError, match=message) as caught:
+            key_of(Endpoint(url, name))
+        assert KEY not in str(caught.value)
+
+
+def test_parameters_change_the_payload_and_what_is_asked_again(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda *_: well()) as server:
+        assert judge(server).code == 0
+        assert judge(server, "--param", "max_tokens=null", "--param", "max_completion_tokens=300").code == 0
+        assert judge(server, "--param", 'model="x"').code == 2
+        assert "no KEY=JSON" in judge(server, "--param", "seed=x").error
+    assert len(server.asked) == 20
+    assert {key for key in server.asked[-1] if "tokens" in key} == {"max_completion_tokens"}
+
+
+def test_a_killed_run_goes_on_where_it_was(work: tuple[Path, Pool]) -> None:
+    with serving(lambda *_: well(wait=0.15)) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "builder",
+            "judge",
+            "--endpoint",
+            server.url,
+            "--model",
+            "m",
+            "--workdir",
+            str(work[0]),
+            "--yes",
+            "--concurrency",
+            "1",
+        ]
+        with subprocess.Popen(
+            command, env=environment() | {"OPENAI_API_KEY": KEY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            end = time.monotonic() + 60
+            while len(server.asked) < 4 and time.monotonic() < end:
+                time.sleep(0.01)
+            os.kill(process.pid, signal.SIGKILL)
+        with db.reading(work[0]) as connection:
+            before = connection.execute("SELECT count(*) FROM judge_answers").fetchone()[0]
+            assert 1 <= before < 10
+            assert said(*work) == {"YY": before}
+        asked = len(server.asked)
+        done = subprocess.run(command, env=environment() | {"OPENAI_API_KEY": KEY}, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == asked + 10 - before
+    assert said(*work) == {"YY": 10}

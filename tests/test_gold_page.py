@@ -1,0 +1,377 @@
+"""The annotation page: its server refuses strangers, and in a real browser the keyboard does all of it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from conftest import environment
+from devtools import Browser, needed
+from goldwork import TEXTS, by_name, pooled
+
+from builder.records import Label, Pool
+from builder.stages.book import DatabaseBook
+from builder.stages.labelling import opened
+from builder.store import db, gold, pools
+
+pytest.importorskip("uvicorn", reason="builder[annotate] is not installed")
+pytest.importorskip("starlette", reason="builder[annotate] is not installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A served pool: its address with the key."""
+
+    address: str
+    workdir: Path
+    pool: Pool
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.address).port or 0
+
+    @property
+    def key(self) -> str:
+        return parse_qs(urlsplit(self.address).query)["key"][0]
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], str]:
+        """One request with exactly these headers (and a Host, if none is given)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        told = json.dumps(body).encode() if body is not None else b""
+        sent = {"Host": f"127.0.0.1:{self.port}"} | {name.replace("_", "-"): value for name, value in headers.items()}
+        for name, value in (sent | ({"Content-Length": str(len(told))} if told else {})).items():
+            connection.putheader(name, value)
+        connection.endheaders(told or None)
+        answer = connection.getresponse()
+        out = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+        connection.close()
+        return out
+
+    def said(self, annotator: str = "amy") -> dict[int, Label]:
+        with db.reading(self.workdir) as connection:
+            return gold.of_pool(connection, self.pool.id).get(annotator, {})
+
+
+def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
+    command = [
+        sys.executable,
+        "-m",
+        "builder",
+        "annotate",
+        "serve",
+        "--port",
+        "0",
+        "--annotator",
+        "amy",
+        "--workdir",
+        str(workdir),
+        *options,
+    ]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("open http://127.0.0.1:"), process.stderr and process.stderr.read()
+        try:
+            yield Page(line.split()[1], workdir, pool)
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    workdir, pool = pooled(tmp_path_factory.mktemp("page"))
+    yield from served(workdir, pool)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    needed()
+    made = Browser()
+    yield made
+    made.close()
+
+
+def test_every_answer_carries_headers_that_keep_strangers_out(page: Page) -> None:
+    for path, status in ((f"/?key={page.key}", 200), ("/page.js", 200), ("/page.css", 200), ("/", 403)):
+        got, headers, _ = page.ask("GET", path)
+        assert got == status
+        assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "server" not in headers
+
+
+def test_a_foreign_host_origin_or_key_gets_nothing(page: Page) -> None:
+    good = {"X_Key": page.key}
+    assert page.ask("GET", "/api/head", **good)[0] == 200
+    strange: list[dict[str, str]] = [
+        {},
+        {"X_Key": "guess"},
+        {"X_Key": page.key[:-1]},
+        good | {"Host": "evil.example"},
+        good | {"Host": f"evil.example:{page.port}"},
+        good | {"Host": "127.0.0.1"},
+        good | {"Origin": "http://evil.example"},
+        good | {"Origin": "null"},
+    ]
+    for headers in strange:
+        status, _, text = page.ask("GET", "/api/head", **headers)
+        assert (status, page.pool.id in text) == (403, False), headers
+        body = {"place": 0, "op": "label", "label": "YY"}
+        assert page.ask("POST", "/api/answer", body, Content_Type="application/json", **headers)[0] == 403
+    assert page.ask("GET", "/?key=guess")[0] == 403
+    assert page.ask("GET", f"/?key={page.key}", Host="rebound.example")[0] == 403
+    assert page.said() == {}
+
+
+def test_an_answer_must_be_json_so_that_no_form_elsewhere_can_post_it(page: Page) -> None:
+    body = {"place": 0, "op": "label", "label": "YY"}
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        assert page.ask("POST", "/api/answer", body, Content_Type=kind, X_Key=page.key)[0] == 400
+    assert page.said() == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        {"place": 0},
+        {"place": 0, "op": "label"},
+        {"place": 0, "op": "label", "label": "ZZ"},
+        {"place": 0, "op": "label", "label": ["YY"]},
+        {"place": 99, "op": "label", "label": "YY"},
+        {"place": -1, "op": "label", "label": "YY"},
+        {"place": 0, "op": "__init__"},
+        {"place": 0, "op": "head"},
+        {"place": 0, "op": "label", "label": "NX", "aspect": [[0, 9999]]},
+        {"place": 0, "op": "label", "label": "NX", "aspect": [[2, 1]]},
+        {"place": 0, "op": "label", "label": "NX", "aspect": []},
+        {"place": 0, "op": "label", "label": "NX", "aspect": "x"},
+        {"place": 0, "op": "label", "label": "NX", "polarity": "GOOD"},
+        {"place": 0, "op": "add", "aspect": [[0, 1]], "opinion": None, "polarity": "POS"},
+        {"place": 0, "op": "remove"},
+    ],
+)
+def test_an_answer_that_cannot_be_is_refused_and_nothing_is_stored(body: object, page: Page) -> None:
+    status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
+    assert (status, "error" in json.loads(text)) == (400, True)
+    assert page.said() == {}
+
+
+def test_long_bodies_and_wild_windows_are_refused(page: Page) -> None:
+    assert page.ask("POST", "/api/answer", {"x": "y" * 200_000}, Content_Type="application/json", X_Key=page.key)[0] == 400
+    for query in ("start=0&count=100000", "start=-5&count=5", "start=x&count=1", "count=1"):
+        assert page.ask("GET", f"/api/items?{query}", X_Key=page.key)[0] == 400
+
+
+def test_the_server_listens_on_this_machine_alone(page: Page) -> None:
+    import socket
+
+    for address in {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}:
+        with socket.socket() as sock:
+            sock.settimeout(2)
+            assert sock.connect_ex((str(address), page.port)) != 0
+
+
+def test_the_keyboard_labels_corrects_adds_and_takes_back(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        order = [one.id for review in pool.reviews for one in review.candidates or [None] if one]
+        first = pool.reviews[0]
+        assert browser.text("#text").split() == first.text.split()
+        browser.press("1", "2", "3", "0")
+        listed = [one for review in pool.reviews for one in review.candidates or (None,)][:4]
+        assert [page.said()[one.id].label for one in listed if one] == [
+            due for one, due in zip(listed, ("YY", "YN", "NX", None), strict=True) if one
+        ]
+        assert browser.text("#count").startswith(f"{sum(one is not None for one in listed)} / ")
+        browser.press("u", "u", "u", "u")
+        assert page.said() == {}
+        assert browser.text("#where").startswith("#1 ")
+        _walk_to(browser, pool, "湯頭")
+        _correct_and_add(browser, page, pool)
+        _nothing_missing(browser, page, pool)
+        assert browser.troubles == []
+        assert len(order) == pool.size
+
+
+def _walk_to(browser: Browser, pool: Pool, aspect: str) -> None:
+    browser.press(*["ArrowLeft"] * 12)
+    for _ in range(12):
+        if f"「{aspect}」嗎" in browser.text("#question"):
+            return
+        browser.press("ArrowRight")
+    raise AssertionError(f"{aspect} is nowhere")
+
+
+def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
+    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG), whose opinion stands in pieces behind an emoji of two code points."""
+    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    browser.press("c", "ArrowRight", "a")
+    assert "存成 saved as: YY" in browser.text("#verdict")
+    browser.press("2")
+    assert "存成 saved as: YN" in browser.text("#verdict")
+    browser.press("1", "Enter")
+    assert page.said()[soup.id] == Label("YY", None, ((2, 3),))
+    browser.press("u")
+    assert soup.id not in page.said()
+    browser.press("m", "Enter")
+    assert "還缺" in browser.text("#error")
+    browser.press("Home", *["ArrowRight"] * 9)  # 👍🏽 is one step and two code points
+    browser.press("ArrowRight", shift=True)
+    browser.press("a", *["ArrowRight"] * 3, "o", *["ArrowRight"] * 3)
+    browser.press("O", shift=True)
+    browser.press("2", "Enter")
+    with db.reading(page.workdir) as connection:
+        stored = pools.read(connection, pool.id)
+    added = [one for review in stored.reviews for one in review.candidates if one.n is None]
+    assert [(one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity) for one in added] == [("店員", "不好", "NEG")]
+    assert added[0].triplet.opinion.spans == ((14, 15), (17, 18))
+    assert page.said()[added[0].id].label == "YY"
+    assert "(店員, 不好, 負面 negative)" in browser.text("#missing")
+    browser.press("u")
+    with db.reading(page.workdir) as connection:
+        assert pools.read(connection, pool.id) == pool
+    assert browser.text("#missing") == ""
+
+
+def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:
+    """The review without a candidate: Enter says that nothing is missing."""
+    place = next(
+        n for n, review in enumerate(one for r in pool.reviews for one in ([r] * max(1, len(r.candidates)))) if not review.candidates
+    )
+    browser.press(*["ArrowLeft"] * 12, *["ArrowRight"] * place)
+    assert "Nobody proposed a triplet here" in browser.text("#question")
+    browser.press("1", "Enter")
+    with db.reading(page.workdir) as connection:
+        assert len(gold.checked(connection, pool.id, "amy")) == 1
+    assert browser.text("#count").startswith("1 / 11 ")
+
+
+def test_a_hostile_review_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "甜點")
+        assert "<script>alert('x')</script>" in browser.text("#text")
+        browser.press("c")
+        assert browser.run("document.querySelectorAll('#text script, #letters script').length") == 0
+        assert browser.troubles == []
+
+
+def test_answers_survive_a_killed_server_and_the_page_says_when_it_is_gone(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "湯頭")
+        browser.press("1")
+    before = browser.text("#where")
+    browser.press("3")
+    assert "伺服器停了" in browser.text("#error")
+    assert browser.text("#where") == before
+    assert list(page.said().values()) == [Label("YY")]
+    browser.events.clear()  # the failed request is meant to fail
+    for again in served(workdir, pool):
+        browser.open(again.address)
+        assert browser.text("#count").startswith("1 / 11 ")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
+def test_the_page_fits_and_follows_the_colour_scheme(width: int, dark: bool, page: Page) -> None:
+    needed()
+    made = Browser(width, 844, dark=dark)
+    try:
+        made.open(page.address)
+        assert made.run("document.documentElement.scrollWidth <= window.innerWidth")
+        made.press("c" if made.run("!document.querySelector('#labels').hidden") else "m")
+        assert made.run("document.documentElement.scrollWidth <= window.innerWidth")
+        red = int(made.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]"))
+        assert (red < 80) == dark
+        assert "這個意見不是在描述這個對象" in made.run("document.body.textContent")
+        assert made.troubles == []
+    finally:
+        made.close()
+
+
+def test_disputes_are_decided_on_the_page(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    with opened(workdir) as connection:
+        for who, label in (("bo", "YY"), ("cy", "NX")):
+            gold.put(connection, gold.annotator(connection, who), [(soup.id, Label(label))], "t")  # type: ignore[arg-type]
+    for page in served(workdir, pool, "--adjudicate"):
+        browser.open(page.address)
+        assert "bo YY · cy NX" in browser.text("#said")
+        browser.press("3")
+        assert browser.text("#count").startswith("1 / 1 ")
+        with db.reading(workdir) as connection:
+            assert gold.decisions(connection, pool.id) == {soup.id: Label("NX")}
+        assert page.said() == {}
+
+
+def test_a_book_without_disputes_says_so(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool, "--adjudicate"):
+        browser.open(page.address)
+        assert "There is nothing to do here" in browser.text("#error")
+
+
+def test_a_port_that_is_taken_is_an_error_of_ours(page: Page, tmp_path: Path) -> None:
+    workdir, _ = pooled(tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "builder",
+        "annotate",
+        "serve",
+        "--port",
+        str(page.port),
+        "--annotator",
+        "bo",
+        "--workdir",
+        str(workdir),
+    ]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert f"port {page.port} is taken" in done.stderr
+
+
+def test_two_pages_can_write_at_the_same_time(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    faults: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            with opened(workdir) as connection:
+                book = DatabaseBook(connection, pool.id, name)
+                for _ in range(20):
+                    for place in range(11):
+                        if book.items(place, 1)[0]["candidate"]:
+                            book.answer(place, {"op": "label", "label": "YY"})
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("bo", "cy")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    with db.reading(workdir) as connection:
+        said = gold.of_pool(connection, pool.id, "human")
+    assert {who: len(one) for who, one in said.items()} == {"bo": 10, "cy": 10}

@@ -1,0 +1,182 @@
+"""The pool: what is sampled, what is united, and that nothing of it is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from goldwork import TEXTS, pooled, proposals, work
+
+from builder.errors import ConfigError, QueryError, WorkdirError
+from builder.gold.pool import Settings, shares
+from builder.records import Label
+from builder.stages.labelling import opened
+from builder.stages.pooling import make_pool
+from builder.store import db, gold, pools, reviews
+
+
+def test_a_pool_unites_all_sources_and_holds_each_triplet_once(tmp_path: Path) -> None:
+    _, pool = pooled(tmp_path)
+    found = Counter((review.text, one.triplet.key) for review in pool.reviews for one in review.candidates)
+    due = {(TEXTS[review - 1], t.key) for rows in proposals().values() for review, t in rows}
+    assert set(found) == due
+    assert set(found.values()) == {1}
+    assert pool.size == len(due) == 10
+
+
+def test_every_candidate_remembers_who_proposed_it(tmp_path: Path) -> None:
+    _, pool = pooled(tmp_path)
+    said = {
+        (TEXTS.index(review.text) + 1, one.triplet.key): {name for name, _ in one.sources}
+        for review in pool.reviews
+        for one in review.candidates
+    }
+    for name, rows in proposals().items():
+        for review, t in rows:
+            assert name in said[review, t.key]
+    assert Counter(map(len, said.values())) == {2: 5, 1: 5}
+
+
+def test_reviews_without_a_candidate_are_in_the_pool(tmp_path: Path) -> None:
+    _, pool = pooled(tmp_path)
+    assert [review.text for review in pool.reviews if not review.candidates] == [TEXTS[3]]
+
+
+def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_path: Path) -> None:
+    workdir = work(tmp_path)
+    first = make_pool(workdir, Settings(4, 13, "test"))
+    again = make_pool(workdir, Settings(4, 13, "test"))
+    assert (first.new, again.new) == (True, False)
+    assert again.pool == first.pool
+    other = make_pool(workdir, Settings(4, 14, "test"))
+    assert other.pool.id != first.pool.id
+    with db.reading(workdir) as connection:
+        assert [row[0] for row in pools.listed(connection)] == [other.pool.id, first.pool.id]
+
+
+def test_the_order_of_candidates_does_not_tell_who_proposed_them(tmp_path: Path) -> None:
+    """Over many seeds a candidate of the rules alone stands before one of the model alone about as often as after it."""
+    workdir, before = work(tmp_path), 0
+    for seed in range(60):
+        pool = make_pool(workdir, Settings(100, seed, "test")).pool
+        order = {
+            one.sources[0][0]: one.n or 0
+            for review in pool.reviews
+            if review.key == "r2"
+            for one in review.candidates
+            if one.triplet.polarity == "NEG"
+        }
+        before += order["rules"] < order["C1"]
+    assert 15 < before < 45
+
+
+def test_numbers_run_through_the_pool_and_candidates_of_a_review_lie_together(tmp_path: Path) -> None:
+    _, pool = pooled(tmp_path)
+    assert [one.n for review in pool.reviews for one in review.candidates] == list(range(1, pool.size + 1))
+    assert [review.n for review in pool.reviews] == list(range(1, len(TEXTS) + 1))
+
+
+def test_verdicts_of_the_discriminator_become_labels(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    with db.reading(workdir) as connection:
+        said = gold.of_pool(connection, pool.id)["discriminator"]
+    assert Counter(one.label for one in said.values()) == {"YY": 6, "YN": 1}
+
+
+def test_a_rebuild_costs_no_label(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    with opened(workdir) as connection:
+        gold.put(
+            connection,
+            gold.annotator(connection, "amy"),
+            [(one.id, Label("YY")) for review in pool.reviews for one in review.candidates],
+            "t",
+        )
+        with db.atomic(connection):
+            reviews.clear(connection)
+        assert pools.read(connection, pool.id) == pool
+        assert len(gold.of_pool(connection, pool.id)["amy"]) == pool.size
+
+
+def test_a_working_directory_without_proposals_or_without_the_split_is_refused(tmp_path: Path) -> None:
+    workdir = work(tmp_path)
+    with pytest.raises(WorkdirError, match="no review in split 'valid'"):
+        make_pool(workdir, Settings(3, 1, "valid"))
+    with opened(workdir) as connection:
+        connection.execute("DELETE FROM sources")
+    with pytest.raises(WorkdirError, match="no source has proposed"):
+        make_pool(workdir, Settings(3, 1, "test"))
+    with pytest.raises(ConfigError, match="known: length, rating, polarity, disagreement"):
+        make_pool(work(tmp_path / "other"), Settings(3, 1, "test", ("colour",)))
+
+
+def test_a_pool_is_found_by_its_first_characters_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    with db.reading(workdir) as connection:
+        assert pools.chosen(connection, pool.id[:4]) == pool.id == pools.chosen(connection, None)
+        with pytest.raises(QueryError, match=pool.id):
+            pools.chosen(connection, "zz")
+
+
+def test_strata_keep_their_shares_and_equal_allocation_levels_them() -> None:
+    sizes = {"a": 70, "b": 20, "c": 10}
+    assert shares(sizes, 10) == {"a": 7, "b": 2, "c": 1}
+    assert shares(sizes, 9, equal=True) == {"a": 3, "b": 3, "c": 3}
+    assert shares(sizes, 60, equal=True) == {"a": 30, "b": 20, "c": 10}
+    assert shares(sizes, 100) == sizes
+    for n in range(101):
+        for equal in (False, True):
+            quota = shares(sizes, n, equal)
+            assert sum(quota.values()) == n
+            assert all(quota[cell] <= sizes[cell] for cell in sizes)
+
+
+@pytest.mark.parametrize("stratum", ["length", "rating", "polarity", "disagreement"])
+def test_every_stratum_of_a_sample_that_is_as_large_as_they_are_many_is_there(tmp_path: Path, stratum: str) -> None:
+    workdir = work(tmp_path)
+    whole = make_pool(workdir, Settings(100, 13, "test", (stratum,))).pool
+    cells = {review.stratum for review in whole.reviews}
+    assert len(cells) > 1
+    few = make_pool(workdir, Settings(len(cells), 13, "test", (stratum,), "equal")).pool
+    assert {review.stratum for review in few.reviews} == cells
+    assert len(few.reviews) == len(cells)
+
+
+def test_sources_that_differ_are_their_own_stratum(tmp_path: Path) -> None:
+    pool = make_pool(work(tmp_path), Settings(100, 13, "test", ("disagreement",))).pool
+    assert {review.key: review.stratum for review in pool.reviews} == {
+        "r1": "agree",
+        "r2": "differ",
+        "r3": "differ",
+        "r4": "agree",
+        "r5": "differ",
+    }
+
+
+def test_the_database_refuses_labels_that_make_no_sense(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    one = next(one for review in pool.reviews for one in review.candidates)
+    with opened(workdir) as connection:
+        who = gold.annotator(connection, "amy")
+        for wrong in (Label("YY", "NEG"), Label(None, "NEG"), replace(Label("YY"), label="ZZ")):  # type: ignore[arg-type]
+            with pytest.raises(sqlite3.IntegrityError):
+                gold.put(connection, who, [(one.id, wrong)], "t")
+
+
+def test_the_command_says_what_it_made(tmp_path: Path, here: Command) -> None:
+    workdir = work(tmp_path)
+    ran = here("pool", "--n", "9", "--workdir", workdir)
+    assert ran.code == 0, ran.err
+    assert "split test has only 5 reviews: all are in" in ran.err
+    assert "sources: rules, C1; candidates proposed: 5 by 1, 5 by 2" in ran.out
+    assert "5 reviews (1 without a candidate), 10 candidates" in ran.out
+    assert "(was there)" in here("pool", "--n", "9", "--workdir", workdir).out
+    listed = here("pool", "--list", "--workdir", workdir).out
+    assert "test" in listed
+    assert listed.endswith("1 pools\n")
+    assert "no database here" in here("pool", "--workdir", tmp_path / "nothing").error
+    assert not (tmp_path / "nothing").exists()
