@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release
+from builder.commands import build, extract, inspect, lexicon, nlp, release, score
 from builder.errors import BuilderError
 
 
@@ -40,7 +40,7 @@ for command in (
     inspect.query,
     inspect.explain,
     inspect.rules,
-    extract.score,
+    score.score,
     release.verify,
     lexicon.lexicon,
     nlp.nlp,
