@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release, score
+from builder.commands import build, extract, inspect, lexicon, nlp, release, report, score
 from builder.errors import BuilderError
 
 
@@ -41,6 +41,7 @@ for command in (
     inspect.explain,
     inspect.rules,
     score.score,
+    report.report,
     release.verify,
     lexicon.lexicon,
     nlp.nlp,

@@ -82,6 +82,11 @@ class Lexicon:
     digest: str
     overridden: tuple[str, ...] = ()
 
+    def knows(self, opinion: str) -> bool:
+        """Whether an opinion, less its negator, stands in the opinion lexicon; S* of the paper's Algorithm 1 holds those that do not."""
+        word = opinion.lower()
+        return word in self.opinions or any(word.startswith(one) and word[len(one) :] in self.opinions for one in self.negators)
+
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide."""
         out = dict.fromkeys(self.opinions, "")

@@ -1,0 +1,125 @@
+"""Score tables: every system by every yardstick, with intervals and the paired difference to the rules (paper, Tables 3 and 5). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from builder.metrics.scores import Metric
+from builder.metrics.systems import Measured, Settings, measure
+from builder.report.blocks import Bar, Cell, Figure, Table
+from builder.report.yardsticks import Answers, Yardstick
+
+_SHOWN = (
+    Metric("paper", "triplet"),
+    Metric("exact", "triplet"),
+    Metric("lenient", "triplet"),
+    Metric("lenient", "pair"),
+    Metric("lenient", "polarity"),
+)
+Scored = dict[str, list[Measured]]
+"""System -> its metrics in the order of `_SHOWN`."""
+
+
+def scored(yardstick: Yardstick, settings: Settings) -> Scored:
+    """Each system; the models beside the rules where the rules are not the yardstick."""
+    rules = yardstick.systems.get("rules")
+    return {
+        name: measure(yardstick.gold, said, _SHOWN, settings, rules if name != "rules" else None)
+        for name, said in yardstick.systems.items()
+    }
+
+
+def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
+    """Table 5: example-based A, P, R and F1, and what each system gains on the rules."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, measured in done.items():
+        one = measured[0]
+        values = [one.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
+        rows.append((name, len(yardstick.gold), *values, _interval(one), *_gain(one)))
+    ceiling = next(iter(done.values()))[0].ceiling if done else 100.0
+    empty = sum(not answers for answers in yardstick.gold.values())
+    note = "Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's released scorer computes it). "
+    note += (
+        f"A review without gold triplets counts 0, so that nothing can pass {ceiling:.1f}: {empty} of {len(yardstick.gold):,} are empty."
+    )
+    columns = ("system", "reviews", "A", "P", "R", "F1", "95% interval of F1", *_GAINS)
+    title = f"Table 5 of the paper: systems by {yardstick.name} ({yardstick.split} split)"
+    return Table(
+        f"table-5{_suffix(number)}",
+        title,
+        columns,
+        tuple(rows),
+        note=note,
+        missing="" if rows else "No system has said anything on these reviews.",
+    )
+
+
+def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
+    """Micro scores, exact and lenient."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, measured in done.items():
+        _, exact, lenient, pair, polarity = measured
+        p, r, f1 = (lenient.values[value].value for value in ("precision", "recall", "f1"))
+        row = (name, exact.values["f1"].value, p, r, f1, _interval(lenient), pair.values["f1"].value, polarity.values["accuracy"].value)
+        rows.append((*row, *_gain(lenient)))
+    columns = ("system", "exact F1", "lenient P", "lenient R", "lenient F1", "95% interval", "pair F1", "polarity right", *_GAINS)
+    note = "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference scorer's match). "
+    note += "Pair: without the polarity. Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
+    return Table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, tuple(rows), note=note)
+
+
+def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
+    """Lenient F1 of every system with its interval."""
+    bars = []
+    for name, measured in done.items():
+        value = measured[2].values["f1"]
+        bars.append(
+            Bar(
+                name,
+                value.value,
+                value.low if value.low is not None else value.value,
+                value.high if value.high is not None else value.value,
+            )
+        )
+    about = "; ".join(f"{bar.name} {bar.value:.1f} ({bar.low:.1f} to {bar.high:.1f})" for bar in bars)
+    return Figure(f"f1{_suffix(number)}", "Lenient triplet F1 with 95% interval", about, "lenient F1, percent", "", bars=tuple(bars))
+
+
+def signatures(done: Scored) -> tuple[tuple[str, str], ...]:
+    """(metric, signature), each once."""
+    found: Mapping[str, str] = {f"{one.metric.match} {one.metric.part}": one.signature for measured in done.values() for one in measured}
+    return tuple(found.items())
+
+
+def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Mapping[str, float], split: str, settings: Settings) -> Table:
+    """Table 3: each model against the rules' output it was taught, in the paper's metric, with the share the discriminator calls YY."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, said in systems.items():
+        (one,) = measure(rules, said, _SHOWN[:1], Settings(settings.mode, 0, settings.seed))
+        values = [one.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
+        rows.append((name, sum(map(len, said.values())), accepted.get(name), *values))
+    note = f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. YY over all splits. "
+    note += "The paper compares its two templates so; the systems here are the models that this working directory holds."
+    columns = ("model", "triplets", "YY %", "A", "P", "R", "F1")
+    missing = "" if rows else "No model yet: `builder run self_train`."
+    return Table(
+        "table-3", "Table 3 of the paper: models against the rules that taught them", columns, tuple(rows), note=note, missing=missing
+    )
+
+
+_GAINS = ("gain on rules", "95% interval of gain", "p")
+
+
+def _gain(one: Measured) -> tuple[Cell, ...]:
+    if one.against is None:
+        return None, None, None
+    return f"{one.against.value:+.1f}", f"{one.against.low:+.1f} to {one.against.high:+.1f}", f"{one.against.p:.3f}"
+
+
+def _interval(one: Measured) -> Cell:
+    last = list(one.values.values())[-1]
+    return None if last.low is None else f"{last.low:.1f} to {last.high:.1f}"
+
+
+def _suffix(number: int) -> str:
+    return "" if number == 1 else f"-{number}"
