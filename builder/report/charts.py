@@ -19,7 +19,7 @@ _INK, _QUIET, _FAINT = "#060606", "#070707", "#080808"
 _VARIABLES = dict(zip((*_SERIES, _INK, _QUIET, _FAINT), ("s1", "s2", "s3", "s4", "s5", "ink", "quiet", "faint"), strict=True))
 _MARKERS, _DASHES = "osD^v", ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1, 2)), (0, (1, 1)))
 _STYLE = {
-    "svg.hashsalt": "builder", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11, "text.color": _INK,
+    "svg.hashsalt": "builder", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 12, "text.color": _INK,
     "axes.edgecolor": _FAINT, "axes.labelcolor": _QUIET, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
     "axes.axisbelow": True, "grid.color": _FAINT, "grid.linewidth": 0.6, "xtick.color": _QUIET, "ytick.color": _QUIET,
     "xtick.major.size": 0, "ytick.major.size": 0, "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none",
@@ -30,7 +30,7 @@ def svg(figure: Figure) -> str:
     """The figure as an <svg> element without declaration, metadata or fixed size."""
     matplotlib, canvas = _matplotlib()
     with matplotlib.rc_context(_STYLE):
-        drawn = canvas.Figure(figsize=(7.2, _height(figure)), layout="constrained")
+        drawn = canvas.Figure(figsize=(6.4, _height(figure)), layout="constrained")
         axes = drawn.add_subplot()
         _draw(figure)(figure, axes)
         axes.set_xlabel(figure.x)
@@ -50,7 +50,7 @@ def _matplotlib() -> tuple[ModuleType, ModuleType]:
 
 
 def _height(figure: Figure) -> float:
-    return 0.9 + 0.34 * len(figure.bars) if figure.bars else 3.3
+    return 0.9 + 0.36 * len(figure.bars) if figure.bars else 3.3
 
 
 def _draw(figure: Figure) -> Callable[[Figure, object], None]:

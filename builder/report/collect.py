@@ -64,9 +64,11 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
 def _examples(connection: sqlite3.Connection, number: int) -> Section:
     """Reviews in which privacy finds nothing to mask; ids as they are released."""
     hashed = made.config(connection, "release.ids", "keep") == "hash"
+    people = [one.name for one in asked.sources(connection) if one.kind == "human"]
+    names = [*people, *yardsticks.final_systems(connection)]
     shown: list[Example] = []
-    for key, text, place, triplets in asked.examples(connection, _LONGEST, 20 * number):
+    for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):
         if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:
             shown.append(Example(public_id(key) if hashed else key, text, tuple(triplets)))
-    lead = "Aspects are underlined, opinions coloured by polarity. Chosen by chance among short reviews with two to five triplets, those with several polarities first; nothing in them needs masking."
+    lead = "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance among short reviews with two to five triplets, those with several polarities first; nothing in them needs masking."
     return Section("examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown))

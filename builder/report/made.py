@@ -12,6 +12,7 @@ from builder.report.blocks import Cell, Figure, Line, Section, Table
 from builder.report.yardsticks import final_systems
 from builder.store import report as asked
 from builder.store import reviews, runs
+from builder.text import converter
 
 _ENTRY = re.compile(r"(?P<word>\S+) .*\((?P<file>[\w/.-]+):\d+\)$")
 _KEPT_SETTINGS = ("seed", "rules.convention", "annotate.backend", "discriminate.", "self_train.", "ingest.", "release.")
@@ -40,18 +41,12 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         look="bars",
         missing="Nothing ingested yet: `builder build`.",
     )
-    rejects = tuple(asked.rejected(connection)) + tuple(("ingest", f"duplicate ({kind})", n) for kind, n in asked.duplicates(connection))
-    note = "Rejected rows stay in the table `rejected` with their text; duplicates stay in `reviews` and point to the first."
-    rejected = Table(
-        "rejects",
-        "What was left out, by stage and reason",
-        ("stage", "reason", "number"),
-        tuple((f"{s}: {r}", n) for s, r, n in rejects),
-        note=note,
-        look="bars",
-        missing="Nothing was left out.",
-    )
-    rejected = Table(rejected.name, rejected.title, ("stage: reason", "number"), rejected.rows, rejected.note, rejected.missing, "bars")
+    left = [(f"{stage}: {reason}", n, "triplets" if stage == "release" else "rows") for stage, reason, n in asked.rejected(connection)]
+    left += [(f"ingest: duplicate, {kind}", n, "rows") for kind, n in asked.duplicates(connection)]
+    left.sort(key=lambda row: (row[2], -_int(row[1])))
+    note = "Nothing is lost: rejected rows stay in the table `rejected` with their text, duplicates in `reviews` with the first of them."
+    columns = ("stage: reason", "number", "of")
+    rejected = Table("rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out.")
     lead = _lead_in(counts)
     return Section("in-and-out", "What went in, what came out", lead, (flow, rejected, _released(connection)))
 
@@ -67,16 +62,10 @@ def _released(connection: sqlite3.Connection) -> Table:
     done = runs.runs(connection).get("release")
     rows: tuple[tuple[Cell, ...], ...] = ()
     if done:
-        rows = tuple((name, value) for name, value in done.counts.items() if isinstance(value, int))
+        rows = tuple((name, done.counts[name]) for name in ("train", "valid", "test") if name in done.counts)
     version = f" {done.counts['version']}" if done else ""
-    return Table(
-        "release",
-        f"Triplets in release{version}",
-        ("split, or why left out", "triplets"),
-        rows,
-        look="bars",
-        missing="Nothing released yet: `builder run release`.",
-    )
+    missing = "Nothing released yet: `builder run release`."
+    return Table("release", f"Triplets in release{version}", ("split", "triplets"), rows, look="bars", missing=missing)
 
 
 def triplets(connection: sqlite3.Connection) -> Section:
@@ -167,28 +156,24 @@ def growth(connection: sqlite3.Connection) -> Section:
     )
 
 
-def contribution(connection: sqlite3.Connection) -> Section:
+def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
     """What each rule and each lexicon file gave."""
     rules = Table(
         "by-rule", "Triplets by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"), tuple(asked.by_rule(connection)),
         note="Accepted: the discriminator calls them YY. `builder rules` shows overlaps and conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
-    used: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
         found = _ENTRY.match(detail)
-        name = ("user's " if found is None else "") + (found["file"] if found else "words or compounds, in no file of the lexicon")
-        used[name, ""][0] += times
-        used[name, ""][1] += 1
-    rows = sorted(((name, uses, words) for (name, _), (uses, words) in used.items()), key=lambda row: (-row[1], row[0]))
-    lexicons = Table(
-        "by-lexicon",
-        "Uses of the lexicons, by file",
-        ("file", "uses", "different entries"),
-        tuple(rows),
-        note="Each rule triplet uses an aspect and an opinion.",
-        look="bars",
-        missing=rules.missing,
-    )
+        name = found["file"] if found else "nouns in no lexicon" if detail.endswith("unlisted noun") else "compounds, made by rule"
+        used[name] = [used[name][0] + times, used[name][1] + 1]
+    ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
+    rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:most]]
+    if rest := ordered[most:]:
+        rows.append((f"{len(rest)} other files", sum(uses for _, (uses, _) in rest), sum(words for _, (_, words) in rest)))
+    columns = ("file", "uses", "different entries")
+    note = "Each rule triplet uses an aspect and an opinion."
+    lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, rules.missing, "bars")
     return Section(
         "contribution",
         "Rules and lexicons",
@@ -198,12 +183,27 @@ def contribution(connection: sqlite3.Connection) -> Section:
 
 
 def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
-    """The aspects and opinions in most triplets."""
-    tables = tuple(
-        Table(f"top-{column}s", f"Top {column}s", (column, "triplets", "POS", "NEG", "NEU"), tuple(asked.top(connection, column, limit)), look="polarity", missing="No triplets yet.")
-        for column in ("aspect", "opinion")
-    )  # fmt: skip
-    return Section("words", "What people talk about, and how", "By the number of different triplets, all sources together.", tables)
+    """The aspects and opinions in most triplets; the two scripts of a word together, under the one that is written more."""
+    tables = []
+    for column in ("aspect", "opinion"):
+        head = (column, "triplets", "POS", "NEG", "NEU")
+        rows = _one_script(asked.words(connection, column), limit)
+        tables.append(
+            Table(f"top-{column}s", f"Top {column}s", head, rows, look="polarity", missing="No triplets yet: `builder run seed`.")
+        )
+    lead = "By the number of different triplets, all sources together; Traditional and Simplified forms of a word count as one."
+    return Section("words", "What people talk about, and how", lead, tuple(tables))
+
+
+def _one_script(listed: list[tuple[str, int, int, int, int]], limit: int) -> tuple[tuple[Cell, ...], ...]:
+    """Only words frequent enough to get into the table, or to bring another one in, are converted."""
+    simplified = converter("t2s")
+    kept: dict[str, tuple[str, list[int]]] = {}
+    for word, *numbers in listed[: 40 * limit]:
+        _, sums = kept.setdefault(simplified(word), (word, [0] * 4))
+        sums[:] = [a + b for a, b in zip(sums, numbers, strict=True)]
+    ordered = sorted(kept.values(), key=lambda one: (-one[1][0], one[0]))
+    return tuple((word, *sums) for word, sums in ordered[:limit])
 
 
 def sharing(connection: sqlite3.Connection) -> Section:

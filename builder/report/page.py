@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from builder.errors import ConfigError
 from builder.report.blocks import Cell, Report, Table, shown
 from builder.report.charts import svg
-from builder.report.visible import pieces, visible
+from builder.report.visible import pieces, prose, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,7 +32,7 @@ def _environment() -> Environment:
     except ImportError as error:
         raise ConfigError("the HTML report needs jinja2", fix="pip install 'builder[report]', or use --markdown or --data") from error
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"shown": _cell, "pieces": pieces, "visible": visible, "numeric": _numeric, "shares": _shares}
+    environment.filters |= {"shown": _cell, "pieces": pieces, "visible": visible, "prose": prose, "numeric": _numeric, "shares": _shares}
     environment.globals |= {"width": _width, "shade": _shade}
     return environment
 
@@ -53,7 +53,7 @@ def _shares(table: Table, row: tuple[Cell, ...]) -> list[tuple[str, float]]:
     """Percent of POS, NEG and NEU in a row of a polarity table."""
     numbers = [(name, row[table.columns.index(name)]) for name in ("POS", "NEG", "NEU")]
     total = sum(n for _, n in numbers if isinstance(n, int)) or 1
-    return [(name, 100 * n / total) for name, n in numbers if isinstance(n, int)]
+    return [(name, 100 * n / total) for name, n in numbers if isinstance(n, int) and n]
 
 
 def _width(table: Table, row: tuple[Cell, ...]) -> float:

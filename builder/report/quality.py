@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from functools import cache
 from itertools import combinations
 
 from builder.metrics.systems import Settings
@@ -136,11 +137,12 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
     by_name = {one.name: one for one in asked.sources(connection)}
     judged = {key: label for one in reversed(yardsticks) for key, label in one.judged.items()}
     rows: list[tuple[Cell, ...]] = []
+    known_opinion = cache(lexicon.knows)
     for split in ("test", "valid"):
         number = len(asked.reviews(connection, split))
         for name in final_systems(connection)[1:]:
             said = asked.said(connection, by_name[name].id, split)
-            new = [one for one in said if not lexicon.knows(one.opinion)]
+            new = [one for one in said if not known_opinion(one.opinion)]
             found = Counter(judged.get((one.review, one.aspect, one.opinion, one.polarity)) for one in new)
             known = sum(found[label] for label in VERDICTS)
             counts: tuple[Cell, ...] = tuple(found[label] for label in VERDICTS) if known else (None, None, None)

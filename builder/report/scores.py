@@ -44,14 +44,7 @@ def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     )
     columns = ("system", "reviews", "A", "P", "R", "F1", "95% interval of F1", *_GAINS)
     title = f"Table 5 of the paper: systems by {yardstick.name} ({yardstick.split} split)"
-    return Table(
-        f"table-5{_suffix(number)}",
-        title,
-        columns,
-        tuple(rows),
-        note=note,
-        missing="" if rows else "No system has said anything on these reviews.",
-    )
+    return _table(f"table-5{_suffix(number)}", title, columns, rows, note)
 
 
 def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
@@ -64,8 +57,10 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
         rows.append((*row, *_gain(lenient)))
     columns = ("system", "exact F1", "lenient P", "lenient R", "lenient F1", "95% interval", "pair F1", "polarity right", *_GAINS)
     note = "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference scorer's match). "
-    note += "Pair: without the polarity. Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
-    return Table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, tuple(rows), note=note)
+    note += "Pair: without the polarity."
+    if any(one.against for measured in done.values() for one in measured):
+        note += " Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
+    return _table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, rows, note)
 
 
 def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
@@ -119,6 +114,13 @@ def _gain(one: Measured) -> tuple[Cell, ...]:
 def _interval(one: Measured) -> Cell:
     last = list(one.values.values())[-1]
     return None if last.low is None else f"{last.low:.1f} to {last.high:.1f}"
+
+
+def _table(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str, missing: str = "") -> Table:
+    """Without the columns of the gain where nothing was compared with the rules."""
+    kept = [i for i, column in enumerate(columns) if column not in _GAINS or any(row[i] is not None for row in rows)]
+    shown = tuple(tuple(row[i] for i in kept) for row in rows)
+    return Table(name, title, tuple(columns[i] for i in kept), shown, note=note, missing=missing)
 
 
 def _suffix(number: int) -> str:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 
 from builder.report.blocks import Cell, Report, Table, shown
-from builder.report.visible import markdown, pieces, visible
+from builder.report.visible import markdown, pieces, prose, visible
 
 
 def text(report: Report) -> str:
@@ -20,7 +20,7 @@ def text(report: Report) -> str:
         " · ".join(f"**{value}** {markdown(what)}" for value, what in report.tiles),
     ]
     for section in report.sections:
-        lines += ["", f"## {section.title}", "", markdown(section.lead)]
+        lines += ["", f"## {section.title}", "", said(section.lead)]
         for example in section.examples:
             lines += ["", f"- {_marked(example.text, example.triplets)}"]
             lines += [
@@ -60,13 +60,18 @@ def _table(table: Table) -> list[str]:
 
     lines = [f"### {markdown(table.title)}", ""]
     if not table.rows:
-        return [*lines, markdown(table.missing)]
+        return [*lines, said(table.missing)]
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
     rows = [[markdown(shown(cell, table.decimals)) for cell in row] for row in table.rows]
     align = ["right" if right else "left" for right in numeric]
     heads = [markdown(column) for column in table.columns]
     lines.append(tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True, colalign=align))
-    return [*lines, "", f"{markdown(table.note)}"] if table.note else lines
+    return [*lines, "", said(table.note)] if table.note else lines
+
+
+def said(text: str) -> str:
+    """Our own sentences: what stands between backticks stays code."""
+    return "".join(f"`{part}`" if code else markdown(part) for part, code in prose(text))
 
 
 def _marked(text: str, triplets: tuple[object, ...]) -> str:

@@ -31,6 +31,13 @@ def markdown(text: str) -> str:
     )
 
 
+def prose(text: str) -> Iterator[tuple[str, bool]]:
+    """Our own sentences: (text, whether it stood between backticks)."""
+    for i, part in enumerate(visible(text).split("`")):
+        if part:
+            yield part, i % 2 == 1
+
+
 def pieces(text: str, triplets: tuple[Marked, ...]) -> Iterator[tuple[str, bool, str]]:
     """(text, in an aspect, polarity of the opinion it is in or "") from start to end; of two opinions that overlap the later one shows."""
     aspect, opinion = [False] * len(text), [""] * len(text)

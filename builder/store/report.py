@@ -128,13 +128,12 @@ def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
     )
 
 
-def top(connection: sqlite3.Connection, column: str, limit: int) -> Rows:
-    """(word, triplets, POS, NEG, NEU) of the aspects or opinions in most triplets."""
+def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:
+    """(word, triplets, POS, NEG, NEU) of every aspect or opinion, as the texts write it."""
     assert column in ("aspect", "opinion"), column
     return connection.execute(
         f"SELECT {column}, count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU') FROM triplets"
-        f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
-        (limit,),
+        " GROUP BY 1 ORDER BY 2 DESC, 1"
     ).fetchall()
 
 
@@ -176,28 +175,33 @@ class Marked:
     sources: str
 
 
-def examples(connection: sqlite3.Connection, longest: int, limit: int) -> list[tuple[str, str, str | None, list[Marked]]]:
-    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters with two to five triplets, people's and the
-    rules' and last models' alike, in an order that is chance and always the same (by hash); those with two polarities first."""
+def examples(
+    connection: sqlite3.Connection, names: Sequence[str], longest: int, limit: int
+) -> list[tuple[str, str, str | None, list[Marked]]]:
+    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters in which the sources of these names find
+    two to five triplets, in an order that is chance and always the same (by hash); those with several polarities first."""
+    chosen = json.dumps(names)
     rows = connection.execute(
-        "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id"
-        " WHERE r.duplicate_of IS NULL AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(*) BETWEEN 2 AND 5"
+        "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id JOIN proposals p ON p.triplet = t.id"
+        " JOIN sources s ON s.id = p.source AND s.name IN (SELECT value FROM json_each(?))"
+        " WHERE r.duplicate_of IS NULL AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(DISTINCT t.id) BETWEEN 2 AND 5"
         " ORDER BY count(DISTINCT t.polarity) DESC, r.split IS NOT 'test', r.norm_hash LIMIT ?",
-        (longest, limit),
+        (chosen, longest, limit),
     ).fetchall()
-    return [(key, text, place, _marked(connection, review)) for review, key, text, place in rows]
+    return [(key, text, place, _marked(connection, review, chosen)) for review, key, text, place in rows]
 
 
-def _marked(connection: sqlite3.Connection, review: int) -> list[Marked]:
+def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Marked]:
     rows = connection.execute(
-        "SELECT t.aspect, t.opinion, t.polarity, t.spans, (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p"
-        " JOIN sources s ON s.id = p.source WHERE p.triplet = t.id ORDER BY s.id)) FROM triplets t WHERE t.review = ? ORDER BY t.id",
-        (review,),
+        "SELECT * FROM (SELECT t.aspect, t.opinion, t.polarity, t.spans, (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p"
+        " JOIN sources s ON s.id = p.source WHERE p.triplet = t.id AND s.name IN (SELECT value FROM json_each(?)) ORDER BY s.id)) AS names"
+        " FROM triplets t WHERE t.review = ? ORDER BY t.id) WHERE names IS NOT NULL",
+        (chosen, review),
     ).fetchall()
     out = []
     for aspect, opinion, polarity, spans, names in rows:
         at = {name: tuple((start, end) for start, end in listed) for name, listed in json.loads(spans).items()}
-        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names or ""))
+        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
     return sorted(out, key=lambda one: (one.opinion_spans, one.aspect_spans))
 
 
