@@ -6,7 +6,7 @@ are the raw words of a seeded PCG64, whose stream numpy promises to keep, so tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,36 +47,48 @@ def names(metric: Metric) -> Names:
     return ("accuracy", "precision", "recall", "f1") if metric.match == "paper" else ("precision", "recall", "f1")
 
 
-def estimates(tally: Tally, metric: Metric, samples: int, seed: int) -> dict[str, Estimate]:
-    """Each value of a metric with its interval."""
-    counts = _matrix(tally, metric)
-    whole = _values(counts.sum(axis=0)[None], metric, len(counts))[0]
-    if not samples or not len(counts):
-        return {name: Estimate(float(value)) for name, value in zip(names(metric), whole, strict=True)}
-    drawn = _values(_resampled(counts, samples, seed), metric, len(counts))
-    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
-    return {name: Estimate(float(value), float(a), float(b)) for name, value, a, b in zip(names(metric), whole, low, high, strict=True)}
+def estimates(tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int) -> list[dict[str, Estimate]]:
+    """Each value of each metric with its interval; all metrics see the same draws. `tallies`: of the same reviews, one a metric."""
+    matrices = [_matrix(tally, metric) for tally, metric in zip(tallies, metrics, strict=True)]
+    drawn = _resampled(matrices, samples, seed) if samples and matrices and len(matrices[0]) else None
+    out = []
+    for number, (counts, metric) in enumerate(zip(matrices, metrics, strict=True)):
+        whole = _values(counts.sum(axis=0)[None], metric, len(counts))[0]
+        made = {name: Estimate(float(value)) for name, value in zip(names(metric), whole, strict=True)}
+        if drawn is not None:
+            low, high = np.percentile(_values(drawn[number], metric, len(counts)), [2.5, 97.5], axis=0)
+            made = {name: Estimate(one.value, float(a), float(b)) for (name, one), a, b in zip(made.items(), low, high, strict=True)}
+        out.append(made)
+    return out
 
 
-def difference(one: Tally, other: Tally, metric: Metric, samples: int, seed: int) -> Difference:
-    """The last value of a metric (F1; accuracy of polarity) of `one` less that of `other`, over the same reviews in the same order."""
-    ours, theirs = _matrix(one, metric), _matrix(other, metric)
-    assert ours.shape == theirs.shape, f"tallies of {len(ours)} and {len(theirs)} reviews"
-    n = len(ours)
+def differences(ours: Sequence[Tally], theirs: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int) -> list[Difference]:
+    """For each metric its last value (F1; accuracy of polarity) of one system less that of another, over the same reviews."""
+    one = [_matrix(tally, metric) for tally, metric in zip(ours, metrics, strict=True)]
+    other = [_matrix(tally, metric) for tally, metric in zip(theirs, metrics, strict=True)]
+    assert {len(matrix) for matrix in one} == {len(matrix) for matrix in other}, "tallies of the same reviews"
+    possible = samples and one and len(one[0])
+    drawn = _resampled([*one, *other], samples, seed) if possible else []
+    moved = _swapped([b - a for a, b in zip(one, other, strict=True)], samples, seed) if possible else []
+    out = []
+    for number, metric in enumerate(metrics):
+        a, b = one[number].sum(axis=0), other[number].sum(axis=0)
+        observed = float(_gap(a[None], b[None], metric, len(one[number]))[0])
+        if not possible:
+            out.append(Difference(observed, observed, observed, 1.0))
+            continue
+        low, high = np.percentile(_gap(drawn[number], drawn[len(one) + number], metric, len(one[number])), [2.5, 97.5])
+        chance = _gap(a + moved[number], b - moved[number], metric, len(one[number]))
+        # the observed order counts as one of the samples, so that p is never 0 (Phipson and Smyth 2010)
+        p = (1 + int((np.abs(chance) >= abs(observed) - 1e-9).sum())) / (samples + 1)
+        out.append(Difference(observed, float(low), float(high), p))
+    return out
 
-    def last(sums: Floats) -> Floats:
-        return _values(sums, metric, n)[:, -1]
 
-    observed = float((last(ours.sum(axis=0)[None]) - last(theirs.sum(axis=0)[None]))[0])
-    if not n or not samples:
-        return Difference(observed, observed, observed, 1.0)
-    both = _resampled(np.hstack([ours, theirs]), samples, seed)
-    low, high = np.percentile(last(both[:, : ours.shape[1]]) - last(both[:, ours.shape[1] :]), [2.5, 97.5])
-    moved = _swapped(theirs - ours, samples, seed)
-    chance = last(ours.sum(axis=0) + moved) - last(theirs.sum(axis=0) - moved)
-    # the observed order counts as one of the samples, so that p is never 0 (Phipson and Smyth 2010)
-    p = (1 + int((np.abs(chance) >= abs(observed) - 1e-9).sum())) / (samples + 1)
-    return Difference(observed, float(low), float(high), p)
+def _gap(one: Floats, other: Floats, metric: Metric, reviews: int) -> Floats:
+    """The last value of each row of sums, of one less the other."""
+    gap: Floats = _values(one, metric, reviews)[:, -1] - _values(other, metric, reviews)[:, -1]
+    return gap
 
 
 def _matrix(tally: Tally, metric: Metric) -> Floats:
@@ -100,9 +112,9 @@ def _share(part: Floats, whole: Floats, other: Floats) -> Floats:
     return np.divide(100 * part, whole, out=np.where(other > 0, 0.0, 100.0), where=whole > 0)
 
 
-def _resampled(counts: Floats, samples: int, seed: int) -> Floats:
+def _resampled(matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
     """Sums over reviews drawn with replacement (samples, columns): how often each review is drawn, times its counts."""
-    n = len(counts)
+    n = len(matrices[0])
 
     def drawn(words: NDArray[np.uint64]) -> Floats:
         rows = len(words)
@@ -110,18 +122,18 @@ def _resampled(counts: Floats, samples: int, seed: int) -> Floats:
         at += np.arange(rows)[:, None] * n
         return np.bincount(at.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
 
-    return np.concatenate(list(_products(drawn, counts, samples, seed)))
+    return _products(drawn, matrices, samples, seed)
 
 
-def _swapped(gap: Floats, samples: int, seed: int) -> Floats:
+def _swapped(gaps: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
     """Sums of the gaps of the reviews whose systems a coin swaps (samples, columns)."""
-    return np.concatenate(list(_products(lambda words: (words >> np.uint64(63)).astype(np.float64), gap, samples, seed + 1)))
+    return _products(lambda words: (words >> np.uint64(63)).astype(np.float64), gaps, samples, seed + 1)
 
 
-def _products(weights: Callable[[NDArray[np.uint64]], Floats], counts: Floats, samples: int, seed: int) -> Iterator[Floats]:
-    """`weights` of a word for each review and sample, times `counts`, some samples at a time."""
-    words = np.random.PCG64(seed)
-    step = max(1, _CELLS // max(1, len(counts)))
-    for start in range(0, samples, step):
-        rows = min(step, samples - start)
-        yield weights(words.random_raw((rows, len(counts)))) @ counts
+def _products(weights: Callable[[NDArray[np.uint64]], Floats], matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
+    """`weights` of a word for each review and sample, times each matrix, some samples at a time."""
+    words, counts = np.random.PCG64(seed), np.hstack(list(matrices))
+    step = max(1, _CELLS // len(counts))
+    parts = [weights(words.random_raw((min(step, samples - at), len(counts)))) @ counts for at in range(0, samples, step)]
+    edges = np.cumsum([matrix.shape[1] for matrix in matrices])[:-1]
+    return list(np.split(np.concatenate(parts), edges, axis=1))

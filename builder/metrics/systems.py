@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.metrics.intervals import Difference, Estimate, difference, estimates
+from builder.metrics.intervals import Difference, Estimate, differences, estimates
 from builder.metrics.matching import Answers
-from builder.metrics.scores import Metric, Mode, signature, tally
+from builder.metrics.scores import Metric, Mode, Tally, signature, tally
 
 Asked = Literal["all", "exact", "lenient", "subsequence", "paper"]
 ALL: tuple[Metric, ...] = (
@@ -58,16 +58,23 @@ def measure(
 ) -> list[Measured]:
     """Each of `chosen` of `predicted` over the reviews of `gold`; with `other`, its paired difference to that system."""
     more = {"gold": digest(gold)} | ({"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {})
-    out = []
-    for metric in chosen:
-        counts = tally(gold, predicted, metric, settings.mode)
-        against = None
-        if other is not None:
-            against = difference(counts, tally(gold, other, metric, settings.mode), metric, settings.samples, settings.seed)
-        values = estimates(counts, metric, settings.samples, settings.seed)
-        sums = () if metric.match == "paper" else tuple(int(sum(column)) for column in zip(*counts, strict=True))
-        out.append(Measured(metric, values, sums, ceiling(gold, metric), signature(metric, settings.mode, more), against))
-    return out
+    listed = tuple(chosen)
+    ours = [tally(gold, predicted, metric, settings.mode) for metric in listed]
+    values = estimates(ours, listed, settings.samples, settings.seed)
+    against: list[Difference | None] = [None] * len(listed)
+    if other is not None:
+        theirs = [tally(gold, other, metric, settings.mode) for metric in listed]
+        against = list(differences(ours, theirs, listed, settings.samples, settings.seed))
+    return [
+        Measured(metric, values[i], _sums(ours[i], metric), ceiling(gold, metric), signature(metric, settings.mode, more), against[i])
+        for i, metric in enumerate(listed)
+    ]
+
+
+def _sums(counts: Tally, metric: Metric) -> tuple[int, ...]:
+    if metric.match == "paper":
+        return ()
+    return tuple(int(sum(column)) for column in zip(*counts, strict=True)) or ((0, 0) if metric.part == "polarity" else (0, 0, 0))
 
 
 def ceiling(gold: Answers, metric: Metric) -> float:

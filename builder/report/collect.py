@@ -21,7 +21,7 @@ _LONGEST = 120
 def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings, examples: int = 12) -> Report:
     """Same database, lexicon and settings: the same report."""
     measured = yardsticks.found(connection)
-    scores, head = quality.scored(measured, settings)
+    scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
     scores = replace(scores, tables=(*scores.tables[:-1], quality.templates(connection, settings), *scores.tables[-1:]))
     sections = (
         made.in_and_out(connection),

@@ -21,17 +21,19 @@ NO_GOLD = "No human labels here. Label a sample: `builder pool`, then `builder a
 NO_JUDGE = "No discriminator yet: `builder run discriminate`."
 
 
-def scored(yardsticks: list[Yardstick], settings: Settings) -> tuple[Section, tuple[float, str] | None]:
+def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) -> tuple[Section, tuple[float, str] | None]:
     """The score tables of every yardstick, and the head's (F1, of what)."""
     tables: list[Table] = []
     figures: list[Figure] = []
     signed: dict[str, str] = {}
     head = None
     for number, one in enumerate(yardsticks, start=1):
-        done = scores.scored(one, settings)
+        done = scores.scored(one, final, settings)
         if not done:
             continue
         tables += [scores.micro_table(one, done, number), scores.paper_table(one, done, number)]
+        by_round = scores.round_table(one, number)
+        tables += [by_round] if by_round else []
         figures.append(scores.figure(one, done, number))
         signed |= {f"{metric} · {one.name}": text for metric, text in scores.signatures(done)}
         if head is None and one.quality:
@@ -60,6 +62,8 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as many unpaired aspects and opinions as NX.",
     )  # fmt: skip
     rows = [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)] if judge else []
+    shown = [*(one.name for one in asked.sources(connection) if one.kind == "human"), *final_systems(connection)]
+    rows = [row for row in rows if row[0] in shown]
     verdicts = Table(
         "verdicts",
         "What the discriminator says, by who proposed",
@@ -175,7 +179,11 @@ def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
     rows = asked.accepted(connection, judge.id) if judge else []
     accepted = {str(name): 100.0 * int(yes or 0) / max(1, int(number or 0)) for name, number, yes, *_ in rows}
     rules = answers(keys, asked.said(connection, by_name["rules"].id, "test")) if "rules" in by_name else {}
-    systems = {name: answers(keys, asked.said(connection, one.id, "test")) for name, one in by_name.items() if one.kind == "model"}
+    systems = {
+        name: answers(keys, asked.said(connection, one.id, "test"))
+        for name, one in by_name.items()
+        if name in final_systems(connection)[1:]
+    }
     return scores.template_table(rules, systems, accepted, "test", settings)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from builder.metrics import micro
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Measured, Settings, measure
 from builder.report.blocks import Bar, Cell, Figure, Table
@@ -20,13 +21,28 @@ Scored = dict[str, list[Measured]]
 """System -> its metrics in the order of `_SHOWN`."""
 
 
-def scored(yardstick: Yardstick, settings: Settings) -> Scored:
-    """Each system; the models beside the rules where the rules are not the yardstick."""
+def scored(yardstick: Yardstick, final: Sequence[str], settings: Settings) -> Scored:
+    """The final systems as far as the yardstick knows them; the models beside the rules where the rules are not the yardstick."""
     rules = yardstick.systems.get("rules")
     return {
-        name: measure(yardstick.gold, said, _SHOWN, settings, rules if name != "rules" else None)
-        for name, said in yardstick.systems.items()
+        name: measure(yardstick.gold, yardstick.systems[name], _SHOWN, settings, rules if name != "rules" else None)
+        for name in final
+        if name in yardstick.systems
     }
+
+
+def round_table(yardstick: Yardstick, number: int) -> Table | None:
+    """Lenient F1 of every round of every variant; None where there are no rounds."""
+    found: dict[str, dict[int, float]] = {}
+    for name, said in yardstick.systems.items():
+        if name[:1].isupper() and name[1:].isdecimal():
+            found.setdefault(name[0], {})[int(name[1:])] = micro(yardstick.gold, said, "lenient").f1
+    rounds = sorted({one for listed in found.values() for one in listed})
+    if len(rounds) < 2:
+        return None
+    rows = tuple((f"self-train-{variant}", *(listed.get(one) for one in rounds)) for variant, listed in sorted(found.items()))
+    columns = ("variant", *(f"round {one}" for one in rounds))
+    return Table(f"by-round{_suffix(number)}", f"Lenient F1 by round, by {yardstick.name}", columns, rows)
 
 
 def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
