@@ -106,7 +106,7 @@ def _histogram(figure: Figure, axes: object) -> None:
 def _tidy(text: str, name: str) -> str:
     """Only the element; sizes to the page; ids of its own, for several figures share one page; sentinels as variables."""
     text = text[text.index("<svg") :]
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r"\s*(<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->)", "", text, flags=re.S)
     text = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1)
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(xlink:)?href="#', f'href="#{name}-', text)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 from builder.report.blocks import Cell, Report, Table, shown
 from builder.report.visible import markdown, pieces, prose, visible
+
+_NUMBER = re.compile(r"[+-][\d.]+( to [+-]?[\d.]+)?$")
 
 
 def text(report: Report) -> str:
@@ -86,4 +89,4 @@ def _plain(cell: Cell) -> Cell:
     if not isinstance(cell, str):
         return "" if cell is None else cell
     safe = visible(cell)
-    return "'" + safe if safe[:1] in ("=", "@", "+", "-") and not safe[1:2].isdigit() else safe
+    return "'" + safe if safe[:1] in ("=", "@", "+", "-") and not _NUMBER.match(safe) else safe
