@@ -85,6 +85,8 @@ def _notes(files: Mapping[str, File], mode: str) -> list[str]:
 def _table(rows: Rows, due: Read, told: Read, shape: str = "simple") -> str:
     from tabulate import tabulate
 
+    from builder.metrics.systems import together
+
     headers = ["of", "match", "part", "P", "R", "F1", "right", "predicted", "gold", "A", "95% interval"]
     paired = any(one.against for _, one in rows)
     shown = [[*_cells(key, one), *(_paired(one) if paired else [])] for key, one in rows]
@@ -92,19 +94,9 @@ def _table(rows: Rows, due: Read, told: Read, shape: str = "simple") -> str:
     lines = [
         tabulate(shown, headers=headers, tablefmt=shape, disable_numparse=True, colalign=["left"] * 3 + ["right"] * (len(headers) - 3))
     ]
-    signatures = _signatures([one.signature for _, one in rows])
+    signatures = together([one.signature for _, one in rows])
     lines += ["", "signatures", *(f"- `{one}`" if shape == "github" else f"  {one}" for one in signatures), "", _footer(rows, due, told)]
     return "\n".join(lines)
-
-
-def _signatures(listed: list[str]) -> list[str]:
-    """Those that differ in the part only as one line, micro-{triplet,pair}|…; every row's own is in the JSON and the CSV."""
-    parts: dict[str, list[str]] = {}
-    for one in dict.fromkeys(listed):
-        name, _, rest = one.partition("|")
-        kind, _, part = name.partition("-")
-        parts.setdefault(f"{kind}-%s|{rest}", []).append(part)
-    return [line % (said[0] if len(said) == 1 else "{" + ",".join(said) + "}") for line, said in parts.items()]
 
 
 def _cells(key: str, one: Measured) -> list[str]:

@@ -88,3 +88,13 @@ def digest(gold: Answers) -> str:
     """Which gold it was: two scores compare only where this is the same."""
     text = json.dumps([[key, sorted(set(answers))] for key, answers in sorted(gold.items())], ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def together(signatures: Iterable[str]) -> list[str]:
+    """Signatures that differ in the part only as one, micro-{triplet,pair}|…, for people to read."""
+    parts: dict[tuple[str, str], list[str]] = {}
+    for one in dict.fromkeys(signatures):
+        name, _, rest = one.partition("|")
+        kind, _, part = name.partition("-")
+        parts.setdefault((kind, rest), []).append(part)
+    return [f"{kind}-{said[0] if len(said) == 1 else '{' + ','.join(said) + '}'}|{rest}" for (kind, rest), said in parts.items()]

@@ -25,7 +25,7 @@ def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) ->
     """The score tables of every yardstick, and the head's (F1, of what)."""
     tables: list[Table] = []
     figures: list[Figure] = []
-    signed: dict[str, str] = {}
+    signed: list[tuple[str, str]] = []
     head = None
     for number, one in enumerate(yardsticks, start=1):
         done = scores.scored(one, final, settings)
@@ -35,15 +35,13 @@ def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) ->
         by_round = scores.round_table(one, number)
         tables += [by_round] if by_round else []
         figures.append(scores.figure(one, done, number))
-        signed |= {f"{metric} · {one.name}": text for metric, text in scores.signatures(done)}
+        signed += scores.signatures(one, done)
         if head is None and one.quality:
             name, measured = max(done.items(), key=lambda item: item[1][2].values["f1"].value)
             head = measured[2].values["f1"].value, f"lenient F1 of {name} by {one.name}"
     quality = any(one.quality for one in yardsticks)
     if signed:
-        tables.append(
-            Table("score-signatures", "Signatures of the scores", ("score", "signature"), tuple(signed.items()), look="signatures")
-        )
+        tables.append(Table("score-signatures", "Signatures of the scores", ("score", "signature"), tuple(signed), look="signatures"))
     if not tables:
         tables = [Table("table-5", "Table 5 of the paper: systems by gold", ("system", "F1"), (), missing=NO_GOLD)]
     lead = "Percent, with 95% bootstrap intervals over the reviews. " + (

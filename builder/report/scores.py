@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from builder.metrics import micro
 from builder.metrics.scores import Metric
-from builder.metrics.systems import Measured, Settings, measure
+from builder.metrics.systems import Measured, Settings, measure, together
 from builder.report.blocks import Bar, Cell, Figure, Table
 from builder.report.yardsticks import Answers, Yardstick
 
@@ -93,13 +93,20 @@ def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
             )
         )
     about = "; ".join(f"{bar.name} {bar.value:.1f} ({bar.low:.1f} to {bar.high:.1f})" for bar in bars)
-    return Figure(f"f1{_suffix(number)}", "Lenient triplet F1 with 95% interval", about, "lenient F1, percent", "", bars=tuple(bars))
+    return Figure(
+        f"f1{_suffix(number)}",
+        f"Lenient triplet F1 with 95% interval, by {yardstick.name}",
+        about,
+        "lenient F1, percent",
+        "",
+        bars=tuple(bars),
+    )
 
 
-def signatures(done: Scored) -> tuple[tuple[str, str], ...]:
-    """(metric, signature), each once."""
-    found: Mapping[str, str] = {f"{one.metric.match} {one.metric.part}": one.signature for measured in done.values() for one in measured}
-    return tuple(found.items())
+def signatures(yardstick: Yardstick, done: Scored) -> list[tuple[str, str]]:
+    """(of what, signature), those that differ in the part only together."""
+    found = [one.signature for measured in done.values() for one in measured]
+    return [(f"{one.partition('|match:')[2].partition('|')[0]}, {yardstick.name}", one) for one in together(found)]
 
 
 def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Mapping[str, float], split: str, settings: Settings) -> Table:

@@ -15,7 +15,7 @@ from builder.store.report import Marked
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _KEPT = "\u200d\ufe0f"
 """The joiner and the selector of emoji."""
-_MARKS = re.compile(r"([\\`*_{}\[\]()#|~!])")
+_MARKS = re.compile(r"[\\`*\[\]|~]|^#|(?<!\w)_|_(?!\w)")
 
 
 def visible(text: str) -> str:
@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 def markdown(text: str) -> str:
     """`visible`, with Markdown's and HTML's marks, links and mentions taken literally."""
-    text = _MARKS.sub(r"\\\1", visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    text = _MARKS.sub(r"\\\g<0>", visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
     return re.sub(
         r"(?i)(https?|ftp)://|www\.|@", lambda found: found[0].replace(":", "&#58;").replace(".", "&#46;").replace("@", "&#64;"), text
     )
