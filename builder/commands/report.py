@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 @click.command()
 @WORKDIR
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="The HTML page; report.html in the working directory if nothing else is asked for."
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The HTML page; report.html in the working directory if nothing else is asked for.",
 )
 @click.option(
     "--data",

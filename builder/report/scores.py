@@ -51,14 +51,14 @@ def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     for name, measured in done.items():
         one = measured[0]
         values = [one.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
-        rows.append((name, len(yardstick.gold), *values, _interval(one), *_gain(one)))
+        rows.append((name, len(yardstick.gold), *values, *_interval(one), *_gain(one)))
     ceiling = next(iter(done.values()))[0].ceiling if done else 100.0
     empty = sum(not answers for answers in yardstick.gold.values())
-    note = "Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's released scorer computes it). "
+    note = "From, to: the 95% interval. Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's released scorer computes it). "
     note += (
         f"A review without gold triplets counts 0, so that nothing can pass {ceiling:.1f}: {empty} of {len(yardstick.gold):,} are empty."
     )
-    columns = ("system", "reviews", "A", "P", "R", "F1", "95% interval of F1", *_GAINS)
+    columns = ("system", "reviews", "A", "P", "R", "F1", "F1 from", "F1 to", *_GAINS)
     title = f"Table 5 of the paper: systems by {yardstick.name} ({yardstick.split} split)"
     return _table(f"table-5{_suffix(number)}", title, columns, rows, note)
 
@@ -69,11 +69,11 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     for name, measured in done.items():
         _, exact, lenient, pair, polarity = measured
         p, r, f1 = (lenient.values[value].value for value in ("precision", "recall", "f1"))
-        row = (name, exact.values["f1"].value, p, r, f1, _interval(lenient), pair.values["f1"].value, polarity.values["accuracy"].value)
+        row = (name, exact.values["f1"].value, p, r, f1, *_interval(lenient), pair.values["f1"].value, polarity.values["accuracy"].value)
         rows.append((*row, *_gain(lenient)))
-    columns = ("system", "exact F1", "lenient P", "lenient R", "lenient F1", "95% interval", "pair F1", "polarity right", *_GAINS)
+    columns = ("system", "exact F1", "lenient P", "lenient R", "lenient F1", "F1 from", "F1 to", "pair F1", "polarity right", *_GAINS)
     note = "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference scorer's match). "
-    note += "Pair: without the polarity."
+    note += "Pair: without the polarity. From, to: the 95% interval."
     if any(one.against for measured in done.values() for one in measured):
         note += " Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
     return _table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, rows, note)
@@ -125,18 +125,19 @@ def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Map
     )
 
 
-_GAINS = ("gain on rules", "95% interval of gain", "p")
+_GAINS = ("gain on rules", "gain from", "gain to", "p")
 
 
 def _gain(one: Measured) -> tuple[Cell, ...]:
+    """Points, their 95% interval, and p as text: three places, where the rest has one."""
     if one.against is None:
-        return None, None, None
-    return f"{one.against.value:+.1f}", f"{one.against.low:+.1f} to {one.against.high:+.1f}", f"{one.against.p:.3f}"
+        return None, None, None, None
+    return one.against.value, one.against.low, one.against.high, f"{one.against.p:.3f}"
 
 
-def _interval(one: Measured) -> Cell:
+def _interval(one: Measured) -> tuple[Cell, Cell]:
     last = list(one.values.values())[-1]
-    return None if last.low is None else f"{last.low:.1f} to {last.high:.1f}"
+    return last.low, last.high
 
 
 def _table(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str, missing: str = "") -> Table:
