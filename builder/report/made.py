@@ -11,7 +11,7 @@ from pathlib import PurePath
 from builder.report.blocks import Cell, Figure, Line, Section, Table
 from builder.report.yardsticks import final_systems
 from builder.store import report as asked
-from builder.store import reviews, runs
+from builder.store import runs
 from builder.text import converter
 
 _ENTRY = re.compile(r"(?P<word>\S+) .*\((?P<file>[\w/.-]+):\d+\)$")
@@ -243,7 +243,7 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
         "times", "Stages", ("stage", "seconds", "finished (UTC)", "counts"), rows, missing="No stage is finished: `builder status`."
     )
     signed = [(one.name, one.kind, one.signature) for one in asked.sources(connection)]
-    signed += [("words", "annotations", reviews.backend(connection))] if reviews.backend(connection) else []
+    signed += [("words", "annotations", asked.backend(connection))] if asked.backend(connection) else []
     signed += [("lexicons", "of this report", lexicon)]
     signed += [(str(version), "release", str(digest)) for version, digest in asked.releases(connection)]
     signatures = Table(

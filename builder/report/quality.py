@@ -65,7 +65,7 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
     verdicts = Table(
         "verdicts",
         "What the discriminator says, by who proposed",
-        ("source", "judged", "YY", "YN", "NX", "YY %"),
+        ("source", "judged", "YY", "YN", "NX", "abstained", "YY %"),
         tuple(rows),
         missing=NO_JUDGE,
     )
@@ -83,13 +83,14 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
 def _confusion(one: Yardstick, number: int) -> Table:
     """Figure 6: rows by the yardstick, columns by the discriminator; and, of the wrong ones, how many it catches."""
     cells = Counter(one.verdicts)
-    rows = tuple((due, *(cells[due, told] for told in VERDICTS)) for due in VERDICTS)
+    shown = (*VERDICTS, *([None] if any(told is None for _, told in cells) else []))
+    rows = tuple((due, *(cells[due, told] for told in shown)) for due in VERDICTS)
     wrong = sum(n for (due, _), n in cells.items() if due != "YY")
-    caught = sum(n for (due, told), n in cells.items() if due != "YY" and told != "YY")
+    caught = sum(n for (due, told), n in cells.items() if due != "YY" and told in ("YN", "NX"))
     right = sum(n for (due, _), n in cells.items() if due == "YY")
-    kept = cells["YY", "YY"]
+    kept = sum(n for (due, told), n in cells.items() if due == "YY" and told not in ("YN", "NX"))
     note = f"It catches {_of(caught, wrong)} wrong candidates and keeps {_of(kept, right)} right ones. A candidate near a gold triplet is YY, near its pair only YN, else NX, where people did not label it themselves."
-    columns = (f"{one.name} say", *(f"discriminator {label}" for label in VERDICTS))
+    columns = (f"{one.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
     name = "figure-6" + ("" if number == 1 else f"-{number}")
     return Table(
         name,

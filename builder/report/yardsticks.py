@@ -20,7 +20,7 @@ Answers = dict[str, list[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """`quality`: whether it says how good a system is, or only how alike to the rules. `verdicts`: (gold label, discriminator's label)
+    """`quality`: whether it says how good a system is, or only how alike to the rules. `verdicts`: (gold label, discriminator's label, None where it abstains)
     of each candidate both know. `judged`: triplet (review, aspect, opinion, polarity) -> YY, YN or NX."""
 
     name: str
@@ -28,7 +28,7 @@ class Yardstick:
     quality: bool
     gold: Answers
     systems: dict[str, Answers]
-    verdicts: tuple[tuple[str, str], ...]
+    verdicts: tuple[tuple[str, str | None], ...]
     judged: dict[tuple[str, str, str, str], str]
 
 

@@ -90,8 +90,8 @@ def discriminator_data(connection: sqlite3.Connection, rules: int) -> Rows:
     ).fetchall()
 
 
-def verdicts(connection: sqlite3.Connection, judge: int, split: str) -> dict[int, str]:
-    """Triplet id -> label of a judge, in a split."""
+def verdicts(connection: sqlite3.Connection, judge: int, split: str) -> dict[int, str | None]:
+    """Triplet id -> label of a judge (None: it abstains), in a split."""
     return dict(
         connection.execute(
             "SELECT v.triplet, v.label FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
@@ -102,9 +102,10 @@ def verdicts(connection: sqlite3.Connection, judge: int, split: str) -> dict[int
 
 
 def accepted(connection: sqlite3.Connection, judge: int) -> Rows:
-    """(source, judged, YY, YN, NX) by a judge."""
+    """(source, judged, YY, YN, NX, abstained) by a judge."""
     return connection.execute(
-        "SELECT s.name, count(*), sum(v.label = 'YY'), sum(v.label = 'YN'), sum(v.label = 'NX') FROM verdicts v"
+        "SELECT s.name, count(*), sum(v.label = 'YY'), sum(v.label = 'YN'), sum(v.label = 'NX'),"
+        " sum(v.label IS NULL) FROM verdicts v"
         " JOIN proposals p ON p.triplet = v.triplet JOIN sources s ON s.id = p.source WHERE v.source = ? GROUP BY s.id ORDER BY s.id",
         (judge,),
     ).fetchall()
@@ -203,6 +204,15 @@ def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Ma
         at = {name: tuple((start, end) for start, end in listed) for name, listed in json.loads(spans).items()}
         out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
     return sorted(out, key=lambda one: (one.opinion_spans, one.aspect_spans))
+
+
+def backend(connection: sqlite3.Connection) -> str:
+    """The signature of the words, of a working directory of any age."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'backends'").fetchone():
+        row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
+    else:
+        row = connection.execute("SELECT backend FROM annotations LIMIT 1").fetchone()
+    return str(row[0]) if row else ""
 
 
 def releases(connection: sqlite3.Connection) -> Rows:
