@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import annotate, build, extract, gold, inspect, lexicon, nlp, release
+from builder.commands import annotate, build, extract, gold, inspect, lexicon, nlp, release, report, score
 from builder.errors import BuilderError
 
 
@@ -43,7 +43,8 @@ for command in (
     gold.pool,
     annotate.annotate,
     gold.judge,
-    extract.score,
+    score.score,
+    report.report,
     release.verify,
     lexicon.lexicon,
     nlp.nlp,

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from builder.errors import ResourceError
-from builder.text import Variants
+from builder.text import Variants, view
 
 Entry = TypeVar("Entry")
 _POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOUN", "place": "PROPN"}
@@ -81,6 +81,16 @@ class Lexicon:
     categories: Mapping[str, float]
     digest: str
     overridden: tuple[str, ...] = ()
+
+    def knows(self, opinion: str) -> bool:
+        """Whether an opinion of a stored text, in whatever script, stands in the opinion lexicon, with or without a negator before it.
+
+        S* of the paper's Algorithm 1 holds the triplets whose opinion does not.
+        """
+        return any(
+            word in self.opinions or any(word.startswith(one) and word[len(one) :] in self.opinions for one in self.negators)
+            for word in (opinion.lower(), view(opinion, self.variants, "simplified").text.lower())
+        )
 
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide.

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
     ("config", "text", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
-    ("stages", "extraction"),
+    ("stages", "extraction", "report"),
     ("pipeline",),
     ("cli", "commands", "__main__"),
 )

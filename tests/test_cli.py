@@ -431,9 +431,10 @@ def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, 
     for gold in (built.gold, built.release / "data" / "train.jsonl", built.release / "paper" / "train.json"):
         ran = here("score", "--gold", gold, "--pred", gold, "--opinion", "opinion")
         assert ran.code == 0, ran.err
-        lines = [line.split() for line in ran.out.splitlines() if line.startswith("opinion ") and line.split()[1] in ("exact", "lenient")]
-        assert len(lines) == 6, ran.out
-        assert {tuple(words[3:6]) for words in lines} == {("100.0", "100.0", "100.0")}
+        lines = [line.split() for line in ran.out.splitlines() if line.startswith("opinion ") and line.split()[1] != "paper"]
+        assert len(lines) == 14, ran.out
+        assert {tuple(words[3:6]) for words in lines if words[2] != "polarity"} == {("100.0", "100.0", "100.0")}
+        assert {words[9] for words in lines if words[2] == "polarity"} == {"100.0"}
 
 
 # ---- verify

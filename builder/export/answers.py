@@ -1,40 +1,87 @@
 """Gold and predictions of other people and ours as (aspect, opinion, polarity) per review id, for `builder score`.
 
-Read by the keys of the first row: ours ({"id", "triplets"}), dimABSA's polarity files ({"ID", "Text", "Triplet"}) and the paper's
-({"id", "question", "answer"}). Triplets with a NULL part are left out and counted.
+JSON rows, one a line or in one array, are known by their keys: ours ({"id", "triplets"}: `extract` output, releases), dimABSA's
+({"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of 2024) and the paper's ({"id", "answer"}).
+Lines of text: see `answers_text`. A directory is a release: all of its `data/*.jsonl`. Triplets with a NULL part are left out and counted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from builder.errors import InputError
-from builder.export.paper import NAMES, parse
+from builder.export import answers_text
+from builder.export.answers_text import Row, polarity, polarity_at
+from builder.export.paper import parse
 from builder.metrics import Answer
-
-_FROM_NAMES = {name: polarity for polarity, name in NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Answers by review id; `texts` where the file has them; `null` triplets left out."""
+    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question names aspects."""
 
     answers: dict[str, list[Answer]]
     texts: dict[str, str]
     null: int
+    given: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file read once, of which `answers` can be taken with either opinion. `rows` are (where, kind, row)."""
+
+    rows: tuple[tuple[str, str, Any], ...]
+
+    def read(self, opinion: str = "opinion") -> Read:
+        """InputError with the line of a row that does not hold what its kind promises."""
+        answers: dict[str, list[Answer]] = {}
+        texts: dict[str, str] = {}
+        null = given = 0
+        for where, kind, row in self.rows:
+            try:
+                key, text, listed = _READERS[kind](row, opinion)
+            except (KeyError, ValueError, TypeError, AttributeError) as error:
+                raise InputError(f"cannot be read as {kind}: {error!r}", where=where) from error
+            if key in answers:
+                raise InputError(f"the id {key!r} stands twice", where=where)
+            answers[key] = [one for one in listed if one[0] != "NULL" and one[1] != "NULL"]
+            null += len(listed) - len(answers[key])
+            given += kind == "paper" and "以下文字對" in str(row.get("question", "")).partition("context:")[0]
+            if text is not None:
+                texts[key] = text
+        return Read(answers, texts, null, given)
 
 
 def read(path: Path, opinion: str = "opinion") -> Read:
     """InputError with the line where a row is of no known kind. `opinion` chooses the key in our own rows."""
-    answers: dict[str, list[Answer]] = {}
-    texts: dict[str, str] = {}
-    null = 0
-    for number, row in _rows(path):
-        where = f"{path}:{number}"
+    return load(path).read(opinion)
+
+
+def load(path: Path) -> File:
+    """Read and recognise a file, or the data of a release directory."""
+    files = sorted((path / "data").glob("*.jsonl")) if path.is_dir() else [path]
+    if not files:
+        raise InputError("no data/*.jsonl in this directory", where=str(path), fix="name a release directory, or a file")
+    rows = tuple(row for one in files for row in _recognised(one))
+    if not rows:
+        raise InputError("no rows", where=str(path))
+    return File(rows)
+
+
+def _recognised(path: Path) -> Iterator[tuple[str, str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path)) from error
+    if answers_text.recognised(text):
+        yield from ((f"{path}:{number}", kind, row) for number, kind, row in answers_text.rows(text, str(path)))
+        return
+    for where, row in _array(text, path) or _lines(text, path):
         kind = next((kind for kind, keys in _KINDS.items() if keys <= row.keys()), None)
         if kind is None:
             raise InputError(
@@ -42,26 +89,24 @@ def read(path: Path, opinion: str = "opinion") -> Read:
                 where=where,
                 fix="known: " + "; ".join(f"{k} ({', '.join(sorted(v))})" for k, v in _KINDS.items()),
             )
-        try:
-            key, text, listed = _READERS[kind](row, opinion)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise InputError(f"cannot be read as {kind}: {error!r}", where=where) from error
-        if key in answers:
-            raise InputError(f"the id {key!r} stands twice", where=where)
-        answers[key] = [one for one in listed if one[0] != "NULL" and one[1] != "NULL"]
-        null += len(listed) - len(answers[key])
-        if text is not None:
-            texts[key] = text
-    return Read(answers, texts, null)
+        yield where, kind, row
 
 
-def _rows(path: Path) -> list[tuple[int, dict[str, Any]]]:
+def _array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of a file that is one JSON array; nothing if it is anything else."""
+    if not text.lstrip().startswith("["):
+        return []
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")  # not splitlines: texts may hold U+2028
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path)) from error
-    out = []
-    for number, line in enumerate(lines, start=1):
+        listed = json.loads(text)
+    except ValueError:
+        return []
+    if not all(isinstance(row, dict) for row in listed):
+        return []
+    return [(f"{path}, item {number}", row) for number, row in enumerate(listed, start=1)]
+
+
+def _lines(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), start=1):  # not splitlines: texts may hold U+2028
         if line.strip():
             try:
                 row = json.loads(line)
@@ -69,38 +114,48 @@ def _rows(path: Path) -> list[tuple[int, dict[str, Any]]]:
                 raise InputError(f"not JSON: {error}", where=f"{path}:{number}", fix="one JSON object a line") from error
             if not isinstance(row, dict):
                 raise InputError(f"a {type(row).__name__} where an object is due", where=f"{path}:{number}")
-            out.append((number, row))
-    if not out:
-        raise InputError("no rows", where=str(path))
-    return out
+            yield f"{path}:{number}", row
 
 
-_Row = Mapping[str, Any]
-_KINDS = {"ours": {"id", "triplets"}, "dimabsa": {"ID", "Triplet"}, "paper": {"id", "answer"}}
+_KINDS = {
+    "ours": {"id", "triplets"},
+    "dimabsa": {"ID", "Triplet"},
+    "paper": {"id", "answer"},
+    "dimabsa-quadruplets": {"ID", "Quadruplet"},
+    "dimabsa-2024": {"ID", "Aspect", "Opinion", "Intensity"},
+}
 
 
-def _ours(row: _Row, opinion: str) -> tuple[str, str | None, list[Answer]]:
+def _ours(row: Any, opinion: str) -> Row:
     def text(value: Any) -> str:
         return str(value["text"] if isinstance(value, dict) else value)
 
-    listed = [(text(t["aspect"]), text(t.get(opinion) or t["opinion"]), _polarity(t["polarity"])) for t in row["triplets"]]
+    listed = [(text(t["aspect"]), text(t.get(opinion) or t["opinion"]), polarity(t["polarity"])) for t in row["triplets"]]
     return str(row["id"]), row.get("text"), listed
 
 
-def _dimabsa(row: _Row, _: str) -> tuple[str, str | None, list[Answer]]:
-    return str(row["ID"]), row.get("Text"), [(t["Aspect"], t["Opinion"], _polarity(t["Polarity"])) for t in row["Triplet"]]
+def _dimabsa(row: Any, _: str) -> Row:
+    listed = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
+    said = [polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]) for t in listed]
+    return str(row["ID"]), row.get("Text"), [(t["Aspect"], t["Opinion"], p) for t, p in zip(listed, said, strict=True)]
 
 
-def _paper(row: _Row, _: str) -> tuple[str, str | None, list[Answer]]:
+def _dimabsa_2024(row: Any, _: str) -> Row:
+    columns = row["Aspect"], row["Opinion"], row["Intensity"]
+    listed = [(aspect, opinion, polarity_at(valence)) for aspect, opinion, valence in zip_longest(*columns)]
+    return str(row["ID"]), row.get("Sentence"), listed
+
+
+def _paper(row: Any, _: str) -> Row:
     context = row["question"].partition("context:")[2].strip() if "question" in row else None
     return str(row["id"]), context, [(a, o, p) for a, o, p in parse(row["answer"])]
 
 
-_READERS: Mapping[str, Callable[[_Row, str], tuple[str, str | None, list[Answer]]]] = {"ours": _ours, "dimabsa": _dimabsa, "paper": _paper}
-
-
-def _polarity(name: str) -> str:
-    name = _FROM_NAMES.get(name, name)
-    if name not in NAMES:
-        raise ValueError(f"unknown polarity {name!r}")
-    return name
+_READERS: Mapping[str, Callable[[Any, str], Row]] = {
+    "ours": _ours,
+    "dimabsa": _dimabsa,
+    "dimabsa-quadruplets": _dimabsa,
+    "dimabsa-2024": _dimabsa_2024,
+    "paper": _paper,
+    **answers_text.READERS,
+}

@@ -50,10 +50,12 @@ def parse(answer: str) -> list[tuple[str, str, Polarity]]:
     """(aspect, opinion, polarity) of an answer; ValueError says what does not parse."""
     if not answer.strip():
         return []
-    _, _, rest = answer.partition("。")
+    head, _, rest = answer.partition("。")
+    named = sorted(head.split("、"), key=len, reverse=True)  # an aspect may hold the mark itself: 20：00
     out: list[tuple[str, str, Polarity]] = []
     for part in filter(None, (one.strip() for one in rest.split("。"))):
-        aspect, colon, told = part.partition("：")
+        aspect = next((one for one in named if one and part.startswith(one + "：")), part.partition("：")[0])
+        colon, told = part[len(aspect) :][:1], part[len(aspect) + 1 :]
         found = list(_OPINION.finditer(told))
         if not colon or not found or "、".join(match[0] for match in found) != told:
             raise ValueError(f"no `aspect：opinion(polarity)` in {part!r}")

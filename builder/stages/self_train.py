@@ -197,11 +197,7 @@ def _accepted(context: Context, variant: str, number: int, train: list[Review]) 
 
 def in_lexicon(context: Context, one: StoredTriplet) -> bool:
     """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do not)."""
-    lexicon = context.lexicon
-    word = one.triplet.opinion.text.lower()
-    if word in lexicon.opinions:
-        return True
-    return any(word.startswith(negator) and word[len(negator) :] in lexicon.opinions for negator in lexicon.negators)
+    return context.lexicon.knows(one.triplet.opinion.text)
 
 
 def _train(context: Context, name: str, stored: list[StoredTriplet], shown: ModelBar) -> Extractor:

@@ -1,0 +1,93 @@
+"""`builder report`: what a person reads about a build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.commands.build import WORKDIR
+
+if TYPE_CHECKING:
+    from builder.report.blocks import Report
+
+
+@click.command()
+@WORKDIR
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The HTML page; report.html in the working directory if nothing else is asked for.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write every table as CSV, all as tables.md, and their numbers into the table report_cells of the database.",
+)
+@click.option("--markdown", is_flag=True, help="Print the report as Markdown, for the terminal or a pull request.")
+@click.option(
+    "--samples", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="Bootstrap samples for the intervals; 0: none."
+)
+@click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
+def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:  # fmt: skip
+    """Report what a build made and how good it is: one HTML page, Markdown, or the paper's tables as data.
+
+    The page needs no network and quotes only texts in which nothing has to be masked.
+    """
+    from builder.metrics.systems import Settings
+    from builder.report.collect import collect
+    from builder.resources import load_lexicon, overlays
+    from builder.store import db
+
+    with db.reading(workdir) as connection:
+        made = collect(connection, load_lexicon(overlays=overlays(workdir)), Settings(samples=samples, seed=seed))
+    if data is not None:
+        _data(made, workdir, data)
+    if markdown:
+        from builder.report.terminal import text
+
+        click.echo(text(made), nl=False)
+    if out is not None or not (markdown or data):
+        _page(made, out or workdir / "report.html")
+
+
+def _page(made: Report, target: Path) -> None:
+    from builder.report.page import page
+
+    content = page(made).encode("utf-8", "surrogatepass")
+    _replace(target, content)
+    tables = sum(bool(table.rows) for table in made.tables())
+    click.echo(
+        f"{target}: {len(made.sections)} sections, {tables} tables, {len(made.tables()) - tables} not there yet, {len(content) / 1000:.0f} kB"
+    )
+
+
+def _data(made: Report, workdir: Path, folder: Path) -> None:
+    from builder.report.terminal import as_csv, cells, tables
+    from builder.store import db
+    from builder.store import report as store
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in made.tables():
+        _replace(folder / f"{table.name}.csv", as_csv(table))
+    _replace(folder / "tables.md", tables(made).encode("utf-8", "surrogatepass"))
+    listed = list(cells(made))
+    with db.lock(workdir), db.writing(workdir) as connection, db.atomic(connection):
+        store.keep_cells(connection, listed)
+    click.echo(f"{folder}: {len(made.tables())} tables, {len(listed):,} numbers; also in the database (report_cells)", err=True)
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """The whole file or the old one."""
+    import os
+
+    building = target.with_name(f".{target.name}.building")
+    try:
+        with building.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        building.replace(target)
+    finally:
+        building.unlink(missing_ok=True)

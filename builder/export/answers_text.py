@@ -1,0 +1,127 @@
+"""Answers in files of text lines: dimABSA's truth files of 2024 and the ASTE files that write triplets behind `####`. Pure.
+
+dimABSA: `ID (aspect,category,opinion,valence#arousal)(…)`. ASTE-Data-V2: `tokens####[([16, 17], [15], 'POS')]` with every token index of a
+span; Span-ASTE: `tokens#### #### ####[([16, 17], [15], 'POS')]` with first and last index; PyABSA: `tokens####[((0, 1), (2, 5), 'NEU')]`
+with inclusive ranges, -1 for an implicit part. The review's id is the number of its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from builder.errors import InputError
+from builder.export.paper import NAMES
+from builder.metrics import Answer
+
+Row = tuple[str, str | None, list[Answer]]
+"""Review id, its text if the file has it, its answers."""
+_FROM_NAMES = {name: key for key, name in NAMES.items()} | {"Positive": "POS", "Negative": "NEG", "Neutral": "NEU"}
+_HEADER = re.compile(r"ID,?\s+(Quadruples|Triplets|Sentence)\s*")
+_TRUTH = re.compile(r"(?P<id>\S+) (?P<listed>(?:\(.+?,-?[\d.]+#-?[\d.]+\))*)\s*")
+_TUPLE = re.compile(r"\((?P<body>.+?),(?P<intensity>-?[\d.]+#-?[\d.]+)\)")
+_WORD = re.compile(r"[A-Za-z0-9]")
+
+
+def recognised(text: str) -> bool:
+    """Whether a file's first line is one of this module's."""
+    line = next((line for line in text.split("\n") if line.strip()), "")
+    return not line.lstrip().startswith(("{", "[")) and ("####" in line or bool(_HEADER.fullmatch(line) or _TRUTH.fullmatch(line)))
+
+
+def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
+    """(line number, kind, what `READERS` take). InputError where a line is of no kind."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.rstrip("\r")
+        if not line.strip() or (number == 1 and _HEADER.fullmatch(line)):
+            continue
+        if line.count("####") == 3:
+            yield number, "span-aste", (number, line)
+        elif line.count("####") == 1:
+            yield number, "pyabsa" if "[((" in line.replace(" ", "") else "aste-data-v2", (number, line)
+        elif (found := _TRUTH.fullmatch(line)) is not None:
+            yield number, "dimabsa-truth", (found["id"], found["listed"])
+        else:
+            raise InputError(
+                "no line of triplets",
+                where=f"{path}:{number}",
+                fix="known: tokens####[…]; tokens#### #### ####[…]; ID (aspect,…,valence#arousal)",
+            )
+
+
+def polarity(name: str) -> str:
+    """POS, NEG or NEU of any of its names; ValueError."""
+    name = _FROM_NAMES.get(name, name)
+    if name not in NAMES:
+        raise ValueError(f"unknown polarity {name!r}")
+    return name
+
+
+def polarity_at(intensity: str) -> str:
+    """The polarity of dimABSA's `valence#arousal` (valence 1 to 9): up to 4.4 negative, from 5.6 positive."""
+    valence = float(str(intensity).partition("#")[0])
+    if not 1 <= valence <= 9:
+        raise ValueError(f"valence {valence} is not between 1 and 9")
+    return "NEG" if valence <= 4.4 else "POS" if valence >= 5.6 else "NEU"
+
+
+def _truth(row: tuple[str, str], _: str) -> Row:
+    key, listed = row
+    answers: list[Answer] = []
+    for found in _TUPLE.finditer(listed):
+        fields = found["body"].split(",")
+        if len(fields) not in (2, 3):
+            raise ValueError(f"{found[0]} holds {len(fields) + 1} fields, 3 or 4 are due")
+        answers.append((fields[0], fields[-1], polarity_at(found["intensity"])))
+    return key, None, answers
+
+
+def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
+    """A reader of `####` lines; `every` index of a span is written, or its first and last."""
+
+    def reader(row: tuple[int, str], _: str) -> Row:
+        number, line = row
+        sentence, _, rest = line.partition("####")
+        tokens = sentence.split(" ") if every or not sentence.endswith(" ") else sentence.split()
+        triplets = _literal(rest.rpartition("####")[2])
+        listed = [(_surface(tokens, aspect, every), _surface(tokens, opinion, every), polarity(name)) for aspect, opinion, name in triplets]
+        return str(number), _joined(tokens), listed
+
+    return reader
+
+
+def _literal(text: str) -> list[Any]:
+    try:
+        found = ast.literal_eval(text.strip())
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(f"no list of triplets: {text[:60]!r}") from error
+    if not isinstance(found, list):
+        raise ValueError(f"no list of triplets: {text[:60]!r}")
+    return found
+
+
+def _surface(tokens: list[str], indices: Any, every: bool) -> str:
+    listed = [int(i) for i in indices]
+    if listed and all(i == -1 for i in listed):
+        return "NULL"
+    if not listed or not all(0 <= i < len(tokens) for i in listed) or listed != sorted(listed):
+        raise ValueError(f"no span {indices!r} in {len(tokens)} tokens")
+    return _joined([tokens[i] for i in (listed if every else range(listed[0], listed[-1] + 1))])
+
+
+def _joined(tokens: list[str]) -> str:
+    """Tokens as text: a space only between two that are written in Latin letters or digits."""
+    out = ""
+    for token in tokens:
+        out += " " + token if out and token and _WORD.match(out[-1]) and _WORD.match(token[0]) else token
+    return out
+
+
+READERS: Mapping[str, Callable[[Any, str], Row]] = {
+    "aste-data-v2": _spans(every=True),
+    "span-aste": _spans(every=False),
+    "pyabsa": _spans(every=False),
+    "dimabsa-truth": _truth,
+}

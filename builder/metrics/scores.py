@@ -1,0 +1,117 @@
+"""The metrics: per review counts (a tally), and what sums of them make of precision, recall, F1 and accuracy. Pure.
+
+A tally row is (right, predicted, gold) for micro metrics, (right, matched) for polarity, (accuracy, precision, recall, F1) of one review
+for the paper's. Keeping the reviews apart is what lets `intervals` draw them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from builder import __version__
+from builder.metrics.matching import Answers, Match, Part, asked, distinct, polarities, right
+
+Mode = Literal["open", "given-aspects"]
+"""What the system was told: the text alone, or the gold aspects too (as the released questions of the paper do)."""
+Tally = list[tuple[float, ...]]
+"""A row a gold review, in the order of gold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """`match` of `part`; the paper's example-based metric is ("paper", "triplet"), its match is exact."""
+
+    match: Match | Literal["paper"]
+    part: Part | Literal["polarity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision, recall and F1 in percent with the counts behind them (-1 where the metric has no counts).
+
+    `accuracy`: the paper metric's |P∩G| / |P∪G|; None elsewhere.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    right: int
+    predicted: int
+    gold: int
+    signature: str
+    accuracy: float | None = None
+
+
+def micro(gold: Answers, predicted: Answers, match: Match = "exact", part: Part = "triplet") -> Score:
+    """Micro-averaged over the reviews of `gold`; a review that `predicted` lacks counts as empty, other ids are left out."""
+    metric = Metric(match, part)
+    sums = [int(sum(column)) for column in zip(*tally(gold, predicted, metric), strict=True)] or [0, 0, 0]
+    found, told, due = sums
+    precision, recall = share(found, told, due), share(found, due, told)
+    return Score(precision, recall, f1(precision, recall), found, told, due, signature(metric))
+
+
+def paper(gold: Answers, predicted: Answers) -> Score:
+    """Mean over reviews of accuracy, precision, recall and F1 (paper, section 4.2.2; both sides empty: 0)."""
+    metric = Metric("paper", "triplet")
+    sums = [sum(column) for column in zip(*tally(gold, predicted, metric), strict=True)] or [0.0] * 4
+    accuracy, precision, recall, mean = (100 * value / max(1, len(gold)) for value in sums)
+    return Score(precision, recall, mean, -1, -1, -1, signature(metric), accuracy)
+
+
+def polarity_accuracy(gold: Answers, predicted: Answers, match: Match = "lenient") -> float:
+    """Share (percent) of the matched pairs that have the gold polarity; 100 where no pair matches."""
+    found = [sum(column) for column in zip(*tally(gold, predicted, Metric(match, "polarity")), strict=True)] or [0, 0]
+    return share(found[0], found[1], 0)
+
+
+def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open") -> Tally:
+    """The counts of each gold review. `given-aspects` leaves out what is predicted about no gold aspect."""
+    match: Match = "exact" if metric.match == "paper" else metric.match
+    out: Tally = []
+    for review, due in gold.items():
+        told = predicted.get(review, ())
+        if mode == "given-aspects":
+            told = asked(due, told, match)
+        if metric.match == "paper":
+            out.append(_example(set(due), set(told)))
+        elif metric.part == "polarity":
+            out.append(polarities(due, told, match))
+        else:
+            ours, theirs = distinct(due, metric.part), distinct(told, metric.part)
+            out.append((right(ours, theirs, match), len(theirs), len(ours)))
+    return out
+
+
+def empty(gold: Answers) -> int:
+    """Gold reviews without an answer: what the paper's metric can never score."""
+    return sum(not answers for answers in gold.values())
+
+
+def signature(metric: Metric, mode: Mode = "open", more: Mapping[str, object] | None = None) -> str:
+    """What was counted, key by key (as sacreBLEU signs its scores); `more` adds how the interval was made and on what data."""
+    name, match = ("paper-example", "exact") if metric.match == "paper" else (f"micro-{metric.part}", metric.match)
+    told = {} if mode == "open" and more is None else {"input": mode}
+    parts = {"match": match, "duplicates": "once", "null": "excluded"} | told | dict(more or {}) | {"version": __version__}
+    return "|".join([name, *(f"{key}:{value}" for key, value in parts.items())])
+
+
+def share(part: float, whole: float, other: float) -> float:
+    """Percent; of nothing it is 0, or 100 where the other side has nothing either."""
+    if whole:
+        return 100.0 * part / whole
+    return 0.0 if other else 100.0
+
+
+def f1(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _example(due: set[tuple[str, str, str]], told: set[tuple[str, str, str]]) -> tuple[float, ...]:
+    both = len(due & told)
+    if not both:
+        return 0.0, 0.0, 0.0, 0.0
+    precision, recall = both / len(told), both / len(due)
+    return both / len(due | told), precision, recall, 2 * precision * recall / (precision + recall)

@@ -1,0 +1,74 @@
+"""The whole report of a working directory, section by section. In: an open database, the lexicon, how to draw. Out: `Report`. Reads only."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+
+from builder import __version__, privacy
+from builder.metrics.systems import Settings
+from builder.report import made, quality, yardsticks
+from builder.report.blocks import Example, Report, Section
+from builder.resources import Lexicon
+from builder.store import report as asked
+from builder.store import runs
+from builder.store.queries import public_id
+
+_LONGEST = 120
+"""Characters of an example."""
+
+
+def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings, examples: int = 12) -> Report:
+    """Same database, lexicon and settings: the same report."""
+    measured = yardsticks.found(connection)
+    scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
+    scores = replace(scores, tables=(*scores.tables[:-1], quality.templates(connection, settings), *scores.tables[-1:]))
+    sections = (
+        made.in_and_out(connection),
+        made.triplets(connection),
+        _examples(connection, examples),
+        scores,
+        made.growth(connection),
+        quality.discriminator(connection, measured),
+        quality.beyond_lexicon(connection, lexicon, measured),
+        made.contribution(connection),
+        made.words(connection),
+        made.sharing(connection),
+        quality.annotators(connection),
+        made.running(connection, lexicon.digest),
+    )
+    done = runs.runs(connection)
+    version = str(done["release"].counts["version"]) if "release" in done else "not released yet"
+    name = made.config(connection, "release.name", "restaurant-aste")
+    subtitle = "Aspect sentiment triplets of Chinese restaurant reviews, made by rules and models without human labels"
+    foot = f"builder {__version__} · intervals from {settings.samples} bootstrap samples, seed {settings.seed} · lexicons {lexicon.digest}"
+    return Report(f"{name} {version}", subtitle, _tiles(connection, head), sections, foot)
+
+
+def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tuple[tuple[str, str], ...]:
+    done = runs.runs(connection)
+    triplets, aspects, opinions, covered = asked.totals(connection)
+    distinct = int(done["ingest"].counts["reviews"]) if "ingest" in done else 0
+    tiles = [
+        (f"{distinct:,}", "distinct reviews"),
+        (f"{triplets:,}", "different triplets"),
+        (f"{aspects:,}", "aspects"),
+        (f"{opinions:,}", "opinions"),
+    ]
+    tiles += [(f"{100 * covered / max(1, distinct):.0f}%", "of reviews have a triplet")]
+    tiles += [(f"{head[0]:.1f}", head[1])] if head else []
+    tiles += [(f"{sum(one.seconds for one in done.values()) / 60:.0f} min", "computing time")]
+    return tuple(tiles)
+
+
+def _examples(connection: sqlite3.Connection, number: int) -> Section:
+    """Reviews in which privacy finds nothing to mask; ids as they are released."""
+    hashed = made.config(connection, "release.ids", "keep") == "hash"
+    people = [one.name for one in asked.sources(connection) if one.kind == "human"]
+    names = [*people, *yardsticks.final_systems(connection)]
+    shown: list[Example] = []
+    for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):
+        if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:
+            shown.append(Example(public_id(key) if hashed else key, text, tuple(triplets)))
+    lead = "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance among short reviews with two to five triplets, those with several polarities first; nothing in them needs masking."
+    return Section("examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown))

@@ -1,0 +1,218 @@
+"""Sections on how good it is: scores, the discriminator (Tables 1 and 4, Figure 6), opinions no lexicon holds (Tables 6 and 8), annotators."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from functools import cache
+from itertools import combinations
+
+from builder.metrics.systems import Settings
+from builder.records import VERDICTS
+from builder.report import scores
+from builder.report.blocks import Cell, Figure, Section, Table
+from builder.report.yardsticks import Yardstick, answers, final_systems
+from builder.resources import Lexicon
+from builder.store import labels
+from builder.store import report as asked
+from builder.store.labels import Pool
+
+NO_GOLD = "No human labels here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder run evaluate --set evaluate.gold=FILE`."
+NO_JUDGE = "No discriminator yet: `builder run discriminate`."
+
+
+def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) -> tuple[Section, tuple[float, str] | None]:
+    """The score tables of every yardstick, and the head's (F1, of what)."""
+    tables: list[Table] = []
+    figures: list[Figure] = []
+    signed: list[tuple[str, str]] = []
+    head = None
+    for number, one in enumerate(yardsticks, start=1):
+        done = scores.scored(one, final, settings)
+        if not done:
+            continue
+        tables += [scores.micro_table(one, done, number), scores.paper_table(one, done, number)]
+        by_round = scores.round_table(one, number)
+        tables += [by_round] if by_round else []
+        figures.append(scores.figure(one, done, number))
+        signed += scores.signatures(one, done)
+        if head is None and one.quality:
+            name, measured = max(done.items(), key=lambda item: item[1][2].values["f1"].value)
+            head = measured[2].values["f1"].value, f"lenient F1 of {name} by {one.name}"
+    quality = any(one.quality for one in yardsticks)
+    if signed:
+        tables.append(Table("score-signatures", "Signatures of the scores", ("score", "signature"), tuple(signed), look="signatures"))
+    if not tables:
+        tables = [Table("table-5", "Table 5 of the paper: systems by gold", ("system", "F1"), (), missing=NO_GOLD)]
+    lead = "Percent, with 95% bootstrap intervals over the reviews. " + (
+        "" if quality else f"These scores say how alike the models are to the rules, not how good they are. {NO_GOLD}"
+    )
+    return Section("scores", "Scores", lead.strip(), tuple(tables), tuple(figures)), head
+
+
+def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -> Section:
+    """What it learns from, what it says, and how right it is."""
+    by_kind = {one.kind: one for one in asked.sources(connection)}
+    rules, judge = by_kind.get("rules"), by_kind.get("discriminator")
+    table_1 = Table(
+        "table-1", "Table 1 of the paper: the discriminator's data", ("split", "triplets", "YY", "YN", "NX"),
+        tuple(asked.discriminator_data(connection, rules.id)) if rules else (), missing="No triplets yet: `builder run seed`.",
+        note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as many unpaired aspects and opinions as NX.",
+    )  # fmt: skip
+    rows = [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)] if judge else []
+    shown = [*(one.name for one in asked.sources(connection) if one.kind == "human"), *final_systems(connection)]
+    rows = [row for row in rows if row[0] in shown]
+    verdicts = Table(
+        "verdicts",
+        "What the discriminator says, by who proposed",
+        ("source", "judged", "YY", "YN", "NX", "abstained", "YY %"),
+        tuple(rows),
+        missing=NO_JUDGE,
+    )
+    tables = [verdicts, table_1]
+    for number, one in enumerate((one for one in yardsticks if one.quality), start=1):
+        tables += [_confusion(one, number)]
+    tables += [_labelling(pool, number) for number, pool in enumerate(labels.pools(connection), start=1) if pool.final]
+    if len(tables) == 2:
+        tables.append(Table("figure-6", "Figure 6 of the paper: the discriminator against people", ("people say",), (), missing=NO_GOLD))
+        tables.append(Table("table-4", "Table 4 of the paper: labelling methods", ("method",), (), missing=NO_GOLD))
+    lead = "YY: the opinion describes the aspect, with this polarity. YN: another polarity. NX: it does not describe it."
+    return Section("discriminator", "Discriminator", lead, tuple(tables))
+
+
+def _confusion(one: Yardstick, number: int) -> Table:
+    """Figure 6: rows by the yardstick, columns by the discriminator; and, of the wrong ones, how many it catches."""
+    cells = Counter(one.verdicts)
+    shown = (*VERDICTS, *([None] if any(told is None for _, told in cells) else []))
+    rows = tuple((due, *(cells[due, told] for told in shown)) for due in VERDICTS)
+    wrong = sum(n for (due, _), n in cells.items() if due != "YY")
+    caught = sum(n for (due, told), n in cells.items() if due != "YY" and told in ("YN", "NX"))
+    right = sum(n for (due, _), n in cells.items() if due == "YY")
+    kept = sum(n for (due, told), n in cells.items() if due == "YY" and told not in ("YN", "NX"))
+    note = f"It catches {_of(caught, wrong)} wrong candidates and keeps {_of(kept, right)} right ones. A candidate near a gold triplet is YY, near its pair only YN, else NX, where people did not label it themselves."
+    columns = (f"{one.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
+    name = "figure-6" + ("" if number == 1 else f"-{number}")
+    return Table(
+        name,
+        f"Figure 6 of the paper: the discriminator by {one.name}",
+        columns,
+        rows if one.verdicts else (),
+        note=note,
+        look="matrix",
+        missing="" if one.verdicts else NO_JUDGE,
+    )
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,} ({100 * part / whole:.0f}%)" if whole else "none of no"
+
+
+def _labelling(pool: Pool, number: int) -> Table:
+    """Table 4: the labels of each annotator, and how often they are people's final ones: of the pair, and of the whole triplet."""
+    everything = {one.id: "YY" for one in pool.candidates if one.sources}
+    said = {"all taken as right": everything} | {
+        name: {i: label.label for i, label in listed.items()} for name, listed in pool.labels.items()
+    }
+    rows: list[tuple[Cell, ...]] = []
+    for name, listed in said.items():
+        both = [(label, pool.final[i].label) for i, label in listed.items() if i in pool.final and i in everything]
+        count = Counter(label for label, _ in both)
+        pair = sum((told == "NX") == (due == "NX") for told, due in both)
+        whole = sum(told == due for told, due in both)
+        rows.append(
+            (
+                name,
+                pool.kinds.get(name, ""),
+                len(both),
+                *(count[label] for label in VERDICTS),
+                100.0 * pair / max(1, len(both)),
+                100.0 * whole / max(1, len(both)),
+            )
+        )
+    columns = ("method", "kind", "labels", "YY", "YN", "NX", "(a, o) right %", "(a, o, p) right %")
+    note = "Against what people decided (adjudicated, else the majority). (a, o): whether there is a pair; (a, o, p): the very label."
+    name = "table-4" + ("" if number == 1 else f"-{number}")
+    return Table(name, f"Table 4 of the paper: labelling methods on pool {pool.id}", columns, tuple(rows), note=note)
+
+
+def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks: list[Yardstick]) -> Section:
+    """Tables 6 and 8: what the final models find although no lexicon holds its opinion, and how much of that is right."""
+    by_name = {one.name: one for one in asked.sources(connection)}
+    judged = {key: label for one in reversed(yardsticks) for key, label in one.judged.items()}
+    rows: list[tuple[Cell, ...]] = []
+    known_opinion = cache(lexicon.knows)
+    for split in ("test", "valid"):
+        number = len(asked.reviews(connection, split))
+        for name in final_systems(connection)[1:]:
+            said = asked.said(connection, by_name[name].id, split)
+            new = [one for one in said if not known_opinion(one.opinion)]
+            found = Counter(judged.get((one.review, one.aspect, one.opinion, one.polarity)) for one in new)
+            known = sum(found[label] for label in VERDICTS)
+            counts: tuple[Cell, ...] = tuple(found[label] for label in VERDICTS) if known else (None, None, None)
+            rows.append(
+                (
+                    split,
+                    f"self-train-{name[0]}",
+                    number,
+                    len(said),
+                    len(new),
+                    1000.0 * len(new) / max(1, len(said)),
+                    *counts,
+                    100.0 * found["YY"] / known if known else None,
+                )
+            )
+    columns = ("split", "model", "reviews", "triplets", "out of lexicon", "‰", "YY", "YN", "NX", "right %")
+    note = "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by human labels, where there are any."
+    missing = "" if rows else "No model yet: `builder run self_train`."
+    table = Table(
+        "table-6", "Tables 6 and 8 of the paper: opinions that no lexicon holds", columns, tuple(rows), note=note, missing=missing
+    )
+    return Section("beyond", "Beyond the lexicon", "A model is worth its training where it finds what the rules cannot.", (table,))
+
+
+def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
+    """Table 3 from the test split."""
+    by_name = {one.name: one for one in asked.sources(connection)}
+    judge = next((one for one in by_name.values() if one.kind == "discriminator"), None)
+    keys = asked.reviews(connection, "test")
+    rows = asked.accepted(connection, judge.id) if judge else []
+    accepted = {str(name): 100.0 * int(yes or 0) / max(1, int(number or 0)) for name, number, yes, *_ in rows}
+    rules = answers(keys, asked.said(connection, by_name["rules"].id, "test")) if "rules" in by_name else {}
+    systems = {
+        name: answers(keys, asked.said(connection, one.id, "test"))
+        for name, one in by_name.items()
+        if name in final_systems(connection)[1:]
+    }
+    return scores.template_table(rules, systems, accepted, "test", settings)
+
+
+def annotators(connection: sqlite3.Connection) -> Section:
+    """How far the annotators of each pool agree: raw and beyond chance."""
+    rows: list[tuple[Cell, ...]] = []
+    for pool in labels.pools(connection):
+        for one, other in combinations(pool.labels, 2):
+            both = [(pool.labels[one][i].label, pool.labels[other][i].label) for i in pool.labels[one] if i in pool.labels[other]]
+            if both:
+                raw = sum(a == b for a, b in both) / len(both)
+                rows.append((pool.id, one, other, len(both), 100.0 * raw, kappa(both)))
+    columns = ("pool", "annotator", "annotator", "candidates", "same label %", "Cohen's kappa (percent)")
+    note = "Kappa: agreement beyond chance (Cohen 1960); the dash stands where both always say the same one label."
+    table = Table(
+        "agreement",
+        "Agreement of annotators, two by two",
+        columns,
+        tuple(rows),
+        note=note,
+        missing="Nobody has labelled a pool twice: `builder pool`, `builder annotate`, `builder judge`.",
+    )
+    return Section(
+        "agreement", "Agreement of the annotators", "People, language models and the discriminator over the same candidates.", (table,)
+    )
+
+
+def kappa(both: list[tuple[str, str]]) -> float | None:
+    """Cohen's kappa in percent; None where chance alone explains everything."""
+    ours, theirs = Counter(a for a, _ in both), Counter(b for _, b in both)
+    chance = sum(ours[label] * theirs[label] for label in ours) / len(both) ** 2
+    raw = sum(a == b for a, b in both) / len(both)
+    return None if chance == 1 else 100 * (raw - chance) / (1 - chance)

@@ -1,0 +1,226 @@
+"""What the report asks of a working directory: counts, contributions, answers and labels as plain rows. Reads only."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from builder.records import Span
+
+Rows = list[tuple[str | int | float | None, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who proposes or judges: `kind` is rules, model, discriminator or human."""
+
+    id: int
+    name: str
+    kind: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A triplet that a source proposes for a review."""
+
+    id: int
+    review: str
+    aspect: str
+    opinion: str
+    polarity: str
+
+
+def sources(connection: sqlite3.Connection) -> list[Source]:
+    return [Source(*row) for row in connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")]
+
+
+def by_source(connection: sqlite3.Connection) -> Rows:
+    """(source, split, reviews with a triplet, triplets, POS, NEG, NEU), splits of a source in the order train, valid, test."""
+    return connection.execute(
+        "SELECT s.name, r.split, count(DISTINCT t.review), count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU')"
+        " FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review"
+        " GROUP BY s.id, r.split ORDER BY s.id, r.split = 'test', r.split = 'valid'"
+    ).fetchall()
+
+
+def rejected(connection: sqlite3.Connection) -> Rows:
+    """(stage, reason, number), most frequent first."""
+    return connection.execute(
+        "SELECT stage, reason, count(*) FROM rejected GROUP BY stage, reason ORDER BY count(*) DESC, stage, reason"
+    ).fetchall()
+
+
+def duplicates(connection: sqlite3.Connection) -> Rows:
+    """(kind, number) of the reviews that repeat an earlier one."""
+    return connection.execute(
+        "SELECT duplicate_kind, count(*) FROM reviews WHERE duplicate_of IS NOT NULL GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+
+
+def totals(connection: sqlite3.Connection) -> tuple[int, int, int, int]:
+    """Distinct (triplets, aspects, opinions, reviews with a triplet) of all sources together."""
+    row = connection.execute(
+        "SELECT count(*), count(DISTINCT aspect), count(DISTINCT opinion), count(DISTINCT review) FROM triplets"
+    ).fetchone()
+    return int(row[0]), int(row[1]), int(row[2]), int(row[3])
+
+
+def per_review(connection: sqlite3.Connection, source: int) -> Rows:
+    """(triplets of a review, reviews with so many), reviews without one included."""
+    return connection.execute(
+        "SELECT n, count(*) FROM (SELECT r.id, count(p.triplet) AS n FROM reviews r LEFT JOIN triplets t ON t.review = r.id"
+        " LEFT JOIN proposals p ON p.triplet = t.id AND p.source = ? WHERE r.duplicate_of IS NULL GROUP BY r.id) GROUP BY n ORDER BY n",
+        (source,),
+    ).fetchall()
+
+
+def discriminator_data(connection: sqlite3.Connection, rules: int) -> Rows:
+    """(split, triplets, YY, YN, NX) of the discriminator's data (paper, section 3.3.2 and Table 1), counted from the rules' triplets:
+    a YY and a YN each, and twice as many NX pairs as there are YY, or all unpaired ones where there are fewer."""
+    return connection.execute(
+        "SELECT split, sum(2 * n + nx), sum(n), sum(n), sum(nx) FROM (SELECT r.split, count(*) AS n, min(2 * count(*),"
+        " count(DISTINCT t.spans ->> '$.aspect') * count(DISTINCT t.spans ->> '$.opinion')"
+        " - count(DISTINCT (t.spans ->> '$.aspect') || (t.spans ->> '$.opinion'))) AS nx"
+        " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review WHERE p.source = ? GROUP BY t.review)"
+        " GROUP BY split ORDER BY split = 'test', split = 'valid'",
+        (rules,),
+    ).fetchall()
+
+
+def verdicts(connection: sqlite3.Connection, judge: int, split: str) -> dict[int, str | None]:
+    """Triplet id -> label of a judge (None: it abstains), in a split."""
+    return dict(
+        connection.execute(
+            "SELECT v.triplet, v.label FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
+            " WHERE v.source = ? AND r.split = ? ORDER BY v.triplet",
+            (judge, split),
+        )
+    )
+
+
+def accepted(connection: sqlite3.Connection, judge: int) -> Rows:
+    """(source, judged, YY, YN, NX, abstained) by a judge."""
+    return connection.execute(
+        "SELECT s.name, count(*), sum(v.label = 'YY'), sum(v.label = 'YN'), sum(v.label = 'NX'),"
+        " sum(v.label IS NULL) FROM verdicts v"
+        " JOIN proposals p ON p.triplet = v.triplet JOIN sources s ON s.id = p.source WHERE v.source = ? GROUP BY s.id ORDER BY s.id",
+        (judge,),
+    ).fetchall()
+
+
+def by_rule(connection: sqlite3.Connection) -> Rows:
+    """(rule, triplets, POS, NEG, NEU, share that the discriminator accepts)."""
+    return connection.execute(
+        "SELECT p.rule, count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU'), 100.0 * avg(v.label = 'YY')"
+        " FROM proposals p JOIN triplets t ON t.id = p.triplet"
+        " LEFT JOIN verdicts v ON v.triplet = t.id AND v.source = (SELECT id FROM sources WHERE name = 'discriminator')"
+        " WHERE p.rule IS NOT NULL GROUP BY p.rule ORDER BY count(*) DESC, p.rule"
+    ).fetchall()
+
+
+def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
+    """(kind, detail, times) of the lexicon entries in the stories: `鹹 taste.salty 3.5 (opinions/food_taste.tsv:12)`."""
+    yield from connection.execute(
+        "SELECT e.value ->> 0, e.value ->> 1, count(*) FROM proposals p, json_each(p.story) e WHERE e.value ->> 0 IN ('aspect', 'opinion')"
+        " GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+
+
+def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:
+    """(word, triplets, POS, NEG, NEU) of every aspect or opinion, as the texts write it."""
+    assert column in ("aspect", "opinion"), column
+    return connection.execute(
+        f"SELECT {column}, count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU') FROM triplets"
+        " GROUP BY 1 ORDER BY 2 DESC, 1"
+    ).fetchall()
+
+
+def overlaps(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[tuple[int, int], int]:
+    """(source, source) -> triplets that both propose."""
+    rows = connection.execute(
+        "SELECT a.source, b.source, count(*) FROM proposals a JOIN proposals b ON b.triplet = a.triplet"
+        " WHERE a.source IN (SELECT value FROM json_each(?1)) AND b.source IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2",
+        (json.dumps(ids),),
+    )
+    return {(a, b): n for a, b, n in rows}
+
+
+def reviews(connection: sqlite3.Connection, split: str) -> list[str]:
+    """The keys of a split's distinct reviews."""
+    rows = connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NULL AND split = ? ORDER BY id", (split,))
+    return [row[0] for row in rows]
+
+
+def said(connection: sqlite3.Connection, source: int, split: str) -> list[Said]:
+    """What a source proposes in a split, by review and place."""
+    rows = connection.execute(
+        "SELECT t.id, r.key, t.aspect, t.opinion, t.polarity FROM proposals p JOIN triplets t ON t.id = p.triplet"
+        " JOIN reviews r ON r.id = t.review WHERE p.source = ? AND r.split = ? ORDER BY t.review, t.id",
+        (source, split),
+    )
+    return [Said(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A triplet to show in its text: spans of aspect and opinion, its polarity, and who proposes it."""
+
+    aspect: str
+    opinion: str
+    polarity: str
+    aspect_spans: tuple[Span, ...]
+    opinion_spans: tuple[Span, ...]
+    sources: str
+
+
+def examples(
+    connection: sqlite3.Connection, names: Sequence[str], longest: int, limit: int
+) -> list[tuple[str, str, str | None, list[Marked]]]:
+    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters in which the sources of these names find
+    two to five triplets, in an order that is chance and always the same (by hash); those with several polarities first."""
+    chosen = json.dumps(names)
+    rows = connection.execute(
+        "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id JOIN proposals p ON p.triplet = t.id"
+        " JOIN sources s ON s.id = p.source AND s.name IN (SELECT value FROM json_each(?))"
+        " WHERE r.duplicate_of IS NULL AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(DISTINCT t.id) BETWEEN 2 AND 5"
+        " ORDER BY count(DISTINCT t.polarity) DESC, r.split IS NOT 'test', r.norm_hash LIMIT ?",
+        (chosen, longest, limit),
+    ).fetchall()
+    return [(key, text, place, _marked(connection, review, chosen)) for review, key, text, place in rows]
+
+
+def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Marked]:
+    rows = connection.execute(
+        "SELECT * FROM (SELECT t.aspect, t.opinion, t.polarity, t.spans, (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p"
+        " JOIN sources s ON s.id = p.source WHERE p.triplet = t.id AND s.name IN (SELECT value FROM json_each(?)) ORDER BY s.id)) AS names"
+        " FROM triplets t WHERE t.review = ? ORDER BY t.id) WHERE names IS NOT NULL",
+        (chosen, review),
+    ).fetchall()
+    out = []
+    for aspect, opinion, polarity, spans, names in rows:
+        at = {name: tuple((start, end) for start, end in listed) for name, listed in json.loads(spans).items()}
+        out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
+    return sorted(out, key=lambda one: (one.opinion_spans, one.aspect_spans))
+
+
+def backend(connection: sqlite3.Connection) -> str:
+    """The signature of the words, of a working directory of any age."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'backends'").fetchone():
+        row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
+    else:
+        row = connection.execute("SELECT backend FROM annotations LIMIT 1").fetchone()
+    return str(row[0]) if row else ""
+
+
+def releases(connection: sqlite3.Connection) -> Rows:
+    """(version, digest of the data)."""
+    return connection.execute("SELECT version, substr(digest, 1, 16) FROM releases ORDER BY version").fetchall()
+
+
+def keep_cells(connection: sqlite3.Connection, cells: Sequence[tuple[str, int, str, str | int | float | None]]) -> None:
+    """Replace the numbers of the last report by `cells` of (table, line from 1, column, value)."""
+    connection.execute("DELETE FROM report_cells")
+    connection.executemany('INSERT INTO report_cells ("table", line, "column", value) VALUES (?,?,?,?)', cells)

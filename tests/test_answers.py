@@ -1,0 +1,106 @@
+"""Answer files of other people: each format read as it is written, and refused with its line where it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from builder.errors import InputError
+from builder.export import answers, paper
+from builder.metrics import Answer
+
+FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
+    "dimabsa of 2024, JSON": (
+        '[\n {"ID": "R1:S1", "Sentence": "湯頭很鹹", "Aspect": ["湯頭", "NULL"], "AspectFromTo": ["1#2", "0#0"], "Category": ["a", "b"],\n'
+        '  "Opinion": ["很鹹", "貴"], "OpinionFromTo": ["3#4", "0#0"], "Intensity": ["3.5#5.0", "3.0#5.0"]}\n]\n',
+        "R1:S1", [("湯頭", "很鹹", "NEG")],
+    ),
+    "dimabsa of 2024, truth": ("ID Quadruples\nR1:S1 (湯頭,食物#品質,很鹹,4.4#5.38)(環境,x#y,還好,5.0#5.0)\n", "R1:S1", [("湯頭", "很鹹", "NEG"), ("環境", "還好", "NEU")]),
+    "dimabsa of 2026": ('{"ID": "R1", "Text": "x", "Triplet": [{"Aspect": "湯頭", "Opinion": "好喝", "Polarity": "正面"}]}\n', "R1", [("湯頭", "好喝", "POS")]),
+    "dimabsa of 2026, quadruplets": (
+        '{"ID": "R1", "Text": "x", "Quadruplet": [{"Aspect": "湯頭", "Category": "c", "Opinion": "好喝", "VA": "5.6#5.0"}]}\n', "R1", [("湯頭", "好喝", "POS")],
+    ),
+    "ASTE-Data-V2": ("湯 頭 很 好 喝 ， 店 小 .####[([0, 1], [3, 4], 'POS'), ([6], [7], 'NEG')]\n", "1", [("湯頭", "好喝", "POS"), ("店", "小", "NEG")]),
+    "ASTE-Data-V2, discontinuous": ("湯 不 會 太 鹹####[([0], [1, 2, 4], 'POS')]\n", "1", [("湯", "不會鹹", "POS")]),
+    "ASTE-Data-V2, Latin": ("The wine list is great .####[([1, 2], [4], 'POS')]\n", "1", [("wine list", "great", "POS")]),
+    "Span-ASTE": ("湯 頭 真 的 很 好 喝#### #### ####[([0, 1], [4, 6], 'POS')]\n", "1", [("湯頭", "很好喝", "POS")]),
+    "PyABSA": ("湯 頭 好 喝 但 貴####[((0, 1), (2, 3), 'Positive'), ((-1, -1), (5, 5), 'Negative')]\n", "1", [("湯頭", "好喝", "POS")]),
+}  # fmt: skip
+
+
+def written(folder: Path, text: str, name: str = "a.txt") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_is_known_by_what_stands_in_it(tmp_path: Path, name: str) -> None:
+    text, key, due = FORMATS[name]
+    found = answers.read(written(tmp_path, "\ufeff" + text))
+    assert found.answers == {key: due}
+    assert found.null == text.count("NULL") + text.count("(-1, -1)")
+    assert answers.read(written(tmp_path, text.replace("\n", "\r\n"))).answers == {key: due}
+
+
+def test_a_release_directory_is_read_as_its_data(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for number, split in enumerate(("test", "train")):
+        written(tmp_path / "data", json.dumps({"id": str(number), "triplets": []}) + "\n", f"{split}.jsonl")
+    assert answers.read(tmp_path).answers == {"0": [], "1": []}
+    with pytest.raises(InputError, match=r"no data/\*\.jsonl in this directory"):
+        answers.read(tmp_path / "data")
+
+
+def test_a_line_break_of_unicode_inside_a_text_is_no_line_break(tmp_path: Path) -> None:
+    row = {"id": "1", "text": "湯\u2028頭", "triplets": []}
+    assert answers.read(written(tmp_path, json.dumps(row, ensure_ascii=False) + "\n")).texts == {"1": "湯\u2028頭"}
+
+
+def test_an_aspect_of_the_paper_may_hold_its_colon() -> None:
+    assert paper.parse("20：00、湯。20：00：不好(負面)。湯：好喝(正面)、鹹(負面)。") == [
+        ("20：00", "不好", "NEG"),
+        ("湯", "好喝", "POS"),
+        ("湯", "鹹", "NEG"),
+    ]
+
+
+def test_questions_that_name_aspects_are_counted(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "question": "question: 請問以下文字的評論對象有哪些？  context: 請問以下文字對", "answer": ""},
+        {
+            "id": 2,
+            "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對湯的描述為何？  context: 湯好",
+            "answer": "湯。湯：好(正面)。",
+        },
+    ]
+    found = answers.read(written(tmp_path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)))
+    assert (found.given, found.texts["2"]) == (1, "湯好")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "湯 好####[([0], [1], 'POS')]\n湯 好####[([0], [9], 'POS')]\n",
+            r"a\.txt:2: cannot be read as aste-data-v2: .*no span \[9\] in 2 tokens",
+        ),
+        ("湯 好####[([0], [1], 'GOOD')]\n", r"a\.txt:1: .*unknown polarity 'GOOD'"),
+        ("湯 好####[([1, 0], [1], 'POS')]\n", r"a\.txt:1: .*no span \[1, 0\]"),
+        ("湯 好####__import__('os').getcwd()\n", r"a\.txt:1: cannot be read as aste-data-v2"),
+        ("湯 好####[([0], [1], 'POS')\n", r"a\.txt:1: .*no list of triplets"),
+        ("湯 好####[([0], [1], 'POS')]\n湯 好\n", r"a\.txt:2: no line of triplets; known: "),
+        ("ID Quadruples\nR1 (湯,好,a,b,5.0#5.0)\n", r"a\.txt:2: cannot be read as dimabsa-truth: .*5 fields, 3 or 4 are due"),
+        ("ID Quadruples\nR1 (湯,c,好,15.0#5.0)\n", r"a\.txt:2: .*valence 15\.0 is not between 1 and 9"),
+        ("ID Quadruples\nR1 (湯,c,好)\n", r"a\.txt:2: no line of triplets"),
+        ("ID Quadruples\nR1 (湯,c,好,5.0#5.0)\nR1 (湯,c,好,5.0#5.0)\n", r"a\.txt:3: the id 'R1' stands twice"),
+        ('[{"ID": "1", "Aspect": ["a", "b"], "Opinion": ["x"], "Intensity": ["5#5"]}]', r"a\.txt, item 1: cannot be read as dimabsa-2024"),
+        ('[{"name": 1}]', r"a\.txt, item 1: a row with keys name; known: "),
+        ("\n", r"a\.txt: no rows"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        answers.read(written(tmp_path, text))

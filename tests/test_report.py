@@ -1,0 +1,498 @@
+"""The report of a small database made by hand: the paper's tables by count, hostile texts, missing parts, and the same bytes again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Built, Command
+
+from builder.errors import ConfigError
+from builder.metrics.systems import Settings
+from builder.records import Element, Polarity, Triplet, polarity_of
+from builder.report import charts, terminal
+from builder.report.blocks import Bar, Figure, Line, Report, Table
+from builder.report.collect import collect
+from builder.report.page import page
+from builder.report.quality import kappa
+from builder.report.visible import markdown, pieces, visible
+from builder.report.yardsticks import found, stands_for
+from builder.resources import load_lexicon
+from builder.store import db, reviews, runs, triplets
+from builder.store.labels import Candidate, Label, pools
+from builder.store.report import Marked
+
+TEXTS = {
+    "r1": "湯頭好喝，服務慢。",
+    "r2": "<script>alert(1)</script>餐點好吃，環境吵",
+    "r3": "\"><img src=x onerror=alert(2)> 甜點美味 ' & 很貴",
+    "r4": "湯頭\u202e好喝\u2066，服務很冰裂裂，下次還會再來",
+    "r5": "沒有什麼意見，也沒有什麼想說",
+    "r6": "請打 0912345678 湯頭好喝，服務慢",
+    "r7": "| a | `code` [link](javascript:x) 湯頭好喝，服務慢",
+}
+SPLITS = {"r1": "train", "r2": "train", "r3": "valid", "r4": "test", "r5": "test", "r6": "test", "r7": "test"}
+SAID: dict[str, list[tuple[str, str, str, float]]] = {
+    "rules": [("r1", "湯頭", "好喝", 8), ("r1", "服務", "慢", 3), ("r2", "餐點", "好吃", 8), ("r2", "環境", "吵", 3), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 8), ("r6", "湯頭", "好喝", 8), ("r7", "湯頭", "好喝", 8), ("r7", "服務", "慢", 3)],
+    "C0": [("r1", "湯頭", "好喝", 8), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 3), ("r7", "湯頭", "好喝", 8)],
+    "C1": [("r1", "湯頭", "好喝", 8), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3), ("r4", "服務", "好喝", 8), ("r7", "湯頭", "好喝", 8)],
+    "gold": [("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3), ("r6", "湯頭", "好喝", 8), ("r6", "服務", "慢", 3), ("r7", "湯頭", "好喝", 8), ("r7", "服務", "慢", 3)],
+}  # fmt: skip
+KINDS = {"rules": "rules", "gold": "human"}
+
+
+def triplet(text: str, aspect: str, opinion: str, valence: float) -> Triplet:
+    def at(word: str) -> Element:
+        return Element(word, ((text.index(word), text.index(word) + len(word)),))
+
+    polarity: Polarity = polarity_of(valence)
+    evidence = (
+        ("rule", "subject"),
+        ("aspect", f"{aspect} food.x (aspects/food.tsv:3)"),
+        ("opinion", f"{opinion} taste 8 (opinions/taste.tsv:9)"),
+    )
+    return Triplet(at(aspect), at(aspect), at(opinion), at(opinion), polarity, valence, rules=("subject",), evidence=evidence)
+
+
+def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
+    """Seven reviews, of which one stands twice; rules, two rounds of C, a discriminator, gold on the test split."""
+    with db.writing(workdir) as connection, db.atomic(connection):
+        rows = [
+            (key, text, "web", None, 4.0, "in.csv", i, "traditional", "zh-Hant", key, key)
+            for i, (key, text) in enumerate(TEXTS.items(), start=1)
+        ]
+        reviews.insert(connection, [*rows, ("x1", TEXTS["r1"], None, None, None, "in.csv", 8, "traditional", "zh-Hant", "r1", "r1")])
+        reviews.mark_duplicates(connection)
+        reviews.reject(connection, "ingest", [("9", "empty", "", ""), ("10", "no-han", "", "ok")])
+        number = {key: i for i, key in enumerate(TEXTS, start=1)}
+        reviews.set_splits(connection, [(split, number[key]) for key, split in SPLITS.items()])
+        runs.finish(
+            connection, "ingest", "k", {"rows": 10, "rejected": 2, "duplicates": 1, "reviews": 7, "train": 2, "valid": 1, "test": 4}, 1.5
+        )
+        config = {"release.name": "<b>mine</b>", "seed": 13, "self_train.variants": ["C"]}
+        runs.set_setting(connection, "build", json.dumps({"inputs": ["/some/where/in.csv"], "out": "/some/where", "config": config}))
+        for name in [one for one in SAID if one == "rules" or (models and one.startswith("C")) or (gold and one == "gold")]:
+            source = triplets.source(connection, name, KINDS.get(name, "model"), f"sig-{name}")
+            made = [(number[key], triplet(TEXTS[key], a, o, v)) for key, a, o, v in SAID[name]]
+            ids = triplets.propose(connection, source, made)
+            if name == "rules":
+                judge = triplets.source(connection, "discriminator", "discriminator", "sig-d") if models else None
+            if judge is not None and name != "gold":
+                triplets.judge(
+                    connection, judge, [(i, "NX" if t.opinion.text == "冰裂裂" else "YY", 0.9) for i, (_, t) in zip(ids, made, strict=True)]
+                )
+            if name.startswith("C"):
+                chosen = ids[: 1 + int(name[1])]
+                triplets.set_training(connection, "C", int(name[1]), chosen)
+                runs.finish_round(connection, runs.Round("C", int(name[1]), "k", f"sig-{name}", 2, 100 + 20 * int(name[1]), 9, 8, 7, 12.0))
+    return workdir
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("report"))
+
+
+def collected(workdir: Path) -> Report:
+    with db.reading(workdir) as connection:
+        return collect(connection, load_lexicon(), Settings(samples=50))
+
+
+@pytest.fixture(scope="module")
+def report(workdir: Path) -> Report:
+    return collected(workdir)
+
+
+def rows(report: Report, name: str) -> list[dict[str, Any]]:
+    table = next(one for one in report.tables() if one.name == name)
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+# ---- the paper's tables
+
+
+def test_table_1_counts_the_discriminators_data_as_its_training_makes_it(report: Report) -> None:
+    """r1 and r2 have two aspects, two opinions and two of the four pairs each: two NX a review."""
+    assert rows(report, "table-1")[0] == {"split": "train", "triplets": 12, "YY": 4, "YN": 4, "NX": 4}
+    assert [row["split"] for row in rows(report, "table-1")] == ["train", "valid", "test"]
+
+
+def test_table_1_agrees_with_the_data_that_is_really_made(built: Built) -> None:
+    from builder.model.negatives import discriminator_data
+    from builder.model.task import Example
+
+    with db.reading(built.workdir) as connection:
+        source = triplets.source_id(connection, "rules")
+        assert source is not None
+        grouped: dict[int, list[Triplet]] = {}
+        for one in triplets.proposed(connection, source, "train"):
+            grouped.setdefault(one.review, []).append(one.triplet)
+        labels = [
+            label for key, said in grouped.items() for _, label in discriminator_data(Example(str(key), "", tuple(said)), 13).verdicts
+        ]
+    due = {label: labels.count(label) for label in ("YY", "YN", "NX")}
+    train = rows(collected(built.workdir), "table-1")[0]
+    assert {label: train[label] for label in due} == due
+    assert train["triplets"] == len(labels) > 0
+
+
+def test_table_2_counts_reviews_and_polarities_of_each_split(report: Report) -> None:
+    assert rows(report, "table-2") == [
+        {"split": "train", "reviews": 2, "triplets": 4, "POS": 2, "NEG": 2, "NEU": 0},
+        {"split": "valid", "reviews": 1, "triplets": 1, "POS": 1, "NEG": 0, "NEU": 0},
+        {"split": "test", "reviews": 3, "triplets": 4, "POS": 3, "NEG": 1, "NEU": 0},
+    ]
+
+
+def test_table_3_measures_models_by_the_rules(report: Report) -> None:
+    """Of the four test reviews r4 shares one of three, r7 one of two, r6 nothing."""
+    (row,) = rows(report, "table-3")
+    assert (row["model"], row["triplets"]) == ("C1", 4)
+    assert row["A"] == pytest.approx(100 * (1 / 3 + 1 / 2) / 4)
+    assert row["P"] == pytest.approx(100 * (1 / 3 + 1) / 4)
+
+
+def test_table_5_measures_every_final_system_by_people(report: Report) -> None:
+    by_name = {row["system"]: row for row in rows(report, "table-5")}
+    assert list(by_name) == ["rules", "C1"]
+    assert by_name["rules"]["P"] == pytest.approx(75)
+    assert by_name["rules"]["R"] == pytest.approx(100 * (0.5 + 0.5 + 1) / 4)
+    assert by_name["C1"]["gain on rules"] == pytest.approx(by_name["C1"]["F1"] - by_name["rules"]["F1"])
+    assert by_name["C1"]["gain from"] <= by_name["C1"]["gain on rules"] <= by_name["C1"]["gain to"]
+    assert by_name["rules"]["gain on rules"] is None
+    note = next(one.note for one in report.tables() if one.name == "table-5")
+    assert "nothing can pass 75.0: 1 of 4 are empty" in note
+
+
+def test_table_6_counts_opinions_that_no_lexicon_holds_and_how_many_are_right(report: Report) -> None:
+    test = rows(report, "table-6")[0]
+    assert (test["split"], test["model"], test["triplets"], test["out of lexicon"]) == ("test", "self-train-C", 4, 1)
+    assert test["‰"] == pytest.approx(250)
+    assert (test["YY"], test["YN"], test["NX"], test["right %"]) == (1, 0, 0, 100)
+
+
+def test_figure_6_sets_the_discriminator_against_people(report: Report) -> None:
+    """Judged on the test split: five that are right (冰裂裂 called NX), the soup called bad (YN), and the service called tasty (NX)."""
+    found = {str(row[next(iter(row))]): [row[f"discriminator {label}"] for label in ("YY", "YN", "NX")] for row in rows(report, "figure-6")}
+    assert found == {"YY": [4, 0, 1], "YN": [1, 0, 0], "NX": [1, 0, 0]}
+    note = next(one.note for one in report.tables() if one.name == "figure-6")
+    assert "catches 0 of 2 (0%) wrong candidates and keeps 4 of 5 (80%) right ones" in note
+
+
+def test_figure_7_is_the_training_set_round_by_round(report: Report) -> None:
+    figure = next(one for section in report.sections for one in section.figures if one.name == "figure-7")
+    assert figure.lines == (Line("self-train-C", ((0, 100), (1, 120))),)
+
+
+def test_what_went_in_is_what_came_out_or_was_left_out(report: Report) -> None:
+    flow = {row["step"]: row["number"] for row in rows(report, "in-and-out")}
+    assert flow["rows read"] == flow["rejected"] + flow["repeat another review"] + flow["distinct reviews"] == 10
+    left = {row["stage: reason"]: row["number"] for row in rows(report, "rejects")}
+    assert left == {"ingest: empty": 1, "ingest: no-han": 1, "ingest: duplicate, exact": 1}
+    assert [row["file"] for row in rows(report, "by-lexicon")] == ["aspects/food.tsv", "opinions/taste.tsv"] or len(
+        rows(report, "by-lexicon")
+    ) == 2
+
+
+# ---- labels of pools
+
+
+def label_pool(workdir: Path) -> None:
+    """Two reviews of the test split: three candidates labelled by two people and a model, one triplet that nobody had proposed."""
+    with db.writing(workdir) as connection, db.atomic(connection):
+        run = connection.execute
+        run("INSERT INTO pools VALUES ('p1', 13, 'test', '{}', 'd', '2026-01-01')")
+        run("INSERT INTO pool_reviews VALUES (1, 'p1', 1, 'r4', '湯頭好喝，服務慢', NULL, '')")
+        run("INSERT INTO pool_reviews VALUES (2, 'p1', 2, 'r5', '沒有意見', NULL, '')")
+        spans = {"湯頭": [[0, 2]], "好喝": [[2, 4]], "服務": [[5, 7]], "慢": [[7, 8]]}
+        for i, (n, aspect, opinion, polarity) in enumerate(
+            [(1, "湯頭", "好喝", "POS"), (2, "服務", "慢", "POS"), (3, "服務", "好喝", "POS"), (None, "湯頭", "慢", "NEG")], start=1
+        ):
+            at = json.dumps({"aspect": spans[aspect], "opinion": spans[opinion]})
+            run(
+                "INSERT INTO candidates VALUES (?,1,?,?,?,?,NULL,?,?,?,5,?)",
+                (i, n, f"n{i}", aspect, aspect, opinion, opinion, polarity, at),
+            )
+        for candidate, source in ((1, "rules"), (1, "C3"), (2, "rules"), (3, "C3")):
+            run("INSERT INTO candidate_sources VALUES (?,?,NULL)", (candidate, source))
+        for i, (name, kind) in enumerate(
+            (("ann", "human"), ("bob", "human"), ("<i>gpt</i>", "llm"), ("discriminator", "discriminator")), start=1
+        ):
+            run("INSERT INTO annotators VALUES (?,?,?)", (i, name, kind))
+        said = {1: ["YY", "YN", "NX", "YY"], 2: ["YY", "YN", "NX"], 3: ["YY", "NX", "NX"], 4: ["YY", "YY", "NX"]}
+        for annotator, labels in said.items():
+            for candidate, label in enumerate(labels, start=1):
+                polarity = "NEG" if label == "YN" and annotator < 3 else None
+                run("INSERT INTO labels VALUES (?,?,?,?,NULL,'','t','t')", (candidate, annotator, label, polarity))
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    workdir = fill(tmp_path_factory.mktemp("labelled"), gold=False)
+    label_pool(workdir)
+    return workdir
+
+
+def test_table_4_measures_every_method_by_what_people_decided(labelled: Path) -> None:
+    by_name = {row["method"]: row for row in rows(collected(labelled), "table-4")}
+    assert set(by_name) == {"all taken as right", "ann", "bob", "<i>gpt</i>", "discriminator"}
+    assert [by_name["all taken as right"][label] for label in ("YY", "YN", "NX")] == [3, 0, 0]
+    assert by_name["all taken as right"]["(a, o) right %"] == pytest.approx(200 / 3)
+    assert by_name["all taken as right"]["(a, o, p) right %"] == pytest.approx(100 / 3)
+    assert by_name["ann"]["(a, o, p) right %"] == 100
+    assert by_name["discriminator"]["(a, o) right %"] == 100
+    assert by_name["discriminator"]["(a, o, p) right %"] == pytest.approx(200 / 3)
+
+
+def test_labels_become_gold_with_their_corrections_and_what_nobody_proposed(labelled: Path) -> None:
+    with db.reading(labelled) as connection:
+        people, model = found(connection)
+    assert people.gold == {"r4": [("湯頭", "好喝", "POS"), ("服務", "慢", "NEG"), ("湯頭", "慢", "NEG")], "r5": []}
+    assert people.systems["rules"]["r4"] == [("湯頭", "好喝", "POS"), ("服務", "慢", "POS")]
+    assert people.verdicts == (("YY", "YY"), ("YN", "YY"), ("NX", "NX"))
+    assert model.gold["r4"] == [("湯頭", "好喝", "POS")]
+
+
+def test_agreement_is_counted_two_by_two_and_beyond_chance(labelled: Path) -> None:
+    told = {(row["pool"], row["candidates"], row["same label %"]) for row in rows(collected(labelled), "agreement")}
+    assert ("p1", 3, 100.0) in told
+    assert kappa([("YY", "YY")] * 45 + [("YY", "NX")] * 15 + [("NX", "YY")] * 25 + [("NX", "NX")] * 15) == pytest.approx(13.04, abs=0.01)
+    assert kappa([("YY", "YY")] * 5) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "due"),
+    [
+        (Label("YY", None, {}), [("湯頭", "好喝", "POS")]),
+        (Label("YY", None, {"aspect": ((0, 1),)}), [("湯", "好喝", "POS")]),
+        (Label("YN", "NEG", {}), [("湯頭", "好喝", "NEG")]),
+        (Label("YN", None, {}), []),
+        (Label("NX", None, {}), []),
+        (Label("NX", "NEG", {"opinion": ((5, 6), (7, 8))}), [("湯頭", "服慢", "NEG")]),
+    ],
+)
+def test_a_label_stands_for_a_triplet_or_for_none(label: Label, due: list[tuple[str, str, str]]) -> None:
+    assert stands_for(Candidate(1, "r", "湯頭好喝，服務慢", "湯頭", "好喝", "POS", ("rules",)), label) == due
+
+
+def test_a_working_directory_from_before_there_were_pools_has_none() -> None:
+    assert pools(sqlite3.connect(":memory:")) == []
+
+
+# ---- the page
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and the text outside style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.said = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+
+@pytest.fixture(scope="module")
+def html(report: Report) -> str:
+    return page(report)
+
+
+def test_reviews_cannot_put_markup_or_direction_into_the_page(html: str) -> None:
+    tags = Tags(html)
+    assert not {"script", "img", "iframe", "object", "link", "base", "form", "b", "embed"} & {tag for tag, _ in tags.tags}
+    assert not [(tag, name) for tag, attributes in tags.tags for name in attributes if name.startswith("on")]
+    shown = re.sub(r"\s+", " ", tags.said)
+    assert "<script>alert(1)</script>" in shown, "the text is shown as it is"
+    assert "⟨U+202E⟩" in shown
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200e\u200f\x00-\x08]", html)
+    assert "<b>mine</b>" in shown
+
+
+def test_the_page_needs_no_network_and_shows_no_path_of_the_machine(html: str) -> None:
+    assert "default-src 'none'" in html
+    for _, attributes in Tags(html).tags:
+        for name in ("src", "href", "xlink:href", "action"):
+            assert (attributes.get(name) or "#").startswith("#"), attributes
+    assert not re.search(r"url\((?!#)|@import|/some/where|(?<!w3\.org)//\w+\.\w+/", html.replace("http://www.w3.org", ""))
+
+
+def test_every_id_is_there_once_and_every_link_leads_somewhere(html: str) -> None:
+    tags = Tags(html).tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {(attributes.get("href") or "")[1:] for tag, attributes in tags if tag in ("a", "use")} <= set(ids)
+
+
+def test_examples_leave_out_what_privacy_would_mask_and_mark_aspects_and_opinions(report: Report, html: str) -> None:
+    listed = next(section.examples for section in report.sections if section.examples)
+    assert "r6" not in {one.key for one in listed}
+    assert "0912345678" not in html
+    assert re.search(r'<span class="a ">湯頭</span><span class="POS">好喝</span>', html)
+    assert {one.sources for example in listed for one in example.triplets} <= {
+        "rules",
+        "rules C1",
+        "rules C1 gold",
+        "rules gold",
+        "C1",
+        "C1 gold",
+        "gold",
+    }
+
+
+def test_the_same_database_gives_the_same_bytes(workdir: Path, html: str, report: Report) -> None:
+    again = collected(workdir)
+    assert again == report
+    assert page(again) == html
+    assert terminal.text(again) == terminal.text(report)
+
+
+def test_without_gold_and_models_the_report_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    bare = collected(fill(tmp_path / "bare", models=False, gold=False))
+    missing = {table.name: table.missing for table in bare.tables() if not table.rows}
+    assert "`builder pool`" in missing["table-4"]
+    assert "evaluate.gold" in missing["figure-6"]
+    assert "self_train.variants" in missing["rounds"]
+    assert "`builder run discriminate`" in missing["verdicts"]
+    assert all(missing.values())
+    text = Tags(page(bare)).said
+    assert "builder run self_train" in text
+
+
+def test_a_build_that_has_only_begun_has_a_report_too(tmp_path: Path) -> None:
+    with db.writing(tmp_path):
+        pass
+    empty = collected(tmp_path)
+    assert all(not table.rows or table.name == "signatures" for table in empty.tables())
+    assert page(empty).startswith("<!DOCTYPE html>")
+    assert terminal.text(empty).startswith("# restaurant-aste")
+
+
+def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path) -> None:
+    ran = here("report", "--workdir", built.workdir, "--out", tmp_path / "a.html", "--samples", "20")
+    assert ran.code == 0, ran.err
+    assert re.fullmatch(r".*a\.html: 12 sections, \d+ tables, \d+ not there yet, \d+ kB\n", ran.out)
+    text = Tags((tmp_path / "a.html").read_text(encoding="utf-8")).said
+    assert "human labels (gold)" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html"]
+
+
+# ---- Markdown, CSV, SQLite
+
+
+def test_markdown_takes_every_text_literally(report: Report) -> None:
+    text = terminal.text(report)
+    assert "\u202e" not in text
+    assert "<script>" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert not re.search(r"[^\\]\]\(", text)
+    assert r"\| a \| \`code\` \[link\](javascript:x)" in text
+    columns = {line.count("|") - line.count("\\|") for line in text.splitlines() if line.startswith("| split")}
+    assert columns, "the tables are there"
+
+
+def test_data_writes_csv_markdown_and_the_numbers_into_the_database(here: Command, tmp_path: Path) -> None:
+    workdir = fill(tmp_path / "w")
+    for _ in range(2):
+        ran = here("report", "--workdir", workdir, "--data", tmp_path / "data", "--samples", "20")
+        assert ran.code == 0, ran.err
+    names = {path.name for path in (tmp_path / "data").iterdir()}
+    assert {"table-1.csv", "table-2.csv", "table-3.csv", "table-5.csv", "table-6.csv", "figure-6.csv", "rounds.csv", "tables.md"} <= names
+    assert not (workdir / "report.html").exists()
+    listed = list(csv.DictReader(io.StringIO((tmp_path / "data" / "table-2.csv").read_text(encoding="utf-8"))))
+    assert listed[0] == {"split": "train", "reviews": "2", "triplets": "4", "POS": "2", "NEG": "2", "NEU": "0"}
+    statement = """SELECT value FROM report_cells WHERE "table" = 'table-2' AND "column" = 'POS' ORDER BY line"""
+    kept = json.loads(here("sql", statement, "--format", "json", "--workdir", workdir).out)
+    assert [row["value"] for row in kept] == [2, 1, 3]
+
+
+def test_markdown_goes_to_the_terminal_and_nothing_to_the_disk(here: Command, workdir: Path) -> None:
+    before = sorted(path.name for path in workdir.iterdir())
+    ran = here("report", "--workdir", workdir, "--markdown", "--samples", "0")
+    assert ran.out.startswith("# ")
+    assert "## Scores" in ran.out
+    assert sorted(path.name for path in workdir.iterdir()) == before
+
+
+def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
+    table = Table("t", "t", ("a", "b"), (("=1+1", "-3.5 to +2"), ("@x", "\u202e+cmd|calc"), ("+x", None)))
+    assert terminal.as_csv(table).decode() == "a,b\n'=1+1,-3.5 to +2\n'@x,⟨U+202E⟩+cmd|calc\n'+x,\n"
+
+
+def test_report_of_nothing_and_into_nowhere_is_one_line(here: Command, workdir: Path, tmp_path: Path) -> None:
+    assert here("report", "--workdir", tmp_path / "none").error.startswith(f"{tmp_path / 'none'}: no database here")
+    assert str(tmp_path / "no") in here("report", "--workdir", workdir, "--out", tmp_path / "no" / "a.html", "--samples", "0").error
+
+
+# ---- texts and figures
+
+
+def test_what_cannot_be_seen_is_shown_as_its_code() -> None:
+    assert visible("a\u202eb\u200bc\x1b[31m\ud800") == "a⟨U+202E⟩b⟨U+200B⟩c⟨U+001B⟩[31m⟨U+D800⟩"
+    assert visible("好\n吃\t👨\u200d🍳\ufe0f\U00020bb7") == "好⏎吃 👨\u200d🍳\ufe0f\U00020bb7"
+    assert markdown("# a_b _c_ ~~d~~") == "\\# a_b \\_c\\_ \\~\\~d\\~\\~"
+    assert markdown("@me www.x.y *a* <b>") == "&#64;me www&#46;x.y \\*a\\* &lt;b&gt;"
+
+
+def test_pieces_of_a_text_are_the_text_and_follow_discontinuous_spans() -> None:
+    text = "湯不會太鹹"
+    parts = list(pieces(text, (Marked("湯", "不會鹹", "POS", ((0, 1),), ((1, 3), (4, 5)), "rules"),)))
+    assert "".join(part for part, _, _ in parts) == text
+    assert parts == [("湯", True, ""), ("不會", False, "POS"), ("太", False, ""), ("鹹", False, "POS")]
+    assert list(pieces("", ())) == []
+
+
+FIGURES = (
+    Figure("a", "A", "about", "round", "y", lines=(Line("self-train-A", ((0, 5), (1, 5))), Line("B", ((0, 5), (1, 5.0001))))),
+    Figure("b", "B", "about", "x", "", bars=(Bar("<&>", 50, 40, 60), Bar("rules", 10, 10, 10))),
+    Figure("c", "C", "about", "x", "y", histogram=((0, 5), (1, 7))),
+)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda one: one.name)
+def test_a_figure_is_the_same_bytes_each_time_takes_the_pages_colours_and_escapes_names(figure: Figure) -> None:
+    import xml.etree.ElementTree as tree
+
+    drawn = charts.svg(figure)
+    assert drawn == charts.svg(figure)
+    root = tree.fromstring(drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ', 1))
+    assert root.tag.endswith("svg")
+    assert "var(--s1)" in drawn
+    assert not re.search(r"#0[1-8]0[1-8]0[1-8]|20\d\d-\d\d|<!--|<style", drawn)
+    assert figure.name != "b" or "&lt;&amp;&gt;" in drawn
+
+
+def test_without_the_extra_the_page_says_how_to_install_it(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ConfigError, match=r"pip install 'builder\[report\]', or use --markdown or --data"):
+        page(report)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ConfigError, match="needs jinja2"):
+        page(report)
+
+
+def walk(report: Report) -> Iterator[str]:
+    for section in report.sections:
+        yield section.name
+        yield from (table.name for table in section.tables)
+
+
+def test_tables_have_names_of_their_own(report: Report) -> None:
+    names = [table.name for table in report.tables()]
+    assert len(names) == len(set(names))
+    assert {"table-1", "table-2", "table-3", "table-5", "table-6"} <= set(walk(report))

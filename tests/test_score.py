@@ -1,0 +1,288 @@
+"""Intervals, paired tests, input modes and ceilings, against what can be worked out by hand; and `builder score` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.metrics import Answer, intervals
+from builder.metrics.intervals import Difference, Estimate, differences, estimates
+from builder.metrics.matching import asked, near_label, polarities
+from builder.metrics.scores import Metric, Tally, tally
+from builder.metrics.systems import ALL, Settings, ceiling, digest, measure, metrics
+
+EXACT = Metric("exact", "triplet")
+WORDS = st.sampled_from(["湯", "湯頭", "湯[頭]", "服務", "鹹", "不鹹", "不會太鹹", "很 好", "好"])
+GOLD = st.dictionaries(
+    st.sampled_from("abcdef"), st.lists(st.tuples(WORDS, WORDS, st.sampled_from(["POS", "NEG", "NEU"])), max_size=4), max_size=6
+)
+ANSWER: Answer = ("湯頭", "好喝", "POS")
+
+
+def one(rows: Tally, metric: Metric = EXACT, samples: int = 500, seed: int = 13) -> dict[str, Estimate]:
+    return estimates([rows], [metric], samples, seed)[0]
+
+
+def gap(ours: Tally, theirs: Tally, samples: int = 1000, seed: int = 13) -> Difference:
+    return differences([ours], [theirs], [EXACT], samples, seed)[0]
+
+
+# ---- intervals
+
+
+def test_the_interval_of_a_share_is_that_of_the_normal_approximation() -> None:
+    """700 of 1,000 reviews right: the standard error is 1.45 points."""
+    found = one([(1, 1, 1)] * 700 + [(0, 1, 1)] * 300, samples=2000)["f1"]
+    assert found.value == pytest.approx(70)
+    assert found.low == pytest.approx(70 - 1.96 * 1.449, abs=0.4)
+    assert found.high == pytest.approx(70 + 1.96 * 1.449, abs=0.4)
+
+
+def test_reviews_that_are_all_alike_leave_no_doubt() -> None:
+    assert one([(1, 2, 4)] * 30) == {
+        name: Estimate(value, value, value) for name, value in (("precision", 50), ("recall", 25), ("f1", pytest.approx(100 / 3)))
+    }
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_seed_another_one() -> None:
+    rows: Tally = [(i % 3 == 0, 1, 1 + i % 2) for i in range(50)]
+    assert one(rows) == one(rows)
+    assert one(rows, seed=14)["f1"] != one(rows)["f1"]
+    assert one(rows, seed=14)["f1"].value == one(rows)["f1"].value
+
+
+def test_samples_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: Tally = [(i % 3 == 0, 1, 1) for i in range(40)]
+    whole, paired = one(rows, samples=100), gap(rows, rows[::-1], samples=100)
+    monkeypatch.setattr(intervals, "_CELLS", 40 * 7)
+    assert one(rows, samples=100) == whole
+    assert gap(rows, rows[::-1], samples=100) == paired
+
+
+def test_without_samples_there_is_no_interval_and_without_reviews_no_failure() -> None:
+    assert one([(1, 1, 1)], samples=0)["f1"] == Estimate(100.0)
+    assert one([])["f1"] == Estimate(100.0)
+    assert gap([], []) == Difference(0.0, 0.0, 0.0, 1.0)
+
+
+def test_the_paper_metric_is_resampled_as_a_mean() -> None:
+    found = one([(1.0, 1.0, 1.0, 1.0)] * 92 + [(0.0, 0.0, 0.0, 0.0)] * 8, Metric("paper", "triplet"))
+    assert found["f1"].value == pytest.approx(92)
+    assert found["f1"] == found["accuracy"]
+    assert found["f1"].low is not None and 84 < found["f1"].low < 92
+
+
+# ---- paired test
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    rows: Tally = [(1, 1, 1), (0, 2, 1), (1, 3, 2)]
+    assert gap(rows, rows) == Difference(0.0, 0.0, 0.0, 1.0)
+
+
+def test_p_is_the_share_of_swaps_that_differ_as_much() -> None:
+    """Two reviews, one system right in both, the other in none: of the four ways to swap, two differ as much."""
+    assert gap([(1, 1, 1)] * 2, [(0, 1, 1)] * 2).p == pytest.approx(0.5, abs=0.06)
+    assert gap([(1, 1, 1)] * 3, [(0, 1, 1)] * 3).p == pytest.approx(0.25, abs=0.06)
+
+
+def test_a_clear_difference_is_hardly_chance_and_turns_its_sign_with_the_order() -> None:
+    good: Tally = [(1, 1, 1)] * 150 + [(0, 1, 1)] * 50
+    poor: Tally = [(1, 1, 1)] * 100 + [(0, 1, 1)] * 100
+    found, turned = gap(good, poor), gap(poor, good)
+    assert found.value == pytest.approx(25)
+    assert 0 < found.low < 25 < found.high
+    assert found.p == pytest.approx(1 / 1001)
+    assert (turned.value, turned.low, turned.high) == pytest.approx((-found.value, -found.high, -found.low))
+
+
+def test_pairing_tells_apart_what_single_intervals_cannot() -> None:
+    """The other system is right wherever this one is, and in five more reviews of 200."""
+    ours: Tally = [(1, 1, 1)] * 105 + [(0, 1, 1)] * 95
+    theirs: Tally = [(1, 1, 1)] * 100 + [(0, 1, 1)] * 100
+    single = one(ours)["f1"]
+    assert single.low is not None and single.low < 50
+    assert gap(ours, theirs).low >= 0
+
+
+# ---- what is measured
+
+
+@given(GOLD)
+def test_gold_against_itself_reaches_the_ceiling_of_every_metric(gold: dict[str, list[Answer]]) -> None:
+    for mode in ("open", "given-aspects"):
+        for found in measure(gold, gold, metrics("all", mode), Settings(mode, 0)):
+            assert {round(value.value, 6) for value in found.values.values()} == {round(found.ceiling, 6)}, found.metric
+            assert found.ceiling == 100 or found.metric.match == "paper"
+
+
+def test_the_ceiling_of_the_paper_on_its_300_reviews_is_92() -> None:
+    gold = {str(i): [] if i < 24 else [ANSWER] for i in range(300)}
+    assert ceiling(gold, Metric("paper", "triplet")) == pytest.approx(92.0)
+    (found,) = measure(gold, gold, metrics("paper"), Settings(samples=0))
+    assert {name: value.value for name, value in found.values.items()} == pytest.approx(
+        dict.fromkeys(("accuracy", "precision", "recall", "f1"), 92.0)
+    )
+
+
+def test_accuracy_of_the_paper_is_shared_over_united() -> None:
+    gold = {"a": [("湯", "鹹", "NEG"), ("麵", "Q", "POS")]}
+    (found,) = measure(gold, {"a": [("湯", "鹹", "NEG"), ("店", "小", "NEG")]}, metrics("paper"), Settings(samples=0))
+    assert found.values["accuracy"].value == pytest.approx(100 / 3)
+
+
+def test_a_system_that_is_given_the_aspects_is_not_asked_about_others() -> None:
+    gold = {"a": [("牛肉湯", "鹹", "NEG")], "b": []}
+    told = {"a": [("牛肉湯", "鹹", "NEG"), ("湯", "淡", "NEG"), ("店", "小", "NEG")], "b": [("店", "小", "NEG")]}
+    assert tally(gold, told, EXACT, "given-aspects") == [(1, 1, 1), (0, 0, 0)]
+    assert tally(gold, told, Metric("lenient", "triplet"), "given-aspects") == [(1, 2, 1), (0, 0, 0)], "湯 is within 牛肉湯"
+    assert asked(gold["b"], told["b"], "lenient") == []
+    assert "aspect" not in {one.part for one in metrics("all", "given-aspects")}
+
+
+def test_every_metric_has_a_signature_of_its_own_that_names_mode_gold_and_draws() -> None:
+    gold = {"a": [ANSWER]}
+    found = [one.signature for mode in ("open", "given-aspects") for one in measure(gold, gold, ALL, Settings(mode, 10, 7))]
+    assert len(set(found)) == 2 * len(ALL)
+    assert all(f"|gold:{digest(gold)}|bootstrap:10|seed:7|interval:95|" in one for one in found)
+    assert digest({"a": [ANSWER, ANSWER]}) == digest(gold) != digest({"a": [("湯", "好喝", "POS")]})
+
+
+def test_a_matched_pair_with_the_right_polarity_is_preferred() -> None:
+    gold = [("湯", "好", "POS"), ("湯頭", "好", "NEG")]
+    assert polarities(gold, [("湯頭", "好", "NEG")], "lenient") == (1, 1)
+    assert polarities(gold, [("湯頭", "好", "NEU")], "lenient") == (0, 1)
+    assert polarities(gold, [("麵", "好", "POS")], "lenient") == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "label"),
+    [
+        (("牛肉湯", "鹹", "NEG"), "YY"),
+        (("湯", "很鹹", "NEG"), "YY"),
+        (("湯", "鹹", "POS"), "YN"),
+        (("湯", "淡", "NEG"), "NX"),
+        (("店", "鹹", "NEG"), "NX"),
+    ],
+)
+def test_a_candidate_is_labelled_by_the_gold_of_its_review(told: Answer, label: str) -> None:
+    assert near_label([("湯", "鹹", "NEG"), ("麵", "Q", "POS")], told) == label
+
+
+# ---- the command
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    def written(name: str, rows: dict[str, list[Answer]]) -> Path:
+        path = tmp_path / name
+        listed = [
+            {"id": key, "triplets": [dict(zip(("aspect", "opinion", "polarity"), a, strict=True)) for a in answers]}
+            for key, answers in rows.items()
+        ]
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed), encoding="utf-8")
+        return path
+
+    gold = {str(i): [] if i < 2 else [ANSWER, ("服務", "親切", "POS")] for i in range(25)}
+    good = {key: answers[:1] for key, answers in gold.items()}
+    poor = {key: [("湯頭", "好喝", "NEG")] for key in gold} | {"99": []}
+    return {"gold": written("gold.jsonl", gold), "good": written("good.jsonl", good), "poor": written("poor.jsonl", poor)}
+
+
+def test_json_holds_every_value_interval_count_and_signature(here: Command, files: dict[str, Path]) -> None:
+    ran = here("score", "--gold", files["gold"], "--pred", files["good"], "--opinion", "opinion", "--format", "json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    assert told["reviews"] == {"gold": 25, "null_triplets": 0, "without_prediction": 0}
+    by_name = {(row["match"], row["part"]): row for row in told["scores"]}
+    assert len(by_name) == 15
+    exact = by_name["exact", "triplet"]
+    assert (exact["right"], exact["predicted"], exact["gold"]) == (23, 23, 46)
+    assert exact["recall"] == {"value": 50.0, "low": 50.0, "high": 50.0}
+    assert by_name["paper", "triplet"]["ceiling"] == pytest.approx(92)
+    assert exact["signature"].startswith("micro-triplet|match:exact|duplicates:once|null:excluded|input:open|gold:")
+
+
+def test_the_ceiling_is_printed_where_it_is_not_a_hundred(here: Command, files: dict[str, Path]) -> None:
+    ran = here("score", "--gold", files["gold"], "--pred", files["gold"], "--opinion", "opinion")
+    assert "ceiling of the paper metric: 92.0, for 2 of 25 gold reviews are empty and count 0" in ran.out
+    assert "ceiling" not in here("score", "--gold", files["gold"], "--pred", files["gold"], "--metric", "exact").out
+
+
+def test_against_another_system_shows_difference_interval_and_p(here: Command, files: dict[str, Path]) -> None:
+    ran = here(
+        "score",
+        "--gold",
+        files["gold"],
+        "--pred",
+        files["good"],
+        "--against",
+        files["poor"],
+        "--metric",
+        "exact",
+        "--opinion",
+        "opinion",
+        "--format",
+        "csv",
+    )
+    assert ran.code == 0, ran.err
+    rows = {row["part"]: row for row in csv.DictReader(io.StringIO(ran.out))}
+    assert float(rows["triplet"]["difference"]) == pytest.approx(200 * 23 / (23 + 46), abs=0.001)
+    assert float(rows["triplet"]["p"]) < 0.01
+    table = here(
+        "score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"], "--metric", "exact", "--opinion", "opinion"
+    ).out
+    assert "+66.7" in table
+    assert "micro-{triplet,pair,aspect,opinion,polarity}|match:exact|" in table
+
+
+def test_markdown_is_a_table_that_a_pull_request_shows(here: Command, files: dict[str, Path]) -> None:
+    ran = here("score", "--gold", files["gold"], "--pred", files["good"], "--format", "markdown", "--samples", "0")
+    assert ran.out.startswith("| of ")
+    assert "| opinion_full | paper " in ran.out
+
+
+def test_files_without_a_common_id_and_questions_that_name_aspects_get_a_note(
+    here: Command, files: dict[str, Path], tmp_path: Path
+) -> None:
+    question = {
+        "id": 3,
+        "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對湯頭的描述為何？  context: 湯頭好喝",
+        "answer": "湯頭。湯頭：好喝(正面)。",
+    }
+    paper = tmp_path / "paper.json"
+    paper.write_text(json.dumps(question, ensure_ascii=False) + "\n", encoding="utf-8")
+    ran = here("score", "--gold", files["gold"], "--pred", paper, "--metric", "exact")
+    assert "score it with --mode given-aspects" in ran.err
+    assert "24 reviews have no prediction" in ran.out
+    assert "given-aspects" not in here("score", "--gold", files["gold"], "--pred", paper, "--mode", "given-aspects").err
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "x", "triplets": []}\n', encoding="utf-8")
+    ran = here("score", "--gold", files["gold"], "--pred", other)
+    assert ran.code == 0
+    assert "no id in common" in ran.err
+    assert "1 predicted reviews are not in gold" in ran.out
+
+
+def test_a_full_opinion_is_scored_against_the_full_opinion_of_our_own_gold(here: Command, tmp_path: Path) -> None:
+    row = {"id": "1", "triplets": [{"aspect": "湯", "opinion": "不會鹹", "opinion_full": "不會太鹹", "polarity": "POS"}]}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
+    told = json.loads(
+        here("score", "--gold", path, "--pred", path, "--opinion", "opinion_full", "--metric", "exact", "--format", "json").out
+    )
+    assert {row["f1"]["value"] for row in told["scores"] if "f1" in row} == {100.0}
+
+
+@pytest.mark.parametrize(
+    "words", [("--samples", "-1"), ("--seed", "x"), ("--metric", "best"), ("--mode", "closed"), ("--against", "nowhere.jsonl")]
+)
+def test_what_cannot_be_scored_is_one_line_and_exit_code_2(here: Command, files: dict[str, Path], words: tuple[str, str]) -> None:
+    assert here("score", "--gold", files["gold"], "--pred", files["good"], *words).error
