@@ -14,12 +14,13 @@ NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str,
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Drop everything that was ingested, and with it (foreign keys) all that was made of it."""
+    """Drop everything that was ingested, and with it (foreign keys) all that was made of it; the splits of texts stay remembered."""
     connection.execute("DELETE FROM verdicts")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM proposals")
     connection.execute("DELETE FROM triplets")
     connection.execute("DELETE FROM annotations")
+    connection.execute("DELETE FROM near_duplicates")
     connection.execute("DELETE FROM reviews")
     clear_rejected(connection, "ingest")
 
@@ -56,14 +57,39 @@ def mark_duplicates(connection: sqlite3.Connection) -> None:
         )
 
 
-def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str, int]]) -> None:
+def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str | None, int]]) -> None:
     """`splits` of (split, review id)."""
     connection.executemany("UPDATE reviews SET split = ? WHERE id = ?", splits)
+
+
+def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
+    """Replace what is known of near-duplicates by `clusters` of (review id, id of the first review that says nearly the same)."""
+    connection.execute("DELETE FROM near_duplicates")
+    connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
+
+
+def remember_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str, str]]) -> None:
+    """`splits` of (norm_hash, split). Texts that are not among them keep theirs, so that they find it again when they come back."""
+    connection.executemany("INSERT OR REPLACE INTO splits (norm_hash, split) VALUES (?,?)", splits)
+
+
+def forget_splits(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM splits")
+
+
+def remembered_splits(connection: sqlite3.Connection) -> dict[str, str]:
+    """norm_hash -> split."""
+    return dict(connection.execute("SELECT norm_hash, split FROM splits"))
 
 
 def hashes(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str]]:
     """(id, key, norm_hash) of the reviews that are no duplicates."""
     yield from connection.execute("SELECT id, key, norm_hash FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
+
+
+def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str]]:
+    """(id, key, norm_hash, text) of the reviews that are no duplicates."""
+    yield from connection.execute("SELECT id, key, norm_hash, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
 
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
@@ -136,8 +162,12 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
         "duplicates": stored - count(connection),
         "reviews": count(connection),
     }
-    return out | {
+    out |= {
         split: one(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'") for split in ("train", "valid", "test")
+    }
+    return out | {
+        "near_duplicates": one("SELECT count(*) FROM near_duplicates WHERE cluster <> review"),
+        "in_no_split": one("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"),
     }
 
 
