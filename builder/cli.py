@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release
+from builder.commands import build, diff, export, extract, inspect, lexicon, nlp, release
 from builder.errors import BuilderError
 
 
@@ -41,7 +41,10 @@ for command in (
     inspect.explain,
     inspect.rules,
     extract.score,
+    release.release,
     release.verify,
+    diff.diff,
+    export.export,
     lexicon.lexicon,
     nlp.nlp,
 ):

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from builder.errors import InputError, ReleaseError
 from builder.export import answers, paper
-from builder.export.manifest import Facts, Split, card, checksums, manifest, sha256
+from builder.export import package
+from builder.export.card import card as card_of
+from builder.export.manifest import Facts, Split, checksums, manifest, sha256
 from builder.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
 from builder.export.records import triplet as read_row
 from builder.export.verify import verify

@@ -6,11 +6,13 @@ patch: the same data, repackaged; minor: all of the old data and more; major: so
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+from builder.export.reading import opened, rows, uncollected
 from builder.export.records import ReviewRow, TripletRow
 
 Level = Literal["patch", "minor", "major"]
@@ -41,7 +43,7 @@ class Diff:
     after: str
     counts: Mapping[str, int]
     samples: Mapping[str, tuple[str, ...]]
-    sizes: Mapping[str, tuple[tuple[int, int], tuple[int, int]]]
+    sizes: Mapping[str, tuple[tuple[int, int], ...]]
 
     @property
     def level(self) -> Level:
@@ -67,7 +69,14 @@ class Diff:
 
 def by_id(splits: Mapping[str, Iterable[ReviewRow]]) -> dict[str, tuple[str, ReviewRow]]:
     """The reviews of a release by id, each with its split."""
-    return {row["id"]: (split, row) for split, listed in splits.items() for row in listed}
+    return {row["id"]: (split, row) for split, row in stream(splits)}
+
+
+def stream(splits: Mapping[str, Iterable[ReviewRow]]) -> Iterator[tuple[str, ReviewRow]]:
+    """The reviews of a release as (split, row)."""
+    for split, listed in splits.items():
+        for row in listed:
+            yield split, row
 
 
 @dataclass(slots=True)
@@ -75,6 +84,7 @@ class _Tally:
     most: int
     counts: Counter[str] = field(default_factory=Counter)
     samples: dict[str, list[str]] = field(default_factory=dict)
+    sizes: defaultdict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=lambda: defaultdict(lambda: (Counter(), Counter())))
 
     def note(self, kind: str, told: str) -> None:
         self.counts[kind] += 1
@@ -83,32 +93,58 @@ class _Tally:
             shown.append(told)
 
 
-def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: int = 5) -> Diff:
-    """`before` and `after` are (label, reviews). Reviews are matched by id, those left over by text."""
+def between(before: Path, after: Path, samples: int = 5) -> Diff:
+    """Two release directories compared."""
+    old, new = opened(before), opened(after)
+    with uncollected():
+        there = by_id({split: rows(new.path, split) for split in new.splits})
+        here = stream({split: rows(old.path, split) for split in old.splits})
+        return compare((str(old.manifest["version"]), here), (str(new.manifest["version"]), there), samples)
+
+
+def compare(before: tuple[str, Iterable[tuple[str, ReviewRow]]], after: tuple[str, Reviews], samples: int = 5) -> Diff:
+    """`before` is (label, (split, row) of each review), read once; `after` (label, reviews). Matched by id, what is left over by text."""
     (old_name, old), (new_name, new) = before, after
     tally = _Tally(samples)
-    by_text = {row["text"]: i for i, (_, row) in new.items() if i not in old}
-    matched = {i: i if i in new else by_text.pop(row["text"], None) for i, (_, row) in old.items()}
-    for i, j in matched.items():
-        if j is None:
-            tally.note("reviews_removed", i)
-            for one in old[i][1]["triplets"]:
-                tally.note("triplets_removed", _shown(i, one))
+    known: set[str] = set()
+    missing: list[tuple[str, ReviewRow]] = []
+    for split, row in old:
+        tally.sizes[split][0].update(reviews=1, triplets=len(row["triplets"]))
+        if (now := new.get(row["id"])) is None:
+            missing.append((split, row))
         else:
-            if i != j:
-                tally.note("reviews_renamed", f"{i} is now {j}")
-            _review(i, old[i], new[j], tally)
-    _added(new, {j for j in matched.values() if j is not None}, tally)
-    counts = {kind: tally.counts[kind] for kind in KINDS}
-    return Diff(old_name, new_name, counts, {kind: tuple(shown) for kind, shown in tally.samples.items()}, _sizes(old, new))
-
-
-def _added(new: Reviews, known: set[str], tally: _Tally) -> None:
-    for j, (_, row) in new.items():
-        if j not in known:
-            tally.note("reviews_added", j)
+            known.add(row["id"])
+            _review(row["id"], (split, row), now, tally)
+    _missing(missing, new, known, tally)
+    for i, (split, row) in new.items():
+        tally.sizes[split][1].update(reviews=1, triplets=len(row["triplets"]))
+        if i not in known:
+            tally.note("reviews_added", i)
             for one in row["triplets"]:
-                tally.note("triplets_added", _shown(j, one))
+                tally.note("triplets_added", _shown(i, one))
+    counts = {kind: tally.counts[kind] for kind in KINDS}
+    sides = {name: tuple((one["reviews"], one["triplets"]) for one in pair) for name, pair in sorted(tally.sizes.items(), key=_place)}
+    return Diff(old_name, new_name, counts, {k: tuple(tally.samples[k]) for k in KINDS if k in tally.samples}, sides)
+
+
+def _place(item: tuple[str, object]) -> tuple[int, str]:
+    order = ("train", "valid", "test")
+    return (order.index(item[0]) if item[0] in order else len(order)), item[0]
+
+
+def _missing(missing: Iterable[tuple[str, ReviewRow]], new: Reviews, known: set[str], tally: _Tally) -> None:
+    """Reviews whose id is gone: under another id by their text, or removed. `known` grows by those found."""
+    by_text = {row["text"]: i for i, (_, row) in new.items() if i not in known}
+    for split, row in missing:
+        i, found = row["id"], by_text.pop(row["text"], None)
+        if found is not None:
+            known.add(found)
+            tally.note("reviews_renamed", f"{i} is now {found}")
+            _review(i, (split, row), new[found], tally)
+        else:
+            tally.note("reviews_removed", i)
+            for one in row["triplets"]:
+                tally.note("triplets_removed", _shown(i, one))
 
 
 def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tally: _Tally) -> None:
@@ -118,7 +154,7 @@ def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tall
         tally.note("reviews_moved", f"{i} from {split} to {now}")
     if before["text"] != after["text"]:
         tally.note("reviews_edited", i)
-    changed = [key for key in ("annotation", "language", "rating") if before[key] != after[key]]  # type: ignore[literal-required]
+    changed = [key for key in ("annotation", "language", "rating") if before[key] != after[key]]
     if changed:
         tally.note("reviews_relabelled", f"{i}: {', '.join(changed)}")
     if before["triplets"] != after["triplets"]:
@@ -139,28 +175,23 @@ def _triplets(i: str, before: Iterable[TripletRow], after: Iterable[TripletRow],
         elif one["polarity"] != other["polarity"]:
             tally.note("triplets_polarity", f"{_shown(i, one)} is now {other['polarity']}")
         elif one != other:
-            provenance = {key for key, value in one.items() if value != other[key]} <= {"sources", "rules", "id"}  # type: ignore[literal-required]
+            provenance = {key for (key, value), now in zip(one.items(), other.values(), strict=True) if value != now} <= {
+                "sources",
+                "rules",
+                "id",
+            }
             tally.note("triplets_provenance" if provenance else "triplets_edited", _shown(i, one))
     for pair, one in new.items():
         if pair not in old:
             tally.note("triplets_added", _shown(i, one))
 
 
+def _changed(one: Mapping[str, object], other: Mapping[str, object]) -> set[str]:
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+
+
 def _shown(i: str, one: TripletRow) -> str:
     return f"{i} ({one['aspect']['text']}, {one['opinion']['text']}, {one['polarity']})"
-
-
-def _sizes(old: Reviews, new: Reviews) -> dict[str, tuple[tuple[int, int], tuple[int, int]]]:
-    def of(reviews: Reviews) -> tuple[Counter[str], Counter[str]]:
-        counted: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        for split, row in reviews.values():
-            counted[0][split] += 1
-            counted[1][split] += len(row["triplets"])
-        return counted
-
-    before, after = of(old), of(new)
-    names = [name for name in ("train", "valid", "test") if before[0][name] or after[0][name]]
-    return {name: ((before[0][name], before[1][name]), (after[0][name], after[1][name])) for name in names}
 
 
 def markdown(diff: Diff, title: str = "") -> str:

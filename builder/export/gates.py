@@ -85,7 +85,7 @@ def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
 
 def _disordered(one: TripletRow) -> Iterator[str]:
     for name in ("aspect", "opinion"):
-        spans = one[name]["spans"]  # type: ignore[literal-required]
+        spans = one[name]["spans"]
         if any(a[1] > b[0] for a, b in pairwise(spans)):
             yield f"{name} has spans {spans} out of order"
 

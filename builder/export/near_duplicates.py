@@ -8,7 +8,7 @@ a gate that asks the same question gets the same answer.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from builder.text import script_of, view
 
@@ -26,22 +26,23 @@ def bigrams(text: str) -> frozenset[str]:
     return frozenset(text[i : i + 2] for i in range(max(1, len(text) - 1)))
 
 
-def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+def alike(one: Set[object], other: Set[object]) -> bool:
     shared = len(one & other)
     return TEN * shared >= SEVEN * (len(one) + len(other) - shared)
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Indices (a, b), a < b, of normal texts that are near-duplicates, in order."""
-    grams = [bigrams(text) for text in texts]
-    common = Counter(gram for listed in grams for gram in listed)
-    holders: defaultdict[str, list[int]] = defaultdict(list)
+    named = [bigrams(text) for text in texts]
+    common = Counter(gram for listed in named for gram in listed)
+    rank = {gram: n for n, gram in enumerate(sorted(common, key=lambda gram: (common[gram], gram)))}  # the rarest first
+    grams = [frozenset(rank[gram] for gram in listed) for listed in named]
+    holders: defaultdict[int, list[int]] = defaultdict(list)
     found: list[tuple[int, int]] = []
     for i in sorted(range(len(grams)), key=lambda i: len(grams[i])):
         size = len(grams[i])
-        prefix = sorted(grams[i], key=lambda gram: (common[gram], gram))[: size - (SEVEN * size + TEN - 1) // TEN + 1]
         compared: set[int] = set()
-        for gram in prefix:
+        for gram in sorted(grams[i])[: size - (SEVEN * size + TEN - 1) // TEN + 1]:
             for j in holders[gram]:
                 if j not in compared and TEN * len(grams[j]) >= SEVEN * size:
                     compared.add(j)

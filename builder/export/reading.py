@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,3 +94,15 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
                 yield row
     except (OSError, UnicodeDecodeError) as error:
         raise ReleaseError(f"cannot be read: {error}", where=str(path), fix="`builder verify` tells more") from error
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the cycle collector, which would walk millions of rows again and again: there are no cycles among them."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from builder.errors import ReleaseError
 from builder.export import parquet
 from builder.export.gates import leaks, row_faults, schema_fault, unmasked
 from builder.export.manifest import sums
-from builder.export.reading import FORMAT
+from builder.export.reading import FORMAT, uncollected
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
 
@@ -30,7 +31,8 @@ def verify(release: Path) -> list[str]:
     if not path.is_file():
         raise ReleaseError("no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0")
     faults = list(_checksums(release, path))
-    return faults or list(_content(release))
+    with uncollected():
+        return faults or list(_content(release))
 
 
 def _checksums(release: Path, path: Path) -> Iterator[str]:
@@ -80,20 +82,31 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    rows: dict[str, list[ReviewRow]] = {}
+    texts: dict[str, list[str]] = {}
+    ids: list[str] = []
     for split, facts in splits.items():
         path = f"data/{split}.jsonl"
         if not (release / path).is_file():
             yield f"{path}: missing"
             continue
         counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
-        rows[split] = []
-        yield from _split(release / path, path, rows[split], counted)
+        texts[split] = []
+        with closing(_Twins(release, split)) as twins:
+            for row in _split(release / path, path, counted):
+                if isinstance(row, str):
+                    yield row
+                    continue
+                texts[split].append(row["text"])
+                ids.append(row["id"])
+                if layout > 1:
+                    yield from twins.take(row)
+            yield from twins.end() if layout > 1 else ()
         yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
-    yield from _twice(rows)
+    yield from _twice(texts, ids)
     if layout > 1:
-        yield from _parquet(release, rows)
-        yield from _gates(rows)
+        due = {parquet.path(split, layer) for split in splits for layer in parquet.LAYERS}
+        yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
+        yield from _gates(texts)
 
 
 def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
@@ -110,8 +123,8 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
         yield from (f"{name}: not named in manifest.json" for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"}))
 
 
-def _split(path: Path, name: str, rows: list[ReviewRow], counted: Counter[str]) -> Iterator[str]:
-    """The faults of each row; sound ones go to `rows`."""
+def _split(path: Path, name: str, counted: Counter[str]) -> Iterator[ReviewRow | str]:
+    """The rows of a split that keep the schema, and every fault."""
     for number, line in enumerate(_lines(path), start=1):
         where = f"{name}:{number}"
         try:
@@ -122,14 +135,52 @@ def _split(path: Path, name: str, rows: list[ReviewRow], counted: Counter[str]) 
         if fault := schema_fault(row):
             yield f"{where}: {fault}"
         else:
-            rows.append(row)
             yield from (f"{where}: {fault}" for fault in row_faults(row, counted))
+            yield row
 
 
-def _lines(path: Path) -> list[str]:
+class _Twins:
+    """The Parquet files of a split, read along with its rows."""
+
+    def __init__(self, release: Path, split: str) -> None:
+        self._release, self._split = release, split
+        self._open: dict[str, parquet.Twin] = {}
+        self._broken: set[str] = set()
+
+    def take(self, row: ReviewRow) -> Iterator[str]:
+        yield from self._guarded(parquet.path(self._split, row["annotation"]), lambda twin: twin.take(row))
+
+    def end(self) -> Iterator[str]:
+        paths = {parquet.path(self._split, layer) for layer in parquet.LAYERS}
+        there = {path for path in paths if (self._release / path).exists()}
+        for path in sorted(there | self._open.keys()) or [parquet.path(self._split, "silver")]:
+            ended: list[bool] = []
+            yield from self._guarded(path, lambda twin, ended=ended: ended.append(twin.end()))  # type: ignore[misc]
+            if ended == [False]:
+                yield f"{path}: holds other reviews than data/"
+
+    def _guarded(self, path: str, use: Callable[[parquet.Twin], None]) -> Iterator[str]:
+        """`use` the file; pyarrow's errors are faults, said once."""
+        if path in self._broken:
+            return
+        try:
+            if path not in self._open:
+                self._open[path] = parquet.Twin(self._release / path)
+            use(self._open[path])
+        except (OSError, ValueError, TypeError) as error:
+            self._broken.add(path)
+            yield f"{path}: cannot be read: {' '.join(str(error).split())}"
+
+    def close(self) -> None:
+        for twin in self._open.values():
+            twin.close()
+
+
+def _lines(path: Path) -> Iterator[str]:
     """Lines as they end in a line feed: texts may hold other line separators. What is no UTF-8 becomes a fault of its line."""
-    lines = path.read_bytes().decode("utf-8", "replace").split("\n")
-    return lines if lines[-1] else lines[:-1]
+    with path.open("rb") as handle:
+        for line in handle:
+            yield line.decode("utf-8", "replace").removesuffix("\n")
 
 
 def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None) -> Iterator[str]:
@@ -143,36 +194,20 @@ def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statist
         yield f"{split}: {counted['gold']} reviews are gold, manifest.json says {statistics.get('gold_reviews')}"
 
 
-def _twice(rows: Mapping[str, list[ReviewRow]]) -> Iterator[str]:
+def _twice(texts: Mapping[str, list[str]], ids: list[str]) -> Iterator[str]:
     """A text or an id that stands twice."""
-    texts: dict[str, str] = {}
-    ids: dict[str, str] = {}
-    for split, listed in rows.items():
-        for number, row in enumerate(listed, start=1):
-            where = f"data/{split}.jsonl:{number}"
-            if texts.setdefault(row["text"], where) != where:
-                yield f"{where}: its text stands in {texts[row['text']]} too"
-            if ids.setdefault(row["id"], where) != where:
-                yield f"{where}: its id stands in {ids[row['id']]} too"
+    where = [f"data/{split}.jsonl:{number}" for split, listed in texts.items() for number in range(1, len(listed) + 1)]
+    for what, values in (("text", (text for listed in texts.values() for text in listed)), ("id", iter(ids))):
+        seen: dict[str, str] = {}
+        for value, here in zip(values, where, strict=True):
+            if seen.setdefault(value, here) != here:
+                yield f"{here}: its {what} stands in {seen[value]} too"
 
 
-def _parquet(release: Path, rows: Mapping[str, list[ReviewRow]]) -> Iterator[str]:
-    """The Parquet twin holds the same reviews."""
-    due = {path: listed for split, those in rows.items() for path, listed in parquet.layers(split, those).items()}
-    found = {f"parquet/{path.name}" for path in (release / "parquet").glob("*")}
-    yield from (f"{path}: should not be there" for path in sorted(found - due.keys()))
-    for path, listed in due.items():
-        try:
-            if not parquet.holds(release / path, listed):
-                yield f"{path}: holds other reviews than data/"
-        except (OSError, ValueError, TypeError) as error:
-            yield f"{path}: cannot be read: {error}"
-
-
-def _gates(rows: Mapping[str, list[ReviewRow]]) -> Iterator[str]:
-    for one, a, other, b in leaks({split: [row["text"] for row in listed] for split, listed in rows.items()}):
+def _gates(texts: Mapping[str, list[str]]) -> Iterator[str]:
+    for one, a, other, b in leaks(texts):
         yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
-    for split, listed in rows.items():
-        for number, row in enumerate(listed, start=1):
-            for kind in unmasked(row["text"]):
+    for split, listed in texts.items():
+        for number, text in enumerate(listed, start=1):
+            for kind in unmasked(text):
                 yield f"data/{split}.jsonl:{number}: shows personal data: {kind}"

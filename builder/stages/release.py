@@ -19,9 +19,9 @@ from builder.errors import ReleaseError
 from builder.export import diff as differences
 from builder.export import package, writing
 from builder.export.changes import changes
-from builder.export.diff import LEVELS, Diff, bumped, by_id, compare
+from builder.export.diff import LEVELS, Diff, bumped, by_id, compare, stream
 from builder.export.manifest import Facts, manifest, sha256
-from builder.export.reading import Existing, existing, opened, parsed, rows, versions
+from builder.export.reading import Existing, existing, opened, parsed, rows, uncollected, versions
 from builder.export.statistics import statistics
 from builder.export.verify import verify
 from builder.stages import rows as released
@@ -48,6 +48,11 @@ class _Plan:
 
 
 def run(context: Context) -> runs.Counts:
+    with uncollected():
+        return _run(context)
+
+
+def _run(context: Context) -> runs.Counts:
     made = released.splits(context)
     content = package.data({one.split.name: one.rows for one in made})
     facts = _facts(context, made)
@@ -123,7 +128,7 @@ def _next(context: Context, new: differences.Reviews) -> _Plan:
 def _diff(parent: Existing | None, version: str, new: differences.Reviews) -> Diff | None:
     if parent is None:
         return None
-    old = by_id({split: rows(parent.path, split) for split in parent.splits})
+    old = stream({split: rows(parent.path, split) for split in parent.splits})
     return compare((str(_name(parent)), old), (version, new))
 
 

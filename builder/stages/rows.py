@@ -75,7 +75,7 @@ def _made(context: Context, name: str, rows: list[ReviewRow], dropped: list[Drop
     if "gold" in found:
         source = "gold" if found == {"gold"} else f"gold, and {pool} where there is none"
     listed = [one for row in rows for one in row["triplets"]]
-    polarities = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
+    polarities: dict[str, int] = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
     return Made(Split(name, source, " and ".join(sorted(found)) or "silver", len(rows), len(listed), polarities), rows, dropped)
 
 
