@@ -125,7 +125,7 @@ def _file(path: str, data: bytes) -> Node:
         "@id": path,
         "name": path,
         "contentUrl": path,
-        "encodingFormat": "application/vnd.apache.parquet",
+        "encodingFormat": "application/x-parquet",
         "contentSize": f"{len(data)} B",
         "sha256": sha256(data),
     }
