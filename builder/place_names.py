@@ -61,8 +61,8 @@ def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     found = {converter("t2s")(form) for name in names for form in forms(name)}
     if not found:
         return None
-    names = "|".join(_spelt(form) for form in sorted(found, key=lambda form: (-len(form), form)))
-    return re.compile(f"(?:{names})(?:{_branch()})?", re.IGNORECASE)
+    spelt = "|".join(_spelt(form) for form in sorted(found, key=lambda form: (-len(form), form)))
+    return re.compile(f"(?:{spelt})(?:{_branch()})?", re.IGNORECASE)
 
 
 def forms(name: str) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ def card(facts: Facts, content: Mapping[str, bytes]) -> str:
 
 # {facts.name} {facts.version}
 
-Aspect sentiment triplets (aspect, opinion, polarity) of Chinese restaurant reviews, built by builder {facts.builder} without human
-labels: a rule engine seeds, a discriminator filters, a tagger is trained on what remains and adds what it finds
+Aspect sentiment triplets (aspect, opinion, polarity) of Chinese restaurant reviews, built by builder {facts.builder}; nothing is
+trained on human labels: a rule engine seeds, a discriminator filters, a tagger learns from what remains and adds what it finds
 (the iterative weak supervision of Lu et al., LREC-COLING 2024).
 
 | split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |

@@ -10,6 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from builder import privacy
 from builder.config import flat
 from builder.export.near_duplicates import alike, bigrams, clusters, normal, pairs
 from builder.export.reading import Existing, existing, rows
@@ -96,11 +97,11 @@ def _before(context: Context, listed: Sequence[Distinct], texts: Sequence[str]) 
     kept = {i: known[norm_hash] for i, (_, _, norm_hash, _) in enumerate(listed) if norm_hash in known}
     parents = existing(context.out, context.config.release.name)
     if parents and _shares(parents[-1].manifest.get("config", {})) == shares:
-        kept |= _released(parents[-1], listed, texts)
+        kept |= _released(context, parents[-1], listed, texts)
     return kept
 
 
-def _released(parent: Existing, listed: Sequence[Distinct], texts: Sequence[str]) -> dict[int, str]:
+def _released(context: Context, parent: Existing, listed: Sequence[Distinct], texts: Sequence[str]) -> dict[int, str]:
     """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and likeness."""
     by_text = {text: i for i, text in enumerate(texts)}
     by_id = {name: i for i, (_, key, *_) in enumerate(listed) for name in (key, public_id(key))}
@@ -109,8 +110,10 @@ def _released(parent: Existing, listed: Sequence[Distinct], texts: Sequence[str]
         for row in rows(parent.path, split):
             text = normal(row["text"])
             i = by_text.get(text)
-            if i is None and (i := by_id.get(row["id"])) is not None and not alike(bigrams(texts[i]), bigrams(text)):
-                i = None
+            if i is None and (i := by_id.get(row["id"])) is not None:
+                (review,) = reviews.by_id(context.connection, [listed[i][0]])
+                masked = normal(privacy.mask(review.text, [review.place] if review.place else []).text)
+                i = i if alike(bigrams(masked), bigrams(text)) else None
             if i is not None:
                 found.setdefault(i, split)
     return found
