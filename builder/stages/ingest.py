@@ -36,7 +36,7 @@ def run(context: Context) -> runs.Counts:
             raise InputError(f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids")
         splits.place(context, keys)
         gold.labelled(labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold)  # now, not after the training
-        counts = reviews.ingest_counts(connection)
+        counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
             raise InputError(
                 "no usable review",

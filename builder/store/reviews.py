@@ -162,13 +162,16 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
         "duplicates": stored - count(connection),
         "reviews": count(connection),
     }
-    out |= {
+    return out | {
         split: one(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'") for split in ("train", "valid", "test")
     }
-    return out | {
-        "near_duplicates": one("SELECT count(*) FROM near_duplicates WHERE cluster <> review"),
-        "in_no_split": one("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"),
-    }
+
+
+def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
+    """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like reviews of several."""
+    near = connection.execute("SELECT count(*) FROM near_duplicates WHERE cluster <> review").fetchone()[0]
+    nowhere = connection.execute("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL").fetchone()[0]
+    return {"near_duplicates": int(near), "in_no_split": int(nowhere)}
 
 
 def reasons(connection: sqlite3.Connection) -> str:
