@@ -74,7 +74,7 @@ def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(bu
     done = builder("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
     assert done.code == 0, done.err
     assert contents(tmp_path / "out") == contents(built.out)
-    assert len(contents(built.out)) == 9
+    assert len(contents(built.out)) == 15
     assert proposals(tmp_path / "w") == proposals(built.workdir)
 
 

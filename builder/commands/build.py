@@ -164,9 +164,7 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
     if done[-1].stage == "release":
         click.echo(f"\nrelease: {done[-1].counts['path']}")
         if not licensed:
-            click.echo(
-                "no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it", err=True
-            )
+            click.echo("no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it")
 
 
 def _counts(counts: object) -> str:
