@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import time
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from test_pipeline import ask
 
 from builder import pipeline
 from builder.config import resolve
-from builder.export.near_duplicates import alike, bigrams, clusters, normal, pairs
+from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
 from builder.pipeline import Build
 from builder.stages.splits import assign, by_hash, norm_hash
 
@@ -54,6 +55,15 @@ def sentence(seed: int, words: int = 14) -> str:
 def test_the_join_finds_exactly_the_pairs_that_comparing_all_finds(texts: list[str]) -> None:
     due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
     assert pairs(texts) == due
+    assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
+    assert set(links(texts)) <= set(due)
+
+
+def test_a_template_filled_ten_thousand_times_takes_seconds() -> None:
+    started = time.process_time()
+    texts = [normal(f"第{n}次來，湯頭很好喝，服務也親切，下次還會再來") for n in range(10_000)]
+    assert set(clusters(len(texts), links(texts))) == {0}
+    assert time.process_time() - started < 8
 
 
 def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:

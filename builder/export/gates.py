@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from builder import privacy
-from builder.export.near_duplicates import normal, pairs
+from builder.export.near_duplicates import links, normal
 from builder.export.records import ReviewRow, TripletRow, mismatch
 from builder.records import POLARITIES
 
@@ -98,7 +98,7 @@ def unmasked(text: str) -> list[str]:
 
 
 def leaks(splits: Mapping[str, Sequence[str]]) -> list[tuple[str, int, str, int]]:
-    """(split, row, split, row), rows from 0, of texts that are near-duplicates in different splits."""
+    """(split, row, split, row), rows from 0, of near-duplicates in different splits: not every pair, but one at least wherever there is one."""
     where = [(split, n) for split, texts in splits.items() for n in range(len(texts))]
-    near = pairs([normal(text) for texts in splits.values() for text in texts])
+    near = links([normal(text) for texts in splits.values() for text in texts])
     return [(*where[a], *where[b]) for a, b in near if where[a][0] != where[b][0]]

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from builder import privacy
 from builder.export.manifest import Split
-from builder.export.near_duplicates import normal, pairs
+from builder.export.near_duplicates import among, clusters, links, normal
 from builder.export.records import ReviewRow, TripletRow, triplet_row
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.stages import gold
 from builder.stages.context import Context
+from builder.stages.splits import disputed
 from builder.store import reviews, runs, triplets
 from builder.store.queries import public_id
 from builder.text import same_script
@@ -182,7 +183,9 @@ def _apart(rows: dict[str, list[ReviewRow]], dropped: Mapping[str, list[Dropped]
         rows[name] = kept
     where = [(name, row["id"]) for name in _FIRST for row in rows[name]]
     gone: set[int] = set()
-    for a, b in pairs([normal(row["text"]) for name in _FIRST for row in rows[name]]):  # in order: a stands in the split that goes first
+    texts = [normal(row["text"]) for name in _FIRST for row in rows[name]]
+    crossing = disputed(clusters(len(texts), links(texts)), {n: name for n, (name, _) in enumerate(where)})
+    for a, b in sorted(among(texts, crossing)):  # in order: a stands in the split that goes first
         if where[a][0] != where[b][0] and a not in gone:
             gone.add(b)
     for name in _FIRST:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from builder import privacy
 from builder.config import flat
-from builder.export.near_duplicates import alike, bigrams, clusters, normal, pairs
+from builder.export.near_duplicates import alike, among, bigrams, clusters, links, normal
 from builder.export.reading import Existing, existing, rows
 from builder.stages.context import Context
 from builder.store import reviews, runs
@@ -29,9 +29,10 @@ def place(context: Context, gold: frozenset[str]) -> None:
     connection, share = context.connection, context.config.ingest
     listed = list(reviews.distinct(connection))
     texts = [normal(text) for *_, text in listed]
-    near = pairs(texts)
+    near = links(texts)
     pinned = _before(context, listed, texts)
     pinned |= {n: "test" for n, (_, key, *_) in enumerate(listed) if key in gold}
+    near += among(texts, disputed(clusters(len(listed), near), pinned))
     test = 0.0 if gold else share.test_share
     chosen = assign([one[2] for one in listed], near, pinned, test, share.valid_share)
     reviews.set_splits(connection, [(split, one[0]) for split, one in zip(chosen, listed, strict=True)])
@@ -68,6 +69,18 @@ def assign(
         for i in cluster:
             chosen[i] = split
     return chosen
+
+
+def disputed(whose: Sequence[int], pinned: Mapping[int, str]) -> dict[int, list[int]]:
+    """The members of the clusters that hold more than one split's texts: there every pair matters."""
+    splits: defaultdict[int, set[str]] = defaultdict(set)
+    for i, split in pinned.items():
+        splits[whose[i]].add(split)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for i, first in enumerate(whose):
+        if len(splits[first]) > 1:
+            found[first].append(i)
+    return found
 
 
 def by_hash(norm_hash: str, test: float, valid: float) -> str:
