@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import annotate, build, extract, gold, inspect, lexicon, nlp, release, report, score
+from builder.commands import annotate, build, diff, export, extract, gold, inspect, lexicon, nlp, release, report, score
 from builder.errors import BuilderError
 
 
@@ -45,7 +45,10 @@ for command in (
     gold.judge,
     score.score,
     report.report,
+    release.release,
     release.verify,
+    diff.diff,
+    export.export,
     lexicon.lexicon,
     nlp.nlp,
 ):

@@ -12,6 +12,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from builder.errors import ConfigError
 Convention = Literal["natural", "paper"]
 VARIANTS = "ABCDE"
 ReleaseScript = Literal["keep", "traditional", "simplified"]
+Bump = Literal["auto", "patch", "minor", "major"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,21 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is written under releases/. `ids = "hash"` hides review ids that lead back to a site. `version` empty: 0.1.0, or the next minor one after those that exist."""
+    """What is written under releases/. `ids = "hash"` hides review ids that lead back to a site.
+
+    `version` empty: 0.1.0, or what follows from the changes since the last release of this name; `bump` may raise more than they ask for.
+    A release that loses more than a share of `max_drop` of its parent needs a `drop_reason`. `date` (YYYY-MM-DD) empty: the day it is made.
+    """
 
     name: str = "restaurant-aste"
     version: str = ""
+    bump: Bump = "auto"
     licence: str = ""
+    creator: str = ""
+    url: str = ""
+    date: str = ""
+    max_drop: float = 0.2
+    drop_reason: str = ""
     script: ReleaseScript = "keep"
     ids: Literal["keep", "hash"] = "keep"
     train_source: str = ""
@@ -121,6 +133,9 @@ class Config:
     release: Release = field(default_factory=Release)
 
 
+_SPELLINGS = {"release.license": "release.licence"}
+
+
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A config and, for each dotted key, the place its value came from: `default`, `FILE` or `option`."""
@@ -138,6 +153,7 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     if path is not None:
         values |= {key: (value, str(path)) for key, value in _flatten(_read(path), str(path)).items()}
     values |= {key: (value, "option") for key, value in (options or {}).items()}
+    values = {_SPELLINGS.get(key, key): value for key, value in values.items()}
     known = _keys(Config)
     for key, (_, where) in values.items():
         if key not in known:
@@ -169,12 +185,21 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
             bool(config.self_train.variants) and set(config.self_train.variants) <= known,
             "one or more of " + ", ".join(VARIANTS),
         ),
+        "release.max_drop": (0 <= config.release.max_drop <= 1, "a share from 0 to 1"),
+        "release.date": (_is_day(config.release.date), "a day, YYYY-MM-DD"),
     }
     if "E" in config.self_train.variants:
         checks["discriminate.mode"] = (config.discriminate.mode == "cross-fit", '"cross-fit", which variant E starts from')
     for key, (good, due) in checks.items():
         if not good:
             raise ConfigError(f"{key} = {_shown(_get(config, key))} is not {due}", where=origin.get(key, ""))
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return not text or date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def flat(section: object, prefix: str = "") -> dict[str, object]:

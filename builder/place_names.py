@@ -61,7 +61,8 @@ def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     found = {converter("t2s")(form) for name in names for form in forms(name)}
     if not found:
         return None
-    return re.compile("|".join(_spelt(form) for form in sorted(found, key=lambda form: (-len(form), form))), re.IGNORECASE)
+    spelt = "|".join(_spelt(form) for form in sorted(found, key=lambda form: (-len(form), form)))
+    return re.compile(f"(?:{spelt})(?:{_branch()})?", re.IGNORECASE)
 
 
 def forms(name: str) -> tuple[str, ...]:
@@ -161,6 +162,14 @@ def _generic_pattern() -> re.Pattern[str]:
 @cache
 def _kind_pattern() -> re.Pattern[str]:
     return re.compile(f"(?:{_any(_GENERIC)})+$")
+
+
+@cache
+def _branch() -> str:
+    """The branch that a review may name behind a place's name: 信義店, (台北信義店), 二店, 羅斯福路店. Never words about it: 這家店, 最好的店."""
+    kinds, plain = "(?:分店|門市|门市|(?:店|館|馆)(?![員员長长面家裡里]))", "[^\\W\\da-zA-Z的了很最真太超是在有好這这那家間间]"
+    named = f"(?:(?:{_any(_AREAS)})+{plain}{{0,3}}?|{plain}{{1,4}}?[路街]|(?:{_any(_ORDINALS)})){kinds}"
+    return f"[ _-]?{named}|[ ]?[(（]{named}[)）]"
 
 
 @cache

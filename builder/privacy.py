@@ -8,7 +8,7 @@ masked text changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -40,6 +40,16 @@ class Masked:
             elif mask_start < end:
                 return None
         return start + shift, end + shift
+
+    def in_script(self, convert: Callable[[str], str]) -> str:
+        """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in every script."""
+        parts: list[str] = []
+        at = shift = 0
+        for start, end, kind in self.masks:
+            parts += convert(self.text[at : start + shift]), REPLACEMENTS[kind]
+            at = start + shift + len(REPLACEMENTS[kind])
+            shift += len(REPLACEMENTS[kind]) - (end - start)
+        return "".join([*parts, convert(self.text[at:])])
 
 
 def mask(text: str, names: Sequence[str] = ()) -> Masked:

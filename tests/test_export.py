@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import InputError, ReleaseError
-from builder.export import answers, paper
-from builder.export.manifest import Facts, Split, card, checksums, manifest, sha256
+from builder.export import answers, package, paper
+from builder.export.card import card as card_of
+from builder.export.manifest import Facts, Split, checksums, manifest, sha256
 from builder.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
 from builder.export.records import triplet as read_row
+from builder.export.statistics import statistics
 from builder.export.verify import verify
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
@@ -257,19 +259,21 @@ def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
         name="test-aste", version="1.2.0", parent="1.1.0", licence="CC-BY-4.0", builder="9.9", splits=[split(name) for name in rows],
         signatures={"rules": "abc123", "annotations": "embedded/1"}, config={"seed": 13, "rules.convention": "natural"},
         ingest={"rows": 1500, "rejected": 2}, dropped={"masked": 3, "contradiction": 0}, metrics=[("rules", "test", "micro F1", 61.5)],
+        date="2026-11-21", change="minor", statistics=statistics(rows),
     )  # fmt: skip
+
+
+def card(told: Facts) -> str:
+    """The card over the small release's Parquet files."""
+    return card_of(told, {path: content for path, content in package.data(reviews()).items() if path.startswith("parquet/")})
 
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
     """The files of a release; `edit` changes data or manifest before the checksums are taken, so that these are right."""
-    files: Files = {
-        f"data/{name}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed).encode()
-        for name, listed in rows.items()
-    }
-    files["README.md"] = card(told).encode()
-    files["manifest.json"] = manifest(told, files).encode()
+    files = package.whole(told, package.data(rows), "# Changes\n")
     if edit:
         edit(files)
+    del files["SHA256SUMS"]
     return files | {"SHA256SUMS": checksums(files).encode()}
 
 
@@ -285,7 +289,7 @@ def test_a_sound_release_has_no_faults_and_sha256sum_agrees(tmp_path: Path) -> N
     assert verify(made) == []
     checked = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
-    assert checked.stdout.count(": OK") == 5
+    assert checked.stdout.count(": OK") == 14
 
 
 def test_a_folder_that_is_no_release_is_an_error_and_no_fault(tmp_path: Path) -> None:
@@ -315,10 +319,14 @@ def test_a_file_that_is_missing_added_or_changed_is_named(tmp_path: Path, name: 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda sums: sums + sums.splitlines(keepends=True)[0], "SHA256SUMS:6: not a checksum line, or a second one for its file"),
-        (lambda sums: sums + "hello\n", "SHA256SUMS:6: not a checksum line, or a second one for its file"),
+        (lambda sums: sums + sums.splitlines(keepends=True)[0], "SHA256SUMS:15: not a checksum line, or a second one for its file"),
+        (lambda sums: sums + "hello\n", "SHA256SUMS:15: not a checksum line, or a second one for its file"),
         (lambda sums: "".join(line for line in sums.splitlines(keepends=True) if "manifest" not in line), "manifest.json: not listed in SHA256SUMS"),
-        (lambda sums: sums.replace(sums[:8], "00000000"), "README.md: its bytes have changed"),
+        (lambda sums: sums.replace(sums[:8], "00000000"), "CHANGES.md: its bytes have changed"),
+        (lambda sums: sums.replace("\n", "\r\n"), "README.md: not part of the release"),
+        (lambda sums: sums.removesuffix("\n"), "SHA256SUMS: its bytes have changed"),
+        (lambda sums: sums.replace("\n", "\x0b", 1), "CHANGES.md: not part of the release"),
+        (lambda sums: sums.upper().replace("README.MD", "README.md"), "README.md: its bytes have changed"),
     ],
 )  # fmt: skip
 def test_a_checksum_file_that_is_not_right_is_named_by_its_line(tmp_path: Path, change: Callable[[str], str], fault: str) -> None:
@@ -478,12 +486,12 @@ def test_the_card_begins_with_front_matter_that_a_dataset_hub_reads() -> None:
         "language": ["zh"], "license": "cc-by-4.0", "pretty_name": "test-aste", "size_categories": ["n<1K"],
     }  # fmt: skip
     assert {"annotations_creators", "task_categories", "tags"} <= head.keys()
-    (config,) = head["configs"]
-    assert config["config_name"] == "default"
-    assert config["data_files"] == [
-        {"split": "train", "path": "data/train.jsonl"},
-        {"split": "validation", "path": "data/valid.jsonl"},
-        {"split": "test", "path": "data/test.jsonl"},
+    configs = {config["config_name"]: config["data_files"] for config in head["configs"]}
+    assert list(configs) == ["default", "silver"]
+    assert configs["default"] == [
+        {"split": "train", "path": "parquet/train-silver.parquet"},
+        {"split": "validation", "path": "parquet/valid-silver.parquet"},
+        {"split": "test", "path": "parquet/test-silver.parquet"},
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -73,7 +74,7 @@ def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(bu
     done = builder("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
     assert done.code == 0, done.err
     assert contents(tmp_path / "out") == contents(built.out)
-    assert len(contents(built.out)) == 9
+    assert len(contents(built.out)) == 15
     assert proposals(tmp_path / "w") == proposals(built.workdir)
 
 
@@ -209,18 +210,18 @@ def test_a_version_that_exists_with_other_data_is_never_written_over(built: Buil
     assert json.loads((again.out / "v0.3.0" / "manifest.json").read_text(encoding="utf-8"))["parent"] == "0.1.0"
 
 
-def test_other_data_is_the_next_minor_version_and_the_same_data_told_otherwise_the_next_patch(built: Built, again: Build) -> None:
+def test_edited_data_is_the_next_major_version_and_the_same_data_told_otherwise_the_next_patch(built: Built, again: Build) -> None:
     licensed = replace(again, resolved=options(built, release__licence="CC0-1.0"))
     simplified = replace(again, resolved=options(built, release__script="simplified"))
     made = {}
-    for build, version, parent in ((licensed, "0.1.1", "0.1.0"), (simplified, "0.2.0", "0.1.1")):
+    for build, version, parent in ((licensed, "0.1.1", "0.1.0"), (simplified, "1.0.0", "0.1.1")):
         assert pipeline.run(build)[-1].counts["version"] == version
         made[version] = json.loads((again.out / f"v{version}" / "manifest.json").read_text(encoding="utf-8"))
         assert made[version]["parent"] == parent
         assert verify(again.out / f"v{version}") == []
     assert (again.out / "v0.1.1" / "data" / "train.jsonl").read_bytes() == (built.release / "data" / "train.jsonl").read_bytes()
     before = contents(again.out)
-    for build, version in ((again, "0.1.0"), (licensed, "0.1.1"), (simplified, "0.2.0")):
+    for build, version in ((again, "0.1.0"), (licensed, "0.1.1"), (simplified, "1.0.0")):
         assert pipeline.run(build)[-1].counts["version"] == version, "each is found again"
     assert contents(again.out) == before
     assert {path: digest for path, digest in before.items() if path.startswith("v0.1.0/")} == contents(built.out)
@@ -231,7 +232,7 @@ def test_a_release_in_another_script_differs_in_characters_only(built: Built, ag
     different = 0
     for name in ("train", "valid", "test"):
         for given, turned in zip(
-            read_lines(built.release / "data" / f"{name}.jsonl"), read_lines(again.out / "v0.2.0" / "data" / f"{name}.jsonl"), strict=True
+            read_lines(built.release / "data" / f"{name}.jsonl"), read_lines(again.out / "v1.0.0" / "data" / f"{name}.jsonl"), strict=True
         ):
             different += given["text"] != turned["text"]
             assert len(given["text"]) == len(turned["text"])
@@ -305,7 +306,33 @@ def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_
 
 
 def generated(path: Path, numbers: list[int]) -> Path:
-    path.write_text("text,id\n" + "".join(f"第{n}次來，湯頭很好喝，服務也親切,k{n}\n" for n in numbers), encoding="utf-8")
+    """Reviews that have little in common: near-duplicates would go together."""
+    words = [
+        "湯頭",
+        "服務",
+        "店員",
+        "餐點",
+        "牛肉麵",
+        "好吃",
+        "很鹹",
+        "親切",
+        "不會",
+        "太甜",
+        "這家",
+        "下次",
+        "再來",
+        "環境",
+        "乾淨",
+        "排隊",
+        "一小時",
+        "值得",
+        "推薦",
+        "價格",
+        "便宜",
+        "份量",
+    ]
+    said = {n: "".join(random.Random(n).choices(words, k=12)) for n in numbers}
+    path.write_text("text,id\n" + "".join(f"第{n}次{said[n]},k{n}\n" for n in numbers), encoding="utf-8")
     return path
 
 

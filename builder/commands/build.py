@@ -61,7 +61,8 @@ def build(
     if show_config:
         click.echo("\n".join(made.resolved.lines()))
         return
-    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), made.workdir)
+    licensed = bool(made.resolved.config.release.licence)
+    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), made.workdir, licensed)
 
 
 @click.command()
@@ -149,7 +150,7 @@ def _settings(sets: tuple[str, ...]) -> dict[str, object]:
     return out
 
 
-def _summary(done: list[Done], workdir: Path) -> None:
+def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
     """The table at the end: what went in, what came out, how long it took."""
     from tabulate import tabulate
 
@@ -162,6 +163,8 @@ def _summary(done: list[Done], workdir: Path) -> None:
     click.echo("\n" + tabulate(table, headers=columns))
     if done[-1].stage == "release":
         click.echo(f"\nrelease: {done[-1].counts['path']}")
+        if not licensed:
+            click.echo("no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it")
 
 
 def _counts(counts: object) -> str:

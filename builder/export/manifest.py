@@ -1,11 +1,13 @@
-"""The manifest, the checksums and the card of a release: from counts and signatures to text. Pure; no clock, so rebuilds are equal."""
+"""The manifest and the checksums of a release: from counts and signatures to text. Pure; no clock, so rebuilds are equal."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from builder.export.reading import FORMAT
 
 Json = Mapping[str, object]
 
@@ -24,7 +26,10 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that a manifest and a card say."""
+    """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor or major.
+
+    `date` is the day of publication, `reason` what the user gave for a drop, `statistics` the numbers of each split.
+    """
 
     name: str
     version: str
@@ -37,15 +42,49 @@ class Facts:
     ingest: Json
     dropped: Mapping[str, int]
     metrics: Sequence[tuple[str, str, str, float]]
+    date: str = ""
+    creator: str = ""
+    url: str = ""
+    change: str = "first"
+    reason: str = ""
+    statistics: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def reviews(self) -> int:
+        return sum(split.reviews for split in self.splits)
+
+    @property
+    def gold(self) -> int:
+        """Reviews that people labelled."""
+        return sum(int(str(one.get("gold_reviews", 0))) for one in self.statistics.values())
+
+
+PRIVACY = {
+    "masked": {
+        "[電話]": "phone numbers",
+        "[信箱]": "e-mail addresses",
+        "[網址]": "URLs",
+        "[帳號]": "handles and account names",
+        "[店名]": "the reviewed place's own name, with its branch",
+    },
+    "not_released": ["authors", "places", "raw texts", "input files"],
+}
+"""What is done for privacy; `verify` looks for what a mask should have covered."""
 
 
 def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
     """manifest.json: everything that decided the release, and its files."""
     body = {
+        "format": FORMAT,
         "name": facts.name,
         "version": facts.version,
         "parent": facts.parent,
+        "change": facts.change,
+        "reason": facts.reason,
+        "date": facts.date,
         "licence": facts.licence,
+        "creator": facts.creator,
+        "url": facts.url,
         "builder": facts.builder,
         "splits": {
             s.name: {
@@ -57,11 +96,14 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
             }
             for s in facts.splits
         },
+        "statistics": {split: dict(numbers) for split, numbers in facts.statistics.items()},
         "dropped": dict(facts.dropped),
+        "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
         "ingest": dict(facts.ingest),
         "signatures": dict(facts.signatures),
         "config": dict(facts.config),
         "metrics": [{"system": system, "split": split, "metric": metric, "value": value} for system, split, metric, value in facts.metrics],
+        "paper_input": "given-aspects",
         "files": {path: {"bytes": len(content), "sha256": sha256(content)} for path, content in sorted(files.items())},
     }
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
@@ -69,69 +111,13 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
 
 def checksums(files: Mapping[str, bytes]) -> str:
     """SHA256SUMS in the form that `sha256sum --check` reads."""
-    return "".join(f"{sha256(content)}  {path}\n" for path, content in sorted(files.items()))
+    return sums({path: sha256(content) for path, content in files.items()})
+
+
+def sums(digests: Mapping[str, str]) -> str:
+    """The same from digests that are known."""
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
 
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def card(facts: Facts) -> str:
-    """README.md of a release: front matter for dataset hubs, then what a person needs to know before using it."""
-    total = sum(split.reviews for split in facts.splits)
-    rows = "\n".join(
-        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
-        + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
-        + " |"
-        for s in facts.splits
-    )
-    scores = "\n".join(f"| {system} | {split} | {metric} | {value:.1f} |" for system, split, metric, value in facts.metrics)
-    dropped = ", ".join(f"{number:,} {reason}" for reason, number in facts.dropped.items() if number) or "nothing"
-    return f"""---
-language: [zh]
-license: {"other" if not facts.licence else facts.licence.lower()}
-pretty_name: {json.dumps(facts.name, ensure_ascii=False)}
-size_categories: [{_size(total)}]
-annotations_creators: [machine-generated]
-task_categories: [token-classification]
-tags: [aspect-sentiment-triplet-extraction, weak-supervision, reviews]
-configs:
-- config_name: default
-  data_files:
-{chr(10).join(f"  - split: {'validation' if s.name == 'valid' else s.name}{chr(10)}    path: data/{s.name}.jsonl" for s in facts.splits)}
----
-
-# {facts.name} {facts.version}
-
-Aspect sentiment triplets (aspect, opinion, polarity) of Chinese restaurant reviews, built by builder {facts.builder} without human
-labels: a rule engine seeds, a discriminator filters, a tagger is trained on what remains and adds what it finds
-(the iterative weak supervision of Lu et al., LREC-COLING 2024).
-
-| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |
-|---|---|---|---|---|---|---|---|
-{rows}
-
-- Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.
-- Parent: {facts.parent or "none"}.
-- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
-- Privacy: phone numbers, e-mail addresses, URLs, handles and the place's own name are masked ([電話], [信箱], [網址], [帳號], [店名]); place and author columns are not released.
-- Known limits: silver triplets are what rules and models find; implicit aspects, whole-sentence opinions and irony are mostly missed.
-
-## Files
-
-`data/*.jsonl`: one review a line; every element of a triplet has its text and its spans, half-open code-point offsets into `text`.
-`paper/*.json`: the format of Lu et al. `manifest.json`: counts, signatures, configuration. `SHA256SUMS`: check with `sha256sum --check` or `builder verify`.
-
-## Scores
-
-| system | split | metric | percent |
-|---|---|---|---|
-{scores}
-"""
-
-
-def _size(number: int) -> str:
-    for limit, name in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")):
-        if number < limit:
-            return name
-    return "1M<n<10M"

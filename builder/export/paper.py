@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import Literal
 
-from builder.records import Polarity, Triplet
+from builder.records import Polarity, Span, Triplet
 
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
@@ -34,16 +35,45 @@ def refused(triplet: Triplet) -> str | None:
     return None
 
 
-def line(number: int, text: str, triplets: Sequence[Triplet]) -> str:
-    """A review as a line of the paper's file; `number` is its integer id. Triplets must not be `refused`."""
+def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True) -> str:
+    """A review as a line of the paper's file; `number` is its integer id. Triplets must not be `refused`.
+
+    `given`: the questions name the aspects of the answer, as in the released files; else the input is open, the review alone.
+    """
     grouped: dict[str, list[str]] = {}
     for triplet in triplets:
         told = grouped.setdefault(aspect_text(triplet), [])
         if (opinion := f"{triplet.opinion.text}({NAMES[triplet.polarity]})") not in told:
             told.append(opinion)
-    questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped)]
+    questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given)]
     answer = "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items()) if grouped else ""
     return json.dumps({"id": number, "question": f"question: {' '.join(questions)}  context: {text}", "answer": answer}, ensure_ascii=False)
+
+
+def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:
+    """(id, text, triplets) of each line; ValueError with the line that does not parse. Their places are not in the format: `located`."""
+    found = []
+    for number, one in enumerate(content.split("\n"), start=1):
+        if one.strip():
+            try:
+                row = json.loads(one)
+                found.append((str(row["id"]), str(row["question"]).partition("context: ")[2], parse(row["answer"])))
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"line {number}: {error}") from error
+    return found
+
+
+Found = Literal["once", "several", "nowhere"]
+
+
+def located(text: str, term: str) -> tuple[Found, tuple[Span, ...]]:
+    """Where a term of an answer may stand: every place of it, 餐點[口感] as the words joined or with 的 between."""
+    forms = [term]
+    if attribute := re.fullmatch(r"(.+)\[(.+)\]", term):
+        forms += [f"{attribute[1]}{joint}{attribute[2]}" for joint in ("", "的", "之", " ")]
+    starts = {(match.start(), len(form)) for form in forms for match in re.finditer(f"(?={re.escape(form)})", text)}
+    places = sorted((start, start + length) for start, length in starts)
+    return ("nowhere" if not places else "once" if len(places) == 1 else "several"), tuple(places)
 
 
 def parse(answer: str) -> list[tuple[str, str, Polarity]]:

@@ -1,101 +1,213 @@
-"""Is a release what it says it is? Checksums, files, counts, schema, spans, splits and polarities; every fault is named."""
+"""Is a release what it says it is? Checksums, files, counts, schema and the gates of `gates`; every fault is named.
+
+The checksum file is compared byte for byte with what its own entries render to, for a changed line end is a change as well.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export.manifest import sha256
-from builder.export.records import mismatch
+from builder.export import parquet
+from builder.export.gates import leaks, row_faults, schema_fault, unmasked
+from builder.export.manifest import sums
+from builder.export.reading import FORMAT, uncollected
+from builder.export.records import ReviewRow
 from builder.records import POLARITIES
+
+ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
+"""Beside data, parquet and manifest in every release of format 2."""
 
 
 def verify(release: Path) -> list[str]:
     """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all."""
-    sums = release / "SHA256SUMS"
-    if not sums.is_file():
+    path = release / "SHA256SUMS"
+    if not path.is_file():
         raise ReleaseError("no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0")
-    faults = list(_checksums(release, sums))
-    if not faults:
-        faults += _content(release)
-    return faults
+    faults = list(_checksums(release, path))
+    with uncollected():
+        return faults or list(_content(release))
 
 
-def _checksums(release: Path, sums: Path) -> Iterator[str]:
+def _checksums(release: Path, path: Path) -> Iterator[str]:
+    told = path.read_bytes()
     listed: dict[str, str] = {}
-    for number, line in enumerate(sums.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-        digest, gap, path = line.partition("  ")
-        if not gap or len(digest) != 64 or path in listed:
+    before = 0
+    for number, line in enumerate(told.decode("utf-8", "replace").split("\n")[:-1], start=1):
+        digest, gap, name = line.partition("  ")
+        if not gap or len(digest) != 64 or name in listed:
+            before += 1
             yield f"SHA256SUMS:{number}: not a checksum line, or a second one for its file"
-        listed[path] = digest
-    found = {path.relative_to(release).as_posix(): path for path in release.rglob("*") if path.is_file() and path != sums}
-    for path in sorted(listed.keys() - found.keys()):
-        yield f"{path}: missing"
-    for path in sorted(found.keys() - listed.keys()):
-        yield f"{path}: not part of the release"
-    for path in sorted(listed.keys() & found.keys()):
-        if sha256(found[path].read_bytes()) != listed[path]:
-            yield f"{path}: its bytes have changed"
+        listed[name] = digest
+    if not before and sums(listed).encode("utf-8", "replace") != told:
+        yield "SHA256SUMS: its bytes have changed"
+    found = {
+        one.relative_to(release).as_posix(): one for one in release.rglob("*") if one != path and (one.is_symlink() or not one.is_dir())
+    }
+    for name in sorted(listed.keys() - found.keys()):
+        yield f"{name}: missing"
+    for name in sorted(found.keys() - listed.keys()):
+        yield f"{name}: not part of the release"
+    for name in sorted(listed.keys() & found.keys()):
+        if not found[name].is_file() or _sha256(found[name]) != listed[name]:
+            yield f"{name}: its bytes have changed"
+    due = {folder.as_posix() for name in listed for folder in Path(name).parents}
+    for folder in sorted(one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_dir() and not one.is_symlink()):
+        if folder not in due:
+            yield f"{folder}/: not part of the release"
     if "manifest.json" not in listed:
         yield "manifest.json: not listed in SHA256SUMS"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _content(release: Path) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
         manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
-        files, splits = dict(manifest["files"]), dict(manifest["splits"])
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        files, splits, layout = dict(manifest["files"]), dict(manifest["splits"]), manifest.get("format", 1)
+        if layout not in range(1, FORMAT + 1):
+            yield f"manifest.json: format {layout!r}; this builder knows 1 to {FORMAT}"
+            return
+        yield from _files(release, files, layout)
+    except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    for path, facts in files.items():
-        if not (release / path).is_file() or (release / path).stat().st_size != facts["bytes"]:
-            yield f"{path}: not as manifest.json says"
-    seen: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
+    ids: list[str] = []
     for split, facts in splits.items():
-        counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "POS", "NEG", "NEU"), 0))
         path = f"data/{split}.jsonl"
         if not (release / path).is_file():
             yield f"{path}: missing"
             continue
-        for number, line in enumerate(_lines(release / path), start=1):
-            try:
-                yield from (f"{path}:{number}: {fault}" for fault in _row_faults(json.loads(line), f"{path}:{number}", seen, counted))
-            except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-                yield f"{path}:{number}: no row of a release: {error!r}"
-        said = facts.get("reviews"), facts.get("triplets")
-        if said != (counted["reviews"], counted["triplets"]):
-            yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {said[0]} and {said[1]}"
-        polarities = {name: counted[name] for name in POLARITIES}
-        if facts.get("polarities") != polarities:
-            yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
+        counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
+        texts[split] = []
+        with closing(_Twins(release, split)) as twins:
+            for row in _split(release / path, path, counted):
+                if isinstance(row, str):
+                    yield row
+                    continue
+                texts[split].append(row["text"])
+                ids.append(row["id"])
+                if layout > 1:
+                    yield from twins.take(row)
+            yield from twins.end() if layout > 1 else ()
+        yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
+    yield from _twice(texts, ids)
+    if layout > 1:
+        due = {parquet.path(split, layer) for split in splits for layer in parquet.LAYERS}
+        yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
+        yield from _gates(texts)
 
 
-def _lines(path: Path) -> list[str]:
-    """Lines as they end in a line feed: texts may hold other line separators."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return lines if lines[-1] else lines[:-1]
+def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
+    for name, facts in files.items():
+        if (
+            not (release / name).is_file()
+            or (release / name).stat().st_size != facts["bytes"]
+            or _sha256(release / name) != facts["sha256"]
+        ):
+            yield f"{name}: not as manifest.json says"
+    if layout > 1:
+        yield from (f"{name}: not named in manifest.json" for name in ALWAYS if name not in files)
+        found = {one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_file()}
+        yield from (f"{name}: not named in manifest.json" for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"}))
 
 
-def _row_faults(row: dict[str, Any], where: str, seen: dict[str, str], counted: Counter[str]) -> Iterator[str]:
-    """A text that stands twice, spans that do not match, an unknown polarity, one pair with two polarities."""
-    counted["reviews"] += 1
-    if row["text"] in seen:
-        yield f"its text stands in {seen[row['text']]} too"
-    seen[row["text"]] = where
-    polarities: dict[str, str] = {}
-    for one in row["triplets"]:
-        counted["triplets"] += 1
-        counted[one["polarity"]] += 1
-        if one["polarity"] not in POLARITIES:
-            yield f"unknown polarity {one['polarity']!r}"
-        fault = mismatch(row["text"], one)
-        if fault:
-            yield fault
-        pair = json.dumps([one["aspect"]["spans"], one["opinion"]["spans"]])
-        if polarities.setdefault(pair, one["polarity"]) != one["polarity"]:
-            yield f"{one['aspect']['text']} {one['opinion']['text']} is both {polarities[pair]} and {one['polarity']}"
+def _split(path: Path, name: str, counted: Counter[str]) -> Iterator[ReviewRow | str]:
+    """The rows of a split that keep the schema, and every fault."""
+    for number, line in enumerate(_lines(path), start=1):
+        where = f"{name}:{number}"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            yield f"{where}: no row of a release: {error!r}"
+            continue
+        if fault := schema_fault(row):
+            yield f"{where}: {fault}"
+        else:
+            yield from (f"{where}: {fault}" for fault in row_faults(row, counted))
+            yield row
+
+
+class _Twins:
+    """The Parquet files of a split, read along with its rows."""
+
+    def __init__(self, release: Path, split: str) -> None:
+        self._release, self._split = release, split
+        self._open: dict[str, parquet.Twin] = {}
+        self._broken: set[str] = set()
+
+    def take(self, row: ReviewRow) -> Iterator[str]:
+        yield from self._guarded(parquet.path(self._split, row["annotation"]), lambda twin: twin.take(row))
+
+    def end(self) -> Iterator[str]:
+        paths = {parquet.path(self._split, layer) for layer in parquet.LAYERS}
+        there = {path for path in paths if (self._release / path).exists()}
+        for path in sorted(there | self._open.keys()) or [parquet.path(self._split, "silver")]:
+            ended: list[bool] = []
+            yield from self._guarded(path, lambda twin, ended=ended: ended.append(twin.end()))  # type: ignore[misc]
+            if ended == [False]:
+                yield f"{path}: holds other reviews than data/"
+
+    def _guarded(self, path: str, use: Callable[[parquet.Twin], None]) -> Iterator[str]:
+        """`use` the file; pyarrow's errors are faults, said once."""
+        if path in self._broken:
+            return
+        try:
+            if path not in self._open:
+                self._open[path] = parquet.Twin(self._release / path)
+            use(self._open[path])
+        except (OSError, ValueError, TypeError) as error:
+            self._broken.add(path)
+            yield f"{path}: cannot be read: {' '.join(str(error).split())}"
+
+    def close(self) -> None:
+        for twin in self._open.values():
+            twin.close()
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Lines as they end in a line feed: texts may hold other line separators. What is no UTF-8 becomes a fault of its line."""
+    with path.open("rb") as handle:
+        for line in handle:
+            yield line.decode("utf-8", "replace").removesuffix("\n")
+
+
+def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None) -> Iterator[str]:
+    said = facts.get("reviews"), facts.get("triplets")
+    if said != (counted["reviews"], counted["triplets"]):
+        yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {said[0]} and {said[1]}"
+    polarities = {name: counted[name] for name in POLARITIES}
+    if facts.get("polarities") != polarities:
+        yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
+    if statistics is not None and statistics.get("gold_reviews") != counted["gold"]:
+        yield f"{split}: {counted['gold']} reviews are gold, manifest.json says {statistics.get('gold_reviews')}"
+
+
+def _twice(texts: Mapping[str, list[str]], ids: list[str]) -> Iterator[str]:
+    """A text or an id that stands twice."""
+    where = [f"data/{split}.jsonl:{number}" for split, listed in texts.items() for number in range(1, len(listed) + 1)]
+    for what, values in (("text", (text for listed in texts.values() for text in listed)), ("id", iter(ids))):
+        seen: dict[str, str] = {}
+        for value, here in zip(values, where, strict=True):
+            if seen.setdefault(value, here) != here:
+                yield f"{here}: its {what} stands in {seen[value]} too"
+
+
+def _gates(texts: Mapping[str, list[str]]) -> Iterator[str]:
+    for one, a, other, b in leaks(texts):
+        yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
+    for split, listed in texts.items():
+        for number, text in enumerate(listed, start=1):
+            for kind in unmasked(text):
+                yield f"data/{split}.jsonl:{number}: shows personal data: {kind}"

@@ -5,17 +5,18 @@ The text is stored exactly as given. One transaction: a broken file leaves nothi
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from pathlib import Path
 
 from builder import sources
 from builder.errors import InputError
+from builder.export.near_duplicates import normal
 from builder.records import RawReview, RejectedRow
-from builder.stages import gold
+from builder.stages import gold, splits
 from builder.stages.context import Context, bar
+from builder.stages.splits import norm_hash
 from builder.store import db, reviews, runs
-from builder.text import HAN, script_of, view
+from builder.text import HAN, script_of
 
 _BATCH = 2000
 _LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
@@ -30,17 +31,13 @@ def run(context: Context) -> runs.Counts:
         reviews.mark_duplicates(connection)
         labelled = gold.rows(context.config.evaluate.gold)
         keys = frozenset(str(row["id"]) for row in labelled)
-        share = context.config.ingest
         if strange := sorted(keys - reviews.distinct_keys(connection, sorted(keys))):
             what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
             raise InputError(f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids")
-        at = 0
-        while rows := reviews.hashes(connection, at, _BATCH):
-            reviews.set_splits(connection, [(_split(key, h, keys, share.test_share, share.valid_share), i) for i, key, h in rows])
-            at = rows[-1][0]
+        splits.place(context, keys)
         if labelled:
             gold.labelled(labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold)  # now, not after the training
-        counts = reviews.ingest_counts(connection)
+        counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
             raise InputError(
                 "no usable review",
@@ -92,7 +89,6 @@ def _unusable(item: RawReview | RejectedRow, max_chars: int) -> tuple[str, str, 
 
 def _row(item: RawReview, path: Path) -> reviews.NewReview:
     script = script_of(item.text)
-    normal = "".join(c for c in view(item.text, script=script).text.lower() if c.isalnum())
     key = item.id if item.id else f"{path.stem}-{item.row}"
     language = _LANGUAGES.get(script, "und")
     return (
@@ -105,8 +101,8 @@ def _row(item: RawReview, path: Path) -> reviews.NewReview:
         item.row,
         script,
         language,
-        _hash(item.text),
-        _hash(normal or item.text),
+        norm_hash(item.text),
+        norm_hash(normal(item.text)),
     )
 
 
@@ -131,17 +127,3 @@ def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:
         if key not in taken and not reviews.keys_taken(context.connection, [key]):
             return key
     raise AssertionError("numbers do not end")
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _split(key: str, norm_hash: str, gold: frozenset[str], test: float, valid: float) -> str:
-    """A review's split is a function of its normalised text, so that adding reviews moves none. Gold reviews are the test split."""
-    if gold:
-        if key in gold:
-            return "test"
-        test = 0.0
-    place = int(norm_hash[:13], 16) / 16**13
-    return "test" if place < test else "valid" if place < test + valid else "train"

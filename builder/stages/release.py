@@ -1,287 +1,209 @@
-"""release: the triplets of each split, masked and in the wanted script, as an immutable versioned directory.
+"""release: the triplets of each split as an immutable directory, its version computed from what changed since the last one.
 
-Sources per split as in Table 7 of the paper: train from the last training set of the chosen variant, valid from the rules, test from
-gold where people labelled it, else the union of rules and last models. Built in a temporary directory, verified, then renamed: there
-is a whole release or none.
+Built in a temporary directory, verified, then renamed: there is a whole release or none. What was released already is found again; what
+would lose much of the last release without a word is refused.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from builder import __version__, privacy
+from builder import __version__
 from builder.config import flat
 from builder.errors import ReleaseError
-from builder.export import paper
-from builder.export.manifest import Facts, Split, card, checksums, manifest, sha256
-from builder.export.records import ReviewRow, TripletRow, triplet_row
-from builder.export.records import triplet as released
+from builder.export import diff as differences
+from builder.export import package, writing
+from builder.export.changes import changes
+from builder.export.diff import LEVELS, Diff, bumped, by_id, compare, stream
+from builder.export.manifest import Facts, manifest, sha256
+from builder.export.reading import Existing, existing, opened, parsed, rows, uncollected, versions
+from builder.export.statistics import statistics
 from builder.export.verify import verify
-from builder.records import Element, Review, StoredTriplet, Triplet
+from builder.stages import rows as released
 from builder.stages.context import Context
+from builder.stages.rows import Made
 from builder.store import db, reviews, runs, triplets
-from builder.store.queries import public_id
-from builder.text import same_script
 
-_VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate")
+_UNTOLD = (
+    "workers", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
+)  # fmt: skip
+"""What does not change the result stays out of the manifest, so that the same data is the same bytes: workers, paths, how to number."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """A split ready to be written, and what was left out of it as (triplet or review, reason, detail)."""
+class _Plan:
+    """A version to try: its parent, what changed since, and the date and reason where a release of this version says them already."""
 
-    split: Split
-    rows: list[ReviewRow]
-    dropped: list[tuple[str, str, str]]
+    version: str
+    parent: Existing | None
+    diff: Diff | None
+    date: str = ""
+    reason: str = ""
 
 
 def run(context: Context) -> runs.Counts:
-    seen: set[str] = set()
-    by_name = {name: _split(context, name, seen) for name in ("test", "valid", "train")}
-    made = [by_name[name] for name in ("train", "valid", "test")]
-    data = {path: content for one in made for path, content in _files(one)}
-    digest = sha256(checksums(data).encode())
-    for version, parent in _versions(context, digest):
-        facts = _facts(context, made, version, parent)
-        files = data | {"README.md": card(facts).encode()}
-        files["manifest.json"] = manifest(facts, files).encode()
-        files["SHA256SUMS"] = checksums(files).encode()
-        target = context.out / f"v{version}"
-        if not target.exists():
-            _write(target, files)
-            break
-        if _holds(target, files):
-            break
-    else:
-        raise ReleaseError(
-            "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
-        )
+    with uncollected():
+        return _run(context)
+
+
+def _run(context: Context) -> runs.Counts:
+    made = released.splits(context)
+    content = package.data({one.split.name: one.rows for one in made})
+    facts = _facts(context, made)
+    target, files, version = _settled(context, made, content, facts)
+    if not target.exists():
+        writing.write(target, files)
+    digest = package.digest(content)
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
         reviews.reject(context.connection, "release", ((item, reason, detail, "") for one in made for item, reason, detail in one.dropped))
         runs.set_release(context.connection, version, str(target), digest)
-    return {"version": version, "path": str(target)} | {f"{one.split.name}": one.split.triplets for one in made} | dict(facts.dropped)
+    return {"version": version, "path": str(target)} | {one.split.name: one.split.triplets for one in made} | dict(facts.dropped)
 
 
-def _split(context: Context, name: str, seen: set[str]) -> _Made:
-    """A split; `seen` holds the texts of splits made before it. Masks can make two texts equal: the later one is left out."""
-    source, annotation, stored = _chosen(context, name)
-    names = triplets.names(context.connection)
-    rules = triplets.rule_names(context.connection)
-    grouped: dict[int, list[StoredTriplet]] = {}
-    for one in stored:
-        grouped.setdefault(one.review, []).append(one)
-    rows: list[ReviewRow] = []
-    dropped: list[tuple[str, str, str]] = []
-    for review in reviews.in_split(context.connection, name):
-        row = _row(context, review, annotation, grouped.get(review.id, []), names, rules, dropped)
-        if not row["triplets"] and annotation != "gold":
-            continue
-        if row["text"] in seen:
-            dropped.append((review.key, "masked-duplicate", "masked, its text equals that of a review released already"))
-            continue
-        seen.add(row["text"])
-        rows.append(row)
-    listed = [one for row in rows for one in row["triplets"]]
-    polarities = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in ("POS", "NEG", "NEU")}
-    return _Made(Split(name, source, annotation, len(rows), len(listed), polarities), rows, dropped)
+def _settled(context: Context, made: list[Made], content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
+    """Where the release goes, with all its files: the directory that holds just these already, or a version that is free."""
+    new = by_id({one.split.name: one.rows for one in made})
+    asked = context.config.release.version
+    for plan in _known(context, new, package.digest(content)):
+        target, files = context.out / f"v{plan.version}", _files(facts, content, plan)
+        if _holds(target, files):
+            return target, files, plan.version
+        if plan.version == asked:
+            raise ReleaseError(
+                "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
+            )
+    plan = _next(context, new)
+    _refuse_drop(context, plan)
+    told = replace(facts, version=plan.version, parent=_name(plan.parent))
+    plan = replace(plan, date=_date(context, manifest(told, content)))
+    return context.out / f"v{plan.version}", _files(facts, content, plan), plan.version
 
 
-def _chosen(context: Context, name: str) -> tuple[str, str, Iterator[StoredTriplet]]:
-    """(source, gold or silver, triplets) of a split."""
-    connection = context.connection
-    variants = context.config.self_train.variants
-    variant = context.config.release.train_source or variants[0]
-    last = runs.rounds(connection, variant)[-1].round
-    if name == "train":
-        return f"self-train-{variant} S_{last}", "silver", triplets.training(connection, variant, last)
-    source = {one: triplets.source_id(connection, one) for one in ("rules", "gold", f"{variant}{last}")}
-    assert source["rules"] is not None
-    if name == "test" and source["gold"] is not None:
-        return "gold", "gold", triplets.proposed(connection, source["gold"], name)
-    if name == "valid":
-        return "rules", "silver", triplets.proposed(connection, source["rules"], name)
-    everyone = {
-        one.id: one
-        for i in (source["rules"], source[f"{variant}{last}"])
-        if i is not None
-        for one in triplets.proposed(connection, i, name)
-    }
-    return f"union of rules and self-train-{variant}", "silver", iter(everyone[i] for i in sorted(everyone))
+def _known(context: Context, new: differences.Reviews, digest: str) -> Iterator[_Plan]:
+    """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
+    ours, asked = existing(context.out, context.config.release.name), context.config.release.version
+    if asked and (target := context.out / f"v{asked}").exists() and not any(one.path == target for one in ours):
+        raise ReleaseError("this version exists with other content", where=str(target), fix="set release.version to a new one")
+    for n, one in enumerate(ours):
+        version = str(one.manifest["version"])
+        if version == asked if asked else _data_digest(one.path) == digest:
+            parent = ours[n - 1] if n else None
+            told = one.manifest
+            yield _Plan(version, parent, _diff(parent, version, new), str(told.get("date", "")), str(told.get("reason", "")))
 
 
-def _row(
-    context: Context, review: Review, annotation: str, stored: list[StoredTriplet], names: dict[int, tuple[str, ...]],
-    rules: dict[int, str], dropped: list[tuple[str, str, str]],
-) -> ReviewRow:  # fmt: skip
-    """A review as it is released. Where two sources mark one place differently, the rules win, then the triplet that stands first."""
-    masked = privacy.mask(review.text, [review.place] if review.place else [])
-    text = same_script(masked.text, context.config.release.script)
-    kept: list[tuple[Triplet, TripletRow]] = []
-    order = sorted(
-        stored, key=lambda one: ("rules" not in names.get(one.id, ()), one.triplet.opinion.start, one.triplet.aspect.start, one.id)
-    )
-    for one in order:
-        i = f"{_public(context, review.key)}:{one.id & (1 << triplets.BITS) - 1:08x}"
-        moved = _masked(one.triplet, masked, text)
-        if moved is None:
-            dropped.append((i, "masked", "it overlaps what privacy masks"))
-            continue
-        earlier = next((other for other, _ in kept if overlap(other.aspect, moved.aspect) and overlap(other.opinion, moved.opinion)), None)
-        if earlier is None:
-            kept.append((moved, triplet_row(i, moved, names.get(one.id, ()), tuple(filter(None, [rules.get(one.id)])))))
-        elif (earlier.aspect.spans, earlier.opinion.spans) == (moved.aspect.spans, moved.opinion.spans):
-            dropped.append((i, "contradiction", f"the pair is {earlier.polarity} from a source that comes first"))
-        else:
-            dropped.append((i, "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}"))
-    listed = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
-    return {
-        "id": _public(context, review.key), "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
-        "rating": review.rating, "annotation": annotation, "triplets": listed,
-    }  # fmt: skip
+def _next(context: Context, new: differences.Reviews) -> _Plan:
+    """The version that comes next by what changed, or the one asked for."""
+    settings = context.config.release
+    ours = existing(context.out, settings.name)
+    if settings.version:
+        ours = [one for one in ours if one.version < parsed(settings.version)]
+    parent = ours[-1] if ours else None
+    change = _diff(parent, settings.version or "this build", new)
+    if settings.version:
+        return _Plan(settings.version, parent, change, reason=settings.drop_reason)
+    taken = versions(context.out)
+    if parent is None or change is None:
+        number = bumped(taken[-1], "minor") if taken else (0, 1, 0)
+        return _Plan(".".join(map(str, number)), None, None, reason=settings.drop_reason)
+    if settings.bump != "auto" and LEVELS.index(settings.bump) < LEVELS.index(change.level):
+        raise ReleaseError(
+            f"a {settings.bump} version of {_name(parent)} is asked for, but the changes are {change.level}",
+            where=str(context.out), fix=f"use --bump auto or {change.level}; `builder diff` shows what changed",
+        )  # fmt: skip
+    number = bumped(parent.version, change.level if settings.bump == "auto" else settings.bump)
+    while number in taken:  # a release of another name
+        number = bumped(number, "patch")
+    version = ".".join(map(str, number))
+    return _Plan(version, parent, replace(change, after=version), reason=settings.drop_reason)
 
 
-def _public(context: Context, key: str) -> str:
-    """A review's id as it is released: its own, or a hash that leads back to no site (release.ids)."""
-    return public_id(key) if context.config.release.ids == "hash" else key
-
-
-def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
-    """The triplet over the masked text in its released script; None if a mask covers a part of it."""
-
-    def moved(element: Element) -> Element | None:
-        spans = [masked.to_masked(span) for span in element.spans]
-        whole = tuple(span for span in spans if span is not None)
-        return Element("".join(text[start:end] for start, end in whole), whole) if len(whole) == len(spans) else None
-
-    parts = [moved(one) for one in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
-    owner = moved(triplet.owner) if triplet.owner else None
-    aspect, aspect_full, opinion, opinion_full = parts
-    if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (triplet.owner and owner is None):
+def _diff(parent: Existing | None, version: str, new: differences.Reviews) -> Diff | None:
+    if parent is None:
         return None
-    return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence, owner)
+    old = stream({split: rows(parent.path, split) for split in parent.splits})
+    return compare((str(_name(parent)), old), (version, new))
 
 
-def overlap(one: Element, other: Element) -> bool:
-    """Whether two elements share a character."""
-    return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
+def _name(one: Existing | None) -> str | None:
+    return str(one.manifest["version"]) if one else None
 
 
-def _files(made: _Made) -> Iterator[tuple[str, bytes]]:
-    """data/ and paper/ of a split; what the paper's format cannot hold is written beside it."""
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in made.rows]
-    yield f"data/{made.split.name}.jsonl", "".join(lines).encode()
-    answers, skipped = [], []
-    for number, row in enumerate(made.rows, start=1):
-        listed = [released(one) for one in row["triplets"]]
-        answers.append(paper.line(number, row["text"], [one for one in listed if paper.refused(one) is None]) + "\n")
-        skipped += [
-            json.dumps({"id": i["id"], "reason": why}, ensure_ascii=False) + "\n"
-            for i, one in zip(row["triplets"], listed, strict=True)
-            if (why := paper.refused(one))
-        ]
-    yield f"paper/{made.split.name}.json", "".join(answers).encode()
-    if skipped:
-        yield f"paper/{made.split.name}.skipped.jsonl", "".join(skipped).encode()
+def _refuse_drop(context: Context, plan: _Plan) -> None:
+    settings = context.config.release
+    drops = plan.diff.drops(settings.max_drop) if plan.diff and not settings.drop_reason else []
+    if drops:
+        raise ReleaseError(
+            f"more than {settings.max_drop:.0%} of release {_name(plan.parent)} would be gone ({'; '.join(drops)})",
+            where=str(context.out),
+            fix='if that is meant, say why: `builder release --because "…"`; for another dataset set release.name or --out',
+        )
 
 
-def _facts(context: Context, made: list[_Made], version: str, parent: str | None) -> Facts:
+def _files(facts: Facts, content: package.Files, plan: _Plan) -> package.Files:
+    told = replace(
+        facts, version=plan.version, parent=_name(plan.parent), date=plan.date, reason=plan.reason,
+        change=plan.diff.level if plan.diff else "first",
+    )  # fmt: skip
+    return package.whole(told, content, changes(told, plan.diff, plan.parent.path if plan.parent else None))
+
+
+def _facts(context: Context, made: list[Made]) -> Facts:
+    """All that is said of the release but its number, parent and date."""
     reasons = [reason for one in made for _, reason, _ in one.dropped]
-    config = flat(context.config)
+    settings = context.config.release
     return Facts(
-        name=context.config.release.name,
-        version=version,
-        parent=parent,
-        licence=context.config.release.licence,
+        name=settings.name,
+        version="",
+        parent=None,
+        licence=settings.licence,
         builder=__version__,
         splits=[one.split for one in made],
         signatures=triplets.signatures(context.connection)
         | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
-        # What does not change the result stays out, so that the same data is the same bytes: workers, paths.
-        config={
-            key: value for key, value in config.items() if key not in ("workers", "evaluate.gold", "annotate.models", "release.version")
-        },
+        config={key: value for key, value in flat(context.config).items() if key not in _UNTOLD},
         ingest=runs.runs(context.connection)["ingest"].counts,
-        dropped={reason: reasons.count(reason) for reason in ("masked", "contradiction", "overlap", "masked-duplicate")},
+        dropped={reason: reasons.count(reason) for reason in REASONS},
         metrics=runs.metrics(context.connection),
+        creator=settings.creator,
+        url=settings.url,
+        statistics=statistics({one.split.name: one.rows for one in made}),
     )
 
 
-def _versions(context: Context, digest: str) -> Iterator[tuple[str, str | None]]:
-    """Versions to try, each with its parent: those that hold this data already, then, if they tell of it otherwise (another licence,
-    other scores), the next patch; new data gets the next minor version."""
-    existing = sorted(tuple(map(int, match.groups())) for path in context.out.glob("v*") if (match := _VERSION.fullmatch(path.name)))
-    asked = context.config.release.version
-    names = [".".join(map(str, one)) for one in existing]
-    if asked:
-        older = [name for name, one in zip(names, existing, strict=True) if one < tuple(map(int, asked.split(".")))]
-        yield asked, older[-1] if older else None
-        return
-    same = [i for i, name in enumerate(names) if _data_digest(context.out / f"v{name}") == digest]
-    yield from ((names[i], names[i - 1] if i else None) for i in same)
-    if same:
-        major, minor, _ = existing[same[-1]]
-        patch = max(one[2] for one in existing if one[:2] == (major, minor))
-        yield f"{major}.{minor}.{patch + 1}", names[same[-1]]
-    elif existing:
-        major, minor, _ = existing[-1]
-        yield f"{major}.{minor + 1}.0", names[-1]
-    else:
-        yield "0.1.0", None
+def _date(context: Context, told: str) -> str:
+    """The day of publication: as set, or SOURCE_DATE_EPOCH, or the day on which this workdir first made this release, or today."""
+    if context.config.release.date:
+        return context.config.release.date
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    name = f"release.date:{sha256(told.encode())[:16]}"
+    today = datetime.fromtimestamp(time.time(), UTC).date().isoformat()
+    date = runs.setting(context.connection, name) or today
+    with db.atomic(context.connection):
+        runs.set_setting(context.connection, name, date)
+    return date
 
 
 def _data_digest(release: Path) -> str:
-    """The digest of the checksum lines of data/ and paper/ in a release."""
+    """The digest of the checksum lines of data/ in a release."""
     try:
         lines = (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines(keepends=True)
     except OSError:
         return ""
-    return sha256("".join(line for line in lines if line[66:].startswith(("data/", "paper/"))).encode())
+    return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
 
 
-def _holds(target: Path, files: dict[str, bytes]) -> bool:
+def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
     """Whether an existing release is this very one; a damaged one is an error."""
     if faults := verify(target):
         raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`")
-    return all((target / path).is_file() and (target / path).read_bytes() == content for path, content in files.items())
-
-
-def _write(target: Path, files: dict[str, bytes]) -> None:
-    """Write beside the target, verify, rename."""
-    building = target.parent / f".{target.name}.building"
-    shutil.rmtree(building, ignore_errors=True)
-    try:
-        for path, content in files.items():
-            (building / path).parent.mkdir(parents=True, exist_ok=True)
-            with open(building / path, "wb") as handle:
-                handle.write(content)
-                handle.flush()
-                os.fsync(handle.fileno())
-        faults = verify(building)
-        if faults:
-            raise ReleaseError(
-                f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
-                where=str(building),
-            )
-        for folder in {building, *(path.parent for path in building.rglob("*"))}:
-            _sync(folder)
-        os.rename(building, target)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
-    _sync(target.parent)
-
-
-def _sync(folder: Path) -> None:
-    """The names in a folder, on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    there = opened(target).manifest["files"].keys() | {"manifest.json", "SHA256SUMS"}
+    return there == files.keys() and all((target / path).read_bytes() == content for path, content in files.items())

@@ -15,13 +15,14 @@ NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str,
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Drop everything that was ingested, and with it (foreign keys) all that was made of it."""
+    """Drop everything that was ingested, and with it (foreign keys) all that was made of it; the splits of texts stay remembered."""
     connection.execute("DELETE FROM verdicts")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM proposals")
     connection.execute("DELETE FROM triplets")
     connection.execute("DELETE FROM annotations")
     connection.execute("DELETE FROM backends")
+    connection.execute("DELETE FROM near_duplicates")
     connection.execute("DELETE FROM reviews")
     clear_rejected(connection, "ingest")
 
@@ -58,16 +59,9 @@ def mark_duplicates(connection: sqlite3.Connection) -> None:
         )
 
 
-def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str, int]]) -> None:
+def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str | None, int]]) -> None:
     """`splits` of (split, review id)."""
     connection.executemany("UPDATE reviews SET split = ? WHERE id = ?", splits)
-
-
-def hashes(connection: sqlite3.Connection, after: int, limit: int) -> list[tuple[int, str, str]]:
-    """(id, key, norm_hash) of the next `limit` distinct reviews with an id above `after`."""
-    return connection.execute(
-        "SELECT id, key, norm_hash FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit)
-    ).fetchall()
 
 
 def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
@@ -76,6 +70,31 @@ def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[st
         "SELECT key FROM reviews WHERE duplicate_of IS NULL AND key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
     )
     return {row[0] for row in found}
+
+
+def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
+    """Replace what is known of near-duplicates by `clusters` of (review id, id of the first review that says nearly the same)."""
+    connection.execute("DELETE FROM near_duplicates")
+    connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
+
+
+def remember_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str, str]]) -> None:
+    """`splits` of (norm_hash, split). Texts that are not among them keep theirs, so that they find it again when they come back."""
+    connection.executemany("INSERT OR REPLACE INTO splits (norm_hash, split) VALUES (?,?)", splits)
+
+
+def forget_splits(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM splits")
+
+
+def remembered_splits(connection: sqlite3.Connection) -> dict[str, str]:
+    """norm_hash -> split."""
+    return dict(connection.execute("SELECT norm_hash, split FROM splits"))
+
+
+def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str]]:
+    """(id, key, norm_hash, text) of the reviews that are no duplicates."""
+    yield from connection.execute("SELECT id, key, norm_hash, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
 
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
@@ -179,6 +198,13 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
     return out | {
         split: one(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'") for split in ("train", "valid", "test")
     }
+
+
+def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
+    """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like reviews of several."""
+    near = connection.execute("SELECT count(*) FROM near_duplicates WHERE cluster <> review").fetchone()[0]
+    nowhere = connection.execute("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL").fetchone()[0]
+    return {"near_duplicates": int(near), "in_no_split": int(nowhere)}
 
 
 def reasons(connection: sqlite3.Connection) -> str:

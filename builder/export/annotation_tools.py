@@ -1,0 +1,148 @@
+"""Label Studio and doccano: spans and relations for people to look at and correct. Pure, both ways.
+
+An element that is interrupted is several spans, joined by relations `continues`; a relation with a polarity leads from the first span of an
+aspect to the first of its opinion. Label Studio counts UTF-16 units, as its editor does; doccano counts code points.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Any
+
+from builder.export.labels import Label, Labelled, Spans, checked
+from builder.records import POLARITIES, Polarity, Span
+
+ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
+Node = dict[str, object]
+_Region = tuple[str, str, Span]
+"""(id, ASPECT or OPINION, span)"""
+_Relation = tuple[str, str, str]
+"""(from, to, polarity or `continues`)"""
+
+LABEL_CONFIG = f"""<View>
+  <Relations>{"".join(f'<Relation value="{name}"/>' for name in (*POLARITIES, CONTINUES))}</Relations>
+  <Labels name="label" toName="text"><Label value="{ASPECT}"/><Label value="{OPINION}"/></Labels>
+  <Text name="text" value="$text"/>
+</View>
+"""
+"""The labelling interface that the tasks are made for."""
+
+
+def _graph(labels: Iterable[Label]) -> tuple[list[_Region], list[_Relation]]:
+    """Regions and relations; an element that several triplets share is one."""
+    names: dict[tuple[str, Spans], str] = {}
+    regions: list[_Region] = []
+    relations: list[_Relation] = []
+
+    def first(kind: str, spans: Spans) -> str:
+        if (kind, spans) not in names:
+            names[kind, spans] = name = f"{kind[0].lower()}{len(names)}"
+            parts = [name if n == 0 else f"{name}.{n}" for n in range(len(spans))]
+            regions.extend((part, kind, span) for part, span in zip(parts, spans, strict=True))
+            relations.extend((a, b, CONTINUES) for a, b in zip(parts, parts[1:], strict=False))  # noqa: RUF007
+        return names[kind, spans]
+
+    for one in labels:
+        relations.append((first(ASPECT, one.aspect), first(OPINION, one.opinion), one.polarity))
+    return regions, relations
+
+
+def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[Label]:
+    following = {a: b for a, b, kind in relations if kind == CONTINUES}
+
+    def spans(name: str) -> Spans:
+        found = [regions[name]]
+        while name in following:
+            name = following[name]
+            found.append(regions[name])
+            if len(found) > len(regions):
+                raise ValueError(f"{CONTINUES} leads in a circle")
+        return tuple(found)
+
+    for a, b, kind in relations:
+        if kind != CONTINUES:
+            if kind not in POLARITIES:
+                raise ValueError(f"a relation {kind!r}")
+            polarity: Polarity = kind
+            yield Label(spans(a), spans(b), polarity)
+
+
+# ---- Label Studio
+
+
+def label_studio(reviews: Iterable[Labelled], model: str = "builder") -> str:
+    """A JSON array of tasks with predictions, to be imported as it is (the minimal export of Label Studio drops relations)."""
+    return json.dumps([_task(one, model) for one in reviews], ensure_ascii=False, indent=1) + "\n"
+
+
+def _task(review: Labelled, model: str) -> Node:
+    units = _utf16(review.text)
+    regions, relations = _graph(review.labels)
+    result: list[Node] = [
+        {"id": name, "from_name": "label", "to_name": "text", "type": "labels",
+         "value": {"start": units[start], "end": units[end], "text": review.text[start:end], "labels": [kind]}}
+        for name, kind, (start, end) in regions
+    ]  # fmt: skip
+    result += [{"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [kind]} for a, b, kind in relations]
+    return {"data": {"id": review.id, "text": review.text}, "predictions": [{"model_version": model, "score": 1.0, "result": result}]}
+
+
+def _utf16(text: str) -> list[int]:
+    """The UTF-16 offset of every code point and of the end."""
+    return [0, *accumulate(2 if ord(char) > 0xFFFF else 1 for char in text)]
+
+
+def read_label_studio(content: str) -> list[Labelled]:
+    """Tasks with predictions, or with annotations (the first, which go before predictions). ValueError if a text is not at its offsets."""
+    found: list[Labelled] = []
+    for task in json.loads(content):
+        text = task["data"]["text"]
+        results: list[Any] = next((one[0]["result"] for key in ("annotations", "predictions") if (one := task.get(key))), [])
+        back = {unit: i for i, unit in enumerate(_utf16(text))}
+        regions: dict[str, Span] = {}
+        relations: list[_Relation] = []
+        for one in results:
+            if one["type"] == "relation":
+                relations.append((one["from_id"], one["to_id"], one["labels"][0]))
+            else:
+                start, end = (back.get(one["value"][key], -1) for key in ("start", "end"))
+                if start < 0 or text[start:end] != one["value"]["text"]:
+                    raise ValueError(f"{one['value']} is not in the text")
+                regions[one["id"]] = (start, end)
+        found.append(_reviewed(str(task["data"].get("id", len(found) + 1)), text, regions, relations))
+    return found
+
+
+# ---- doccano
+
+
+def doccano(reviews: Iterable[Labelled]) -> str:
+    """JSON lines for a project of sequence labelling with relations. Its ids are numbers, so ours go along as `review`."""
+    return "".join(json.dumps(_record(one), ensure_ascii=False) + "\n" for one in reviews)
+
+
+def _record(review: Labelled) -> Node:
+    regions, relations = _graph(review.labels)
+    number = {name: n for n, (name, _, _) in enumerate(regions, start=1)}
+    entities = [{"id": number[name], "label": kind, "start_offset": start, "end_offset": end} for name, kind, (start, end) in regions]
+    joined = [{"id": n, "from_id": number[a], "to_id": number[b], "type": kind} for n, (a, b, kind) in enumerate(relations, start=1)]
+    return {"review": review.id, "text": review.text, "entities": entities, "relations": joined}
+
+
+def read_doccano(content: str) -> list[Labelled]:
+    found: list[Labelled] = []
+    for line in filter(None, content.split("\n")):
+        row = json.loads(line)
+        regions = {str(one["id"]): (one["start_offset"], one["end_offset"]) for one in row["entities"]}
+        relations = [(str(one["from_id"]), str(one["to_id"]), one["type"]) for one in row["relations"]]
+        found.append(_reviewed(str(row.get("review", row.get("id", len(found) + 1))), row["text"], regions, relations))
+    return found
+
+
+def _reviewed(name: str, text: str, regions: dict[str, Span], relations: list[_Relation]) -> Labelled:
+    try:
+        return checked(Labelled(name, text, tuple(_labels(regions, relations))))
+    except KeyError as error:
+        raise ValueError(f"review {name}: a relation to {error}, which is not there") from error

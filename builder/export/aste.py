@@ -1,0 +1,132 @@
+"""ASTE-Data-V2, Span-ASTE and PyABSA: a sentence of spaced tokens, `####`, and a Python list of triplets. Pure, both ways.
+
+They look alike and differ: V2 lists every token of a span, Span-ASTE the first and the last (one of a single token alone), PyABSA gives both
+as a tuple and pairs every aspect of a line with every opinion, so that a line must hold pairs that are all true.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from builder.export.labels import STAND_INS, Label, Labelled, Spans, checked, continuous, indices, span_of, text_of, tokens, untokenisable
+from builder.records import POLARITIES, Polarity
+
+_MARK, _THREE = "####", "#### #### ####"
+_NO_HYPHEN = {**STAND_INS, "-": "\u2011"}
+"""PyABSA's loader replaces hyphens by spaces, which would move every token behind them."""
+_Triplet = tuple[Sequence[int], Sequence[int], Polarity]
+
+
+def refused_text(text: str) -> str | None:
+    return untokenisable(text)
+
+
+def refused(label: Label) -> str | None:
+    return continuous(label)
+
+
+# ---- ASTE-Data-V2: tok tok####[([16, 17], [15], 'POS')]
+
+
+def v2(reviews: Iterable[Labelled]) -> str:
+    return "".join(_line(one, indices, _MARK) for one in reviews)
+
+
+def read_v2(content: str) -> list[Labelled]:
+    """ValueError with the line of one that cannot be read. Ids are line numbers from 1."""
+    return _read(content, span_of, _MARK)
+
+
+# ---- Span-ASTE: the first and the last token of a span
+
+
+def span_aste(reviews: Iterable[Labelled]) -> str:
+    return "".join(_line(one, lambda spans: sorted({spans[0][0], spans[0][1] - 1}), _THREE) for one in reviews)
+
+
+def read_span_aste(content: str) -> list[Labelled]:
+    return _read(content, _ends, _THREE)
+
+
+def _ends(listed: Sequence[int]) -> Spans:
+    if len(listed) not in (1, 2) or listed[0] > listed[-1]:
+        raise ValueError(f"{listed} is no first and last token")
+    return ((listed[0], listed[-1] + 1),)
+
+
+def _line(review: Labelled, shown: Callable[[Spans], list[int]], mark: str) -> str:
+    triplets = [(shown(one.aspect), shown(one.opinion), one.polarity) for one in review.labels]
+    return f"{_sentence(tokens(review.text))}{mark}{triplets!r}\n"
+
+
+def _sentence(words: Sequence[str]) -> str:
+    """A # at the end would run into the mark."""
+    return " ".join(words) + (" " if words[-1] == "#" else "")
+
+
+def _read(content: str, span: Callable[[Sequence[int]], Spans], mark: str) -> list[Labelled]:
+    return [
+        checked(Labelled(str(number), text_of(words), tuple(Label(span(a), span(o), p) for a, o, p in triplets)))
+        for number, words, triplets in _parsed(content, mark)
+    ]
+
+
+def _parsed(content: str, mark: str) -> Iterator[tuple[int, list[str], list[_Triplet]]]:
+    """(number, tokens, triplets) of each line; the sentence may end in a space, as in the published files."""
+    for number, line in enumerate(content.removesuffix("\n").split("\n") if content else [], start=1):
+        sentence, found, told = line.rpartition(mark)
+        try:
+            if not found:
+                raise ValueError(f"no {mark}")
+            triplets = ast.literal_eval(told.strip())
+            for aspect, opinion, polarity in triplets:
+                if polarity not in POLARITIES or not all(type(i) is int for i in (*aspect, *opinion)):
+                    raise ValueError(f"no triplet: {(aspect, opinion, polarity)!r}")
+            yield number, sentence.removesuffix(" ").split(" "), triplets
+        except (ValueError, SyntaxError, TypeError) as error:
+            raise ValueError(f"line {number}: {error}") from error
+
+
+# ---- PyABSA: ((0, 1), (2, 5), 'NEU'), inclusive
+
+
+def pyabsa_refused_text(text: str) -> str | None:
+    return untokenisable(text, _NO_HYPHEN)
+
+
+def pyabsa_refused(label: Label) -> str | None:
+    """Its loader drops a pair of equal spans."""
+    return continuous(label) or ("aspect and opinion are the same place" if label.aspect == label.opinion else None)
+
+
+def pyabsa(reviews: Iterable[Labelled]) -> str:
+    return "".join(line for one in reviews for line in _pyabsa(one))
+
+
+def _pyabsa(review: Labelled) -> Iterator[str]:
+    """A line for each set of aspects that share all their opinions; one without triplets for a review that has none."""
+
+    def told(spans: Spans) -> tuple[int, int]:
+        return spans[0][0], spans[0][1] - 1
+
+    opinions = {
+        aspect: tuple((one.opinion, one.polarity) for one in listed) for aspect, listed in groupby(review.labels, lambda one: one.aspect)
+    }
+    sentence = _sentence(tokens(review.text, _NO_HYPHEN))
+    for shared in dict.fromkeys(opinions.values()) or [()]:
+        # An opinion that is an aspect as well would be paired with itself: such aspects get a line each.
+        aspects = [aspect for aspect, those in opinions.items() if those == shared]
+        alone = any(opinion in aspects for opinion, _ in shared)
+        for group in [[aspect] for aspect in aspects] if alone else [aspects]:
+            yield f"{sentence}{_MARK}{[(told(a), told(o), p) for a in group for o, p in shared]!r}\n"
+
+
+def read_pyabsa(content: str) -> list[Labelled]:
+    """Lines of one sentence that follow each other are one review."""
+    found: list[Labelled] = []
+    for words, lines in groupby(_parsed(content, _MARK), lambda line: line[1]):
+        labels = [Label(_ends(a), _ends(o), p) for _, _, triplets in lines for a, o, p in triplets]
+        found.append(checked(Labelled(str(len(found) + 1), text_of(words, _NO_HYPHEN), tuple(labels))))
+    return found

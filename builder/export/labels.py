@@ -1,0 +1,124 @@
+"""What other people's formats can see of a review: its text and (aspect, opinion, polarity) with their places. And how they cut it up.
+
+Most of them want tokens between spaces. Ours are single code points, as is usual for Chinese, so that token n is character n; a space or line
+break becomes a visible stand-in, which the readers turn back. A text that holds a stand-in itself, or a space that has none, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from builder.export.records import ReviewRow
+from builder.records import POLARITIES, Polarity, Span
+
+Opinion = Literal["opinion", "opinion_full"]
+Spans = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Label:
+    """Half-open code-point spans of an aspect and its opinion."""
+
+    aspect: Spans
+    opinion: Spans
+    polarity: Polarity
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A review with its labels in the order of their places, none of them twice. Formats without ids give each its number."""
+
+    id: str
+    text: str
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What a format cannot hold: a label, or the whole review if `label` is None."""
+
+    id: str
+    label: Label | None
+    reason: str
+
+
+def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
+    """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which never is."""
+
+    def spans(listed: Sequence[Sequence[int]]) -> Spans:
+        return tuple((start, end) for start, end in listed)
+
+    found = {Label(spans(one["aspect"]["spans"]), spans(one[opinion]["spans"]), one["polarity"]) for one in row["triplets"]}
+    return Labelled(row["id"], row["text"], tuple(sorted(found)))
+
+
+def surface(text: str, spans: Spans) -> str:
+    return "".join(text[start:end] for start, end in spans)
+
+
+def checked(review: Labelled) -> Labelled:
+    """A review that a reader made: ValueError if a span lies outside its text or a polarity is unknown. Labels sorted, none twice."""
+    for label in review.labels:
+        if label.polarity not in POLARITIES:
+            raise ValueError(f"unknown polarity {label.polarity!r}")
+        for spans in (label.aspect, label.opinion):
+            if not spans or not all(0 <= start < end <= len(review.text) for start, end in spans):
+                raise ValueError(f"spans {spans} outside the text")
+    return replace(review, labels=tuple(sorted(set(review.labels))))
+
+
+# ---- tokens: one code point each
+
+STAND_INS: Mapping[str, str] = {
+    " ": "\u2581", "\n": "\u2424", "\r": "\u240d", "\t": "\u2409", "\u3000": "\u2b1a", "\u00a0": "\u237d",
+}  # fmt: skip
+"""White space, which separates tokens, and the characters that stand for it."""
+
+
+def tokens(text: str, stand_ins: Mapping[str, str] = STAND_INS) -> list[str]:
+    """One token for each code point."""
+    return [stand_ins.get(char, char) for char in text]
+
+
+def text_of(listed: Sequence[str], stand_ins: Mapping[str, str] = STAND_INS) -> str:
+    """The text of tokens, the stand-ins turned back; ValueError if a token is empty."""
+    if not all(listed):
+        raise ValueError("an empty token")
+    back = {shown: char for char, shown in stand_ins.items()}
+    return "".join(back.get(token, token) for token in listed)
+
+
+def untokenisable(text: str, stand_ins: Mapping[str, str] = STAND_INS) -> str | None:
+    """Why a text cannot be cut into tokens and put together again, or None."""
+    if not text:
+        return "the text is empty"
+    for char in text:
+        if char in stand_ins.values():
+            return f"the text holds {char!r}, which stands for white space"
+        if (char.isspace() or char in "\x1c\x1d\x1e\x1f\x85") and char not in stand_ins:
+            return f"the text holds the white space U+{ord(char):04X}"
+        if 0xD800 <= ord(char) < 0xE000:
+            return f"the text holds the lone surrogate U+{ord(char):04X}"
+    return None
+
+
+def continuous(label: Label) -> str | None:
+    """Why a format of continuous spans cannot hold a label, or None."""
+    for what, spans in (("aspect", label.aspect), ("opinion", label.opinion)):
+        if len(spans) != 1:
+            return f"the {what} is interrupted"
+    return None
+
+
+def indices(spans: Spans) -> list[int]:
+    """Every position that spans cover."""
+    return [i for start, end in spans for i in range(start, end)]
+
+
+def span_of(listed: Sequence[int]) -> Spans:
+    """The one span of positions without a gap; ValueError if there is one."""
+    if not listed or list(listed) != list(range(listed[0], listed[-1] + 1)):
+        raise ValueError(f"positions {listed} are no span")
+    return ((listed[0], listed[-1] + 1),)

@@ -1,0 +1,110 @@
+"""Our rows as Parquet, one file for each layer (gold, silver) of a split: what `datasets` and Croissant read. Same rows, same bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from builder.export.records import ReviewRow
+
+PARTS = ("aspect", "aspect_full", "owner", "opinion", "opinion_full")
+COLUMNS = {"id": "string", "text": "string", "language": "string", "rating": "float64", "annotation": "string"}
+"""The columns of a review beside its triplets."""
+LAYERS = ("gold", "silver")
+CHUNK = 4_000
+"""Rows in a row group."""
+
+
+def schema() -> Any:
+    """The Arrow schema of a review with its triplets."""
+    import pyarrow as pa
+
+    element = pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32())))])
+    triplet = pa.struct(
+        [("id", pa.string()), *((part, element) for part in PARTS), ("polarity", pa.string()), ("valence", pa.float64()),
+         ("sources", pa.list_(pa.string())), ("rules", pa.list_(pa.string()))]
+    )  # fmt: skip
+    kinds = {"string": pa.string(), "float64": pa.float64()}
+    return pa.schema([*((name, kinds[kind]) for name, kind in COLUMNS.items()), ("triplets", pa.list_(triplet))])
+
+
+def features() -> list[dict[str, object]]:
+    """The same schema as a dataset card writes it."""
+    element = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}]
+    triplet: list[dict[str, object]] = [{"name": "id", "dtype": "string"}]
+    triplet += [{"name": part, "struct": element} for part in PARTS]
+    triplet += [{"name": "polarity", "dtype": "string"}, {"name": "valence", "dtype": "float64"}]
+    triplet += [{"name": "sources", "list": "string"}, {"name": "rules", "list": "string"}]
+    columns: list[dict[str, object]] = [{"name": name, "dtype": kind} for name, kind in COLUMNS.items()]
+    return [*columns, {"name": "triplets", "list": triplet}]
+
+
+def path(split: str, layer: str) -> str:
+    return f"parquet/{split}-{layer}.parquet"
+
+
+def layers(split: str, rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
+    """File name -> its rows, in their order. A split without rows has an empty silver file, so that it can be loaded."""
+    named = {layer: [row for row in rows if row["annotation"] == layer] for layer in LAYERS}
+    return {path(split, layer): listed for layer, listed in named.items() if listed or (layer == "silver" and not rows)}
+
+
+def dump(rows: Sequence[ReviewRow]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, schema(), compression="zstd") as writer:
+        for at in range(0, max(1, len(rows)), CHUNK):
+            writer.write_table(pa.Table.from_pylist(rows[at : at + CHUNK], schema=schema()))
+    return sink.getvalue()
+
+
+class Twin:
+    """A Parquet file that is read along with the rows that it should hold, chunk by chunk: whole tables would take much memory."""
+
+    def __init__(self, file: Path) -> None:
+        """ValueError or OSError (pyarrow's) if it is no Parquet file."""
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(file)
+        self._group = 0
+        self._waiting: list[ReviewRow] = []
+        self.same = bool(self._file.schema_arrow.equals(schema()))
+
+    def take(self, row: ReviewRow) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == CHUNK:
+            self._check()
+
+    def end(self) -> bool:
+        """Whether the file held exactly the rows taken."""
+        if self._waiting or not self._group:
+            self._check()
+        return self.same and self._group == self._file.num_row_groups
+
+    def _check(self) -> None:
+        import pyarrow as pa
+
+        if self.same and self._group < self._file.num_row_groups:
+            self.same = bool(self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=schema())))
+        elif self._waiting:
+            self.same = False
+        self._group += 1
+        self._waiting = []
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def sizes(content: Mapping[str, bytes]) -> dict[str, tuple[int, int]]:
+    """Parquet file -> (rows, bytes in memory)."""
+    import pyarrow.parquet as pq
+
+    out = {}
+    for name, data in content.items():
+        file = pq.ParquetFile(io.BytesIO(data))
+        out[name] = (file.metadata.num_rows, sum(file.read_row_group(n).nbytes for n in range(file.num_row_groups)))
+    return out

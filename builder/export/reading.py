@@ -1,0 +1,108 @@
+"""Reading releases back: which there are, what their manifests say, their rows. Both layouts of the manifest (`format` 1 and 2)."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builder.errors import ReleaseError
+from builder.export.records import ReviewRow
+
+FORMAT = 2
+"""The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came with 2."""
+_VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A release on disk, by what its manifest says."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        return parsed(str(self.manifest["version"]))
+
+    @property
+    def splits(self) -> list[str]:
+        return list(self.manifest["splits"])
+
+
+def parsed(version: str) -> tuple[int, int, int]:
+    """(1, 2, 3) of "1.2.3" or "v1.2.3"."""
+    match = _VERSION.fullmatch(f"v{version.removeprefix('v')}")
+    if not match:
+        raise ReleaseError(f"{version!r} is no MAJOR.MINOR.PATCH", fix='write it like "0.1.0"')
+    major, minor, patch = map(int, match.groups())
+    return major, minor, patch
+
+
+def versions(out: Path) -> list[tuple[int, int, int]]:
+    """The versions that directories under `out` bear, whatever is in them, in order."""
+    return sorted(parsed(path.name) for path in out.glob("v*") if _VERSION.fullmatch(path.name))
+
+
+def existing(out: Path, name: str = "") -> list[Existing]:
+    """The releases under `out` in order of version; those of one `name` alone if it is given. What has no manifest is left out."""
+    found = []
+    for version in versions(out):
+        try:
+            one = opened(out / f"v{'.'.join(map(str, version))}")
+        except ReleaseError:
+            continue
+        if not name or one.manifest.get("name") == name:
+            found.append(one)
+    return found
+
+
+def opened(release: Path) -> Existing:
+    """A release by its directory; ReleaseError if it has no manifest that can be read."""
+    path = release / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        found = Existing(release, manifest)
+        assert found.version and found.splits is not None and isinstance(manifest["files"], dict)
+    except OSError as error:
+        raise ReleaseError(
+            "no manifest.json here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0"
+        ) from error
+    except (ValueError, KeyError, TypeError, AssertionError, AttributeError) as error:
+        raise ReleaseError(f"not a manifest: {error!r}", where=str(path), fix="`builder verify` tells more") from error
+    return found
+
+
+def rows(release: Path, split: str) -> Iterator[ReviewRow]:
+    """The reviews of a split, in order; ReleaseError with the line of one that cannot be read."""
+    path = release / "data" / f"{split}.jsonl"
+    try:
+        with path.open(encoding="utf-8", newline="\n") as handle:  # texts may hold every other line separator
+            for number, line in enumerate(handle, start=1):
+                try:
+                    row: ReviewRow = json.loads(line)
+                    assert isinstance(row, dict) and isinstance(row["text"], str) and isinstance(row["triplets"], list) and row["id"]
+                except (ValueError, KeyError, AssertionError) as error:
+                    raise ReleaseError(
+                        f"no row of a release: {error!r}", where=f"{path}:{number}", fix="`builder verify` tells more"
+                    ) from error
+                yield row
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReleaseError(f"cannot be read: {error}", where=str(path), fix="`builder verify` tells more") from error
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the cycle collector, which would walk millions of rows again and again: there are no cycles among them."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

@@ -1,0 +1,478 @@
+"""A release is what it says: numbered by what changed, refused where it must not be, readable by other libraries, and no damage goes unseen."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Command
+from test_export import facts, files_of, release, review, triplet
+from test_pipeline import read_lines
+
+from builder import pipeline
+from builder.config import resolve
+from builder.errors import ReleaseError
+from builder.export import package, parquet
+from builder.export.diff import by_id, compare, stream
+from builder.export.records import ReviewRow
+from builder.export.verify import verify
+from builder.pipeline import Build
+from builder.resources import load_lexicon, load_rules
+from builder.stages import release as stage
+from builder.stages.context import Context
+from builder.store import db, runs, triplets
+
+FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]
+SAID = ["很好吃", "太鹹了", "不會太油", "很新鮮", "非常難吃", "又香又濃", "偏貴", "份量很大"]
+SERVED = ["服務人員很親切", "店員態度很差", "環境乾淨舒適", "上菜速度很慢", "座位有點擠", "老闆熱情"]
+
+
+def text(n: int) -> str:
+    """Reviews that differ from each other in most of their words."""
+    rng = random.Random(n)
+    first, second = rng.sample(FOODS, 2)
+    return f"{first}{rng.choice(SAID)}，{second}{rng.choice(SAID)}，{rng.choice(SERVED)}，第{n * 7919 % 1000}次{rng.choice('來訪會推')}{chr(0x4E00 + n * 37)}{chr(0x6E00 + n * 53)}"
+
+
+def workdir(folder: Path, texts: dict[str, str]) -> Path:
+    """A build up to the rules' triplets, which then stand for what self-training would have left: nothing here needs a model."""
+    folder.mkdir()
+    source = folder / "in.csv"
+    source.write_text("id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()), encoding="utf-8")
+    chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
+    pipeline.run(Build(folder / "w", folder / "out", (source,), chosen), until="seed")
+    with db.writing(folder / "w") as connection, db.atomic(connection):
+        ids = [i for i, names in triplets.names(connection).items() if "rules" in names]
+        triplets.set_training(connection, "C", 0, ids)
+        runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
+    return folder / "w"
+
+
+MASKED = {"m1": "鼎香園大安店的湯頭很好喝，電話0912345678打不通", "m2": "店員很親切，訂位請加 line id: abc_123 或打02-2345-6789"}
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return workdir(tmp_path_factory.mktemp("few") / "x", {f"k{n}": text(n) for n in range(60)} | MASKED)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return workdir(tmp_path_factory.mktemp("many") / "x", {f"k{n}": text(n) for n in range(70)} | MASKED)
+
+
+def make(source: Path, out: Path, **settings: object) -> Path:
+    """The release stage alone."""
+    out.mkdir(exist_ok=True)
+    given = {"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2, "release.licence": "CC-BY-4.0"}
+    chosen = resolve(options=given | {key.replace("__", "."): value for key, value in settings.items()})
+    with db.writing(source) as connection:
+        made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key", {}))
+    return Path(str(made["path"]))
+
+
+def told(path: Path) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    return body
+
+
+# ---- the version follows from what changed
+
+
+def test_a_release_made_again_is_the_same_bytes_here_and_elsewhere(
+    few: Path, tmp_path: Path, tree: Callable[[Path], dict[str, str]]
+) -> None:
+    first = make(few, tmp_path / "a")
+    assert verify(first) == []
+    assert make(few, tmp_path / "a") == first
+    assert [one.name for one in (tmp_path / "a").iterdir()] == ["v0.1.0"]
+    make(few, tmp_path / "b")
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
+def test_the_date_is_the_one_set_or_that_of_the_environment(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert told(make(few, tmp_path / "a"))["date"] == "1970-01-02"
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert make(few, tmp_path / "a").name == "v0.1.0", "found again with the date that it has"
+    assert told(make(few, tmp_path / "b", release__date="2025-05-05"))["date"] == "2025-05-05"
+
+
+def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_major_one(few: Path, many: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    make(few, out)
+    patch = make(few, out, release__licence="CC0-1.0")
+    assert (patch.name, told(patch)["change"], told(patch)["parent"]) == ("v0.1.1", "patch", "0.1.0")
+    minor = make(many, out)
+    assert (minor.name, told(minor)["change"], told(minor)["parent"]) == ("v0.2.0", "minor", "0.1.1")
+    before, after = (
+        {row["id"]: split for split in ("train", "valid", "test") for row in read_lines(one / "data" / f"{split}.jsonl")}
+        for one in (patch, minor)
+    )
+    assert {key: after[key] for key in before} == before, "nobody moved"
+    assert len(after) > len(before)
+    major = make(few, out, release__licence="CC0-1.0", release__name="restaurant-aste", release__url="https://example.org/x")
+    assert (major.name, told(major)["change"]) == ("v1.0.0", "major")
+    changes = (major / "CHANGES.md").read_text(encoding="utf-8")
+    assert [line for line in changes.splitlines() if line.startswith("## ")] == [
+        f"## 1.0.0 ({told(major)['date']}): a major change of 0.2.0", f"## 0.2.0 ({told(minor)['date']}): a minor change of 0.1.1",
+        f"## 0.1.1 ({told(patch)['date']}): a patch change of 0.1.0", f"## 0.1.0 ({told(patch)['date']})",
+    ]  # fmt: skip
+    assert f"| reviews removed | {len(after) - len(before)} | major |" in changes
+    for one in (patch, minor, major):
+        assert verify(one) == []
+
+
+def test_a_smaller_bump_than_the_changes_ask_for_is_refused_and_a_larger_one_is_taken(few: Path, many: Path, tmp_path: Path) -> None:
+    make(few, tmp_path)
+    with pytest.raises(ReleaseError, match=r"a patch version of 0\.1\.0 is asked for, but the changes are minor; use --bump auto or minor"):
+        make(many, tmp_path, release__bump="patch")
+    assert make(many, tmp_path, release__bump="major").name == "v1.0.0"
+    assert told(tmp_path / "v1.0.0")["change"] == "minor", "the manifest says what changed"
+
+
+def test_a_release_that_loses_much_needs_a_reason_that_is_written_down(few: Path, many: Path, tmp_path: Path) -> None:
+    make(many, tmp_path)
+    with pytest.raises(ReleaseError, match=r"more than 5% of release 0\.1\.0 would be gone \(all splits: reviews fell from .*--because"):
+        make(few, tmp_path, release__max_drop=0.05)
+    assert [one.name for one in tmp_path.iterdir()] == ["v0.1.0"]
+    made = make(few, tmp_path, release__max_drop=0.05, release__drop_reason="ten reviews were\ntaken back")
+    assert "Why there is less: ten reviews were taken back" in (made / "CHANGES.md").read_text(encoding="utf-8")
+    assert make(few, tmp_path, release__max_drop=0.05) == made, "found again without saying it again"
+
+
+def test_another_name_is_another_dataset_with_no_parent_and_a_number_of_its_own(few: Path, many: Path, tmp_path: Path) -> None:
+    make(many, tmp_path)
+    other = make(few, tmp_path, release__name="other")
+    assert (other.name, told(other)["parent"], told(other)["change"]) == ("v0.2.0", None, "first")
+    third = make(few, tmp_path, release__licence="MIT", release__max_drop=1.0)
+    assert (third.name, told(third)["parent"]) == ("v1.0.0", "0.1.0")
+
+
+def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory(tmp_path: Path) -> None:
+    """The parent release is asked, not only the database: here its splits are not those of the hashes."""
+    first = workdir(tmp_path / "x", {f"k{n}": text(n) for n in range(30)} | MASKED)
+    with db.writing(first) as connection:
+        connection.execute("UPDATE reviews SET split = CASE id % 3 WHEN 0 THEN 'train' WHEN 1 THEN 'valid' ELSE 'test' END")
+    out = tmp_path / "y" / "out"
+    out.parent.mkdir()
+    made = make(first, out)
+    given = {row["id"]: split for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")}
+    shutil.rmtree(out.parent / "w", ignore_errors=True)
+    source = out.parent / "in.csv"
+    texts = {f"k{n}": text(n) for n in range(40)} | MASKED
+    source.write_text("id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()), encoding="utf-8")
+    chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
+    pipeline.run(Build(out.parent / "w", out, (source,), chosen), until="ingest")
+    with db.reading(out.parent / "w") as connection:
+        now = dict(connection.execute("SELECT key, split FROM reviews"))
+    assert {key: now[key] for key in given} == given, "the masked ones as well"
+    assert {"m1", "m2"} <= given.keys()
+
+
+# ---- masks
+
+
+def test_branches_are_masked_with_the_name_and_masks_are_the_same_in_every_script(few: Path, tmp_path: Path) -> None:
+    made = make(few, tmp_path, release__script="simplified")
+    shown = {row["id"]: row["text"] for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")}
+    assert shown["m1"] == "[店名]的汤头很好喝，电话[電話]打不通"
+    assert shown["m2"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
+
+
+# ---- gates
+
+
+def rows(**changed: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
+    long = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方，下次還會再來吃"
+    return {
+        "train": [review("a", long, triplet(long, (6, 8), ((8, 10),), (8, 10))), *changed.get("train", ())],
+        "valid": [review("c", "服務好", triplet("服務好", (0, 2), ((2, 3),), (2, 3))), *changed.get("valid", ())],
+        "test": [*changed.get("test", ())],
+    }
+
+
+def bad_row(edit: Callable[[Any], None]) -> ReviewRow:
+    made: Any = review("z", "小菜新鮮", triplet("小菜新鮮", (0, 2), ((2, 4),), (2, 4)))
+    edit(made)
+    found: ReviewRow = made
+    return found
+
+
+NEAR = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方！下次還會再來吃喔"
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        (review("z", NEAR), "data/test.jsonl:1: is a near-duplicate of data/train.jsonl:1"),
+        (review("z", "訂位打0912345678，小菜新鮮"), "data/test.jsonl:1: shows personal data: phone"),
+        (review("z", "小菜新鮮，寫信到foo@example.com"), "data/test.jsonl:1: shows personal data: email"),
+        (review("a", "小菜新鮮"), "data/test.jsonl:1: its id stands in data/train.jsonl:1 too"),
+        (bad_row(lambda row: row.update(annotation="bronze")), "data/test.jsonl:1: unknown annotation 'bronze'"),
+        (bad_row(lambda row: row.update(rating="5")), "data/test.jsonl:1: row has rating = '5'"),
+        (bad_row(lambda row: row.update(author="x")), "data/test.jsonl:1: the keys of a row are "),
+        (bad_row(lambda row: row["triplets"][0].update(valence=11)), "data/test.jsonl:1: valence 11 is not from 1 to 10"),
+        (bad_row(lambda row: row["triplets"][0]["aspect"].update(spans=[[0, True]])), "data/test.jsonl:1: aspect has spans [[0, True]]"),
+        (bad_row(lambda row: row["triplets"].append(row["triplets"][0] | {"id": "y"})), "data/test.jsonl:1: 小菜 新鮮 stands twice"),
+        (bad_row(lambda row: row["triplets"].append(row["triplets"][0] | {"polarity": "NEG"})), "data/test.jsonl:1: 小菜 新鮮 is both POS and NEG"),
+    ],
+)  # fmt: skip
+def test_every_gate_names_what_it_finds_under_right_checksums(tmp_path: Path, row: ReviewRow, fault: str) -> None:
+    files = sound(rows())
+    made = rows(test=[row])
+    files["data/test.jsonl"] = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made["test"]).encode()
+    found = verify(release(tmp_path, rebuilt(files)))
+    assert [one for one in found if one.startswith(fault)], found
+
+
+def sound(made: dict[str, list[ReviewRow]]) -> dict[str, bytes]:
+    return files_of(made, facts(made))
+
+
+def rebuilt(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The same with a manifest and checksums that agree with the files."""
+    from builder.export.manifest import checksums, sha256
+
+    body = json.loads(files["manifest.json"])
+    body["files"] = {
+        path: {"bytes": len(content), "sha256": sha256(content)}
+        for path, content in files.items()
+        if path not in ("manifest.json", "SHA256SUMS")
+    }
+    files = files | {"manifest.json": json.dumps(body, ensure_ascii=False).encode()}
+    del files["SHA256SUMS"]
+    return files | {"SHA256SUMS": checksums(files).encode()}
+
+
+def test_a_parquet_twin_that_says_something_else_is_found(tmp_path: Path) -> None:
+    files = sound(rows())
+    files["parquet/valid-silver.parquet"] = parquet.dump([review("c", "服務差", triplet("服務差", (0, 2), ((2, 3),), (2, 3), "NEG"))])
+    assert verify(release(tmp_path, rebuilt(files))) == ["parquet/valid-silver.parquet: holds other reviews than data/"]
+
+
+def test_a_release_that_does_not_verify_is_not_written(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = package.data
+
+    def leaking(made: Any) -> package.Files:
+        return real(made | {"valid": [*made["valid"], made["train"][0] | {"id": "leak"}]})
+
+    monkeypatch.setattr(package, "data", leaking)
+    with pytest.raises(ReleaseError, match="the release does not verify: "):
+        make(few, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_near_duplicates_that_an_older_build_had_parted_are_left_out_with_their_reason(tmp_path: Path) -> None:
+    source = workdir(tmp_path / "x", {"a": NEAR, "b": NEAR + "真的", "c": text(1), "d": text(2)})
+    with db.writing(source) as connection:
+        connection.execute(
+            "UPDATE reviews SET split = CASE key WHEN 'a' THEN 'train' WHEN 'b' THEN 'test' WHEN 'c' THEN 'valid' ELSE 'train' END"
+        )
+    made = make(source, tmp_path / "out")
+    assert {row["id"] for row in read_lines(made / "data" / "train.jsonl")} == {"d"}
+    assert told(made)["dropped"]["near-duplicate"] == 1
+    with db.reading(source) as connection:
+        assert connection.execute("SELECT item, reason FROM rejected WHERE stage = 'release'").fetchall() == [("a", "near-duplicate")]
+
+
+# ---- damage
+
+
+@pytest.fixture(scope="module")
+def shelf(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(few, tmp_path_factory.mktemp("shelf"))
+
+
+def test_a_thousand_random_flips_truncations_and_renames_are_all_reported(shelf: Path, tmp_path: Path) -> None:
+    rng = random.Random(20)
+    copy = tmp_path / "v0.1.0"
+    shutil.copytree(shelf, copy)
+    files = sorted(path for path in copy.rglob("*") if path.is_file())
+    for n in range(1_000):
+        path = rng.choice(files)
+        before = path.read_bytes()
+        kind = rng.choice(["flip", "cut", "grow", "rename", "delete"])
+        place = rng.randrange(len(before))
+        other = path.with_name(path.name + rng.choice([".bak", "x", " "])) if rng.random() < 0.5 else copy / f"moved{n}"
+        if kind == "rename":
+            path.rename(other)
+        elif kind == "delete":
+            path.unlink()
+        else:
+            flipped = before[:place] + bytes([before[place] ^ (1 << rng.randrange(8))]) + before[place + 1 :]
+            path.write_bytes({"flip": flipped, "cut": before[:place], "grow": before + before[place : place + 1]}[kind])
+        try:
+            assert verify(copy), (kind, path, place)
+        except ReleaseError as error:
+            assert path.name == "SHA256SUMS" and kind in ("rename", "delete"), error
+        other.unlink(missing_ok=True)
+        path.write_bytes(before)
+    assert verify(copy) == []
+
+
+def test_folders_and_links_that_do_not_belong_are_reported(shelf: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "v0.1.0"
+    shutil.copytree(shelf, copy)
+    (copy / "extra").mkdir()
+    (copy / "data" / "link").symlink_to("train.jsonl")
+    assert verify(copy) == ["data/link: not part of the release", "extra/: not part of the release"]
+
+
+def test_the_release_of_the_first_layout_still_verifies_and_its_damage_is_seen(tmp_path: Path) -> None:
+    first = ROOT / "releases" / "v0.1.0"
+    assert "format" not in told(first)
+    assert verify(first) == []
+    shutil.copytree(first, tmp_path / "v")
+    path = tmp_path / "v" / "paper" / "valid.json"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert verify(tmp_path / "v") == ["paper/valid.json: its bytes have changed"]
+
+
+def test_a_layout_from_the_future_is_said_to_be_one(tmp_path: Path) -> None:
+    files = sound(rows())
+    body = json.loads(files["manifest.json"])
+    files["manifest.json"] = json.dumps(body | {"format": 3}).encode()
+    assert verify(release(tmp_path, rebuilt(files))) == ["manifest.json: format 3; this builder knows 1 to 2"]
+
+
+# ---- diff
+
+
+def changed(edit: Callable[[dict[str, list[Any]]], None]) -> Any:
+    before, after = rows(), rows()
+    edit(after)
+    return compare(("a", stream(before)), ("b", by_id(after)))
+
+
+@pytest.mark.parametrize(
+    ("edit", "kinds", "level"),
+    [
+        (lambda made: None, set(), "patch"),
+        (lambda made: made["train"][0]["triplets"][0].update(sources=["x"]), {"triplets_provenance"}, "patch"),
+        (lambda made: made["test"].append(review("n", "新的")), {"reviews_added"}, "minor"),
+        (lambda made: made["train"][0]["triplets"].append(triplet_of(made["train"][0]["text"])), {"triplets_added"}, "minor"),
+        (lambda made: made["train"].pop(), {"reviews_removed", "triplets_removed"}, "major"),
+        (lambda made: made["train"][0]["triplets"].pop(), {"triplets_removed"}, "major"),
+        (lambda made: made["train"][0]["triplets"][0].update(polarity="NEG"), {"triplets_polarity"}, "major"),
+        (lambda made: made["train"][0]["triplets"][0].update(valence=9.0), {"triplets_edited"}, "major"),
+        (lambda made: made["test"].append(made["train"].pop()), {"reviews_moved"}, "major"),
+        (lambda made: made["train"][0].update(id="new"), {"reviews_renamed"}, "major"),
+        (lambda made: made["train"][0].update(text=made["train"][0]["text"] + "！"), {"reviews_edited"}, "major"),
+        (lambda made: made["train"][0].update(annotation="gold"), {"reviews_relabelled"}, "major"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_change_is_counted_and_raises_its_part_of_the_version(
+    edit: Callable[[Any], None], kinds: set[str], level: str
+) -> None:
+    found = changed(edit)
+    assert {kind for kind, count in found.counts.items() if count} == kinds
+    assert found.level == level
+    assert set(found.samples) == kinds
+    assert found.same is not kinds or not kinds
+
+
+def triplet_of(said: str) -> Any:
+    from builder.export.records import triplet_row
+
+    return triplet_row("n", triplet(said, (11, 13), ((13, 15),), (13, 15)), ("rules",), ("subject",))
+
+
+def test_the_command_tells_people_machines_and_ci(few: Path, many: Path, tmp_path: Path, here: Command) -> None:
+    one, two = make(few, tmp_path), make(many, tmp_path)
+    assert here("diff", one, one).code == 0
+    ran = here("diff", one, two)
+    assert ran.code == 1
+    assert "# 0.1.0 to 0.2.0: minor" in ran.out
+    assert "| reviews added | " in ran.out
+    body = json.loads(here("diff", one, two, "--format", "json", "--samples", "2").out)
+    assert (body["level"], body["counts"]["reviews_removed"]) == ("minor", 0)
+    assert len(body["samples"]["reviews_added"]) == 2
+    assert [here("diff", one, two, "--fail-on", level).code for level in ("any", "minor", "major", "never")] == [1, 1, 0, 0]
+    back = here("diff", two, one, "--fail-on", "major")
+    assert (back.code, "# 0.2.0 to 0.1.0: major" in back.out) == (1, True)
+    assert "no manifest.json here" in here("diff", one, tmp_path).error
+
+
+def test_a_release_asks_for_a_licence_before_anything_else(few: Path, here: Command, tmp_path: Path) -> None:
+    assert (
+        here("release", "--workdir", few).error == "no licence is stated; say under which one others may use the data: --licence CC-BY-4.0"
+    )
+    assert here("release", "--workdir", tmp_path / "none", "--licence", "MIT").error.endswith(
+        "run `builder build` first, or name it with --workdir"
+    )
+
+
+# ---- read by the libraries it is made for
+
+
+def test_datasets_loads_every_config_offline_with_the_schema_of_the_card(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="datasets is a development dependency")
+    loaded = datasets.load_dataset(str(shelf), cache_dir=str(tmp_path))
+    assert set(loaded) == {"train", "validation", "test"}
+    assert loaded["train"].features == datasets.Features.from_arrow_schema(parquet.schema())
+    for name, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
+        assert loaded[name].to_list() == read_lines(shelf / "data" / f"{split}.jsonl")
+    silver = datasets.load_dataset(str(shelf), "silver", cache_dir=str(tmp_path))
+    assert {name: len(one) for name, one in silver.items()} == {name: len(one) for name, one in loaded.items()}
+    twin = datasets.load_dataset("json", data_files=str(shelf / "data" / "test.jsonl"), cache_dir=str(tmp_path), split="train")
+    assert twin["id"][:] == loaded["test"]["id"][:]
+
+
+def test_mlcroissant_finds_no_fault_and_gives_the_records_back(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is a development dependency")
+    monkeypatch.chdir(shelf)
+    dataset = mlcroissant.Dataset(jsonld="metadata.json")
+    assert (dataset.metadata.ctx.issues.errors, dataset.metadata.ctx.issues.warnings) == (set(), set())
+    assert dataset.metadata.ctx.is_v1_1()
+    assert dataset.metadata.version == "0.1.0"
+    for split in ("train", "valid", "test"):
+        name = f"{split}-silver"
+        records = list(dataset.records(record_set=name))
+        due = read_lines(shelf / "data" / f"{split}.jsonl")
+        assert [one[f"{name}/text"].decode() for one in records] == [row["text"] for row in due]
+        for one, row in zip(records, due, strict=True):
+            said = [
+                (t[f"{name}/triplets/aspect"].decode(), t[f"{name}/triplets/polarity"].decode(), t[f"{name}/triplets/opinion_spans"])
+                for t in one[f"{name}/triplets"]
+            ]
+            assert said == [(t["aspect"]["text"], t["polarity"], t["opinion"]["spans"]) for t in row["triplets"]]
+    assert [one["splits/name"] for one in dataset.records(record_set="splits")] == ["train", "validation", "test"]
+
+
+def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(shelf: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with datasets")
+    head = yaml.safe_load((shelf / "README.md").read_text(encoding="utf-8").split("---\n")[1])
+    body = told(shelf)
+    assert [one["config_name"] for one in head["configs"]] == ["default", "silver"] == [one["config_name"] for one in head["dataset_info"]]
+    sizes = {one["name"]: one["num_examples"] for one in head["dataset_info"][0]["splits"]}
+    assert sizes == {
+        "train": body["splits"]["train"]["reviews"],
+        "validation": body["splits"]["valid"]["reviews"],
+        "test": body["splits"]["test"]["reviews"],
+    }
+    assert head["dataset_info"][0]["features"] == parquet.features()
+    cited = yaml.safe_load((shelf / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {key: str(cited[key]) for key in ("cff-version", "type", "version", "license", "date-released")} == {
+        "cff-version": "1.2.0", "type": "dataset", "version": "0.1.0", "license": "CC-BY-4.0", "date-released": body["date"],
+    }  # fmt: skip
+    assert cited["authors"] and cited["references"][0]["year"] == 2024
+
+
+@pytest.mark.parametrize(("licence", "shown", "name"), [("CC-BY-SA-4.0", "cc-by-sa-4.0", None), ("House terms 1", "other", "House terms 1"), ("", "other", "not-stated")])  # fmt: skip
+def test_a_licence_that_hubs_do_not_know_is_named_beside_other(licence: str, shown: str, name: str | None) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with datasets")
+    made = rows()
+    files = package.whole(replace(facts(made), licence=licence), package.data(made), "")
+    head = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
+    assert (head["license"], head.get("license_name")) == (shown, name)
+    assert ("license:" in files["CITATION.cff"].decode()) is (name is None)

@@ -1,0 +1,179 @@
+"""Near-duplicates stand in one split, every one of them is found, and adding reviews moves no old review."""
+
+from __future__ import annotations
+
+import csv
+import random
+import time
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_pipeline import ask
+
+from builder import pipeline
+from builder.config import resolve
+from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
+from builder.pipeline import Build
+from builder.stages.splits import assign, by_hash, norm_hash
+
+WORDS = [
+    "湯頭",
+    "服務",
+    "店員",
+    "餐點",
+    "牛肉麵",
+    "好吃",
+    "很鹹",
+    "親切",
+    "不會",
+    "太",
+    "甜",
+    "這家",
+    "下次",
+    "再來",
+    "環境",
+    "乾淨",
+    "排隊",
+    "一小時",
+    "值得",
+    "推薦",
+    "價格",
+    "便宜",
+    "份量",
+    "大",
+]
+
+
+def sentence(seed: int, words: int = 14) -> str:
+    return "".join(random.Random(seed).choices(WORDS, k=words))
+
+
+@given(st.lists(st.text(st.sampled_from("湯頭好吃鹹甜a1"), min_size=1, max_size=14), max_size=14))
+def test_the_join_finds_exactly_the_pairs_that_comparing_all_finds(texts: list[str]) -> None:
+    due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
+    assert pairs(texts) == due
+    assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
+    assert set(links(texts)) <= set(due)
+
+
+def test_a_template_filled_ten_thousand_times_takes_seconds() -> None:
+    started = time.process_time()
+    texts = [normal(f"第{n}次來，湯頭很好喝，服務也親切，下次還會再來") for n in range(10_000)]
+    assert set(clusters(len(texts), links(texts))) == {0}
+    assert time.process_time() - started < 8
+
+
+def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
+    rng = random.Random(7)
+    texts = []
+    for n in range(60):
+        base = sentence(n)
+        texts += [base, base[: rng.randrange(len(base))], base + "！！再訪", base.replace("湯頭", "湯"), sentence(1000 + n, 3)]
+    texts = [normal(text) for text in texts if text]
+    due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
+    assert pairs(texts) == due
+    assert len(due) > 60
+
+
+def test_script_width_case_and_marks_make_no_difference() -> None:
+    assert normal("這裡的 Ramen，很好吃！") == normal("这里的ＲＡＭＥＮ很好吃")
+    assert normal("！？") == "！？", "a text of marks alone is compared as it is"
+
+
+def test_clusters_are_named_by_their_first_member() -> None:
+    assert clusters(6, [(1, 4), (4, 5), (2, 3)]) == [0, 1, 2, 2, 1, 1]
+
+
+HASHES = st.lists(st.integers(0, 16**13 - 1), min_size=1, max_size=12, unique=True).map(lambda listed: [f"{one:013x}" for one in listed])
+
+
+@given(HASHES, st.data())
+def test_whoever_is_added_nobody_moves_and_no_near_duplicates_are_parted(hashes: list[str], data: st.DataObject) -> None:
+    """Any graph of likeness, growing review by review: the paper's sizes or others, with labelled reviews."""
+    edges = list(combinations(range(len(hashes)), 2))
+    near = data.draw(st.lists(st.sampled_from(edges), unique=True, max_size=14)) if edges else []
+    first = data.draw(st.integers(1, len(hashes)))
+    before = assign(hashes[:first], [(a, b) for a, b in near if b < first], {}, 0.3, 0.3)
+    kept = {i: split for i, split in enumerate(before) if split}
+    after = assign(hashes, near, kept, 0.3, 0.3)
+    assert {i: after[i] for i in kept} == kept
+    assert all(after[a] == after[b] for a, b in near if after[a] and after[b])
+    assert all(split in ("train", "valid", "test", None) for split in after)
+    assert None not in before, "without a past nobody is left out"
+
+
+def test_a_newcomer_between_two_splits_is_left_out_and_gold_goes_to_test() -> None:
+    hashes = ["0" * 13, "8" * 13, "f" * 13]
+    assert assign(hashes, [(0, 2), (1, 2)], {0: "test", 1: "train"}, 0.1, 0.1) == ["test", "train", None]
+    assert assign(hashes, [(1, 2)], {2: "test"}, 0.0, 0.1) == ["valid", "test", "test"], "what is like a labelled review follows it"
+    assert assign(hashes, [(0, 1)], {0: "test", 1: "train"}, 0.1, 0.1) == ["test", None, "train"], "test goes before train"
+
+
+def test_shares_are_those_of_the_paper() -> None:
+    rng = random.Random(1)
+    told = [by_hash(norm_hash(str(rng.random())), 0.0676, 0.0676) for _ in range(20_000)]
+    for split, share in (("test", 5_000 / 74_007), ("valid", 5_000 / 74_007), ("train", 64_007 / 74_007)):
+        assert told.count(split) / len(told) == pytest.approx(share, abs=0.006)
+
+
+# ---- through ingest
+
+
+def ingest(folder: Path, texts: dict[str, str], out: Path | None = None, **changed: object) -> dict[str, str | None]:
+    folder.mkdir(exist_ok=True)
+    source = folder / "in.csv"
+    with source.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text"])
+        writer.writerows(texts.items())
+    chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2} | changed)
+    pipeline.run(Build(folder / "w", out or folder / "out", (source,), chosen), until="ingest")
+    return dict(ask(folder / "w", "SELECT key, split FROM reviews"))
+
+
+def corpus(numbers: range, variants: int = 2) -> dict[str, str]:
+    """Sentences, each with near-duplicates of it."""
+    endings = ["", "喔", "啦真的"]
+    return {f"k{n}{mark}": sentence(n) + mark for n in numbers for mark in endings[:variants]}
+
+
+def test_near_duplicates_go_together_and_additions_move_no_old_review(tmp_path: Path) -> None:
+    old = corpus(range(150), 1)
+    before = ingest(tmp_path, old)
+    after = ingest(tmp_path, corpus(range(120, 220)) | corpus(range(150)))
+    assert {key: after[key] for key in before} == before
+    assert all(after[key] == after[key + "喔"] for key in old)
+    assert set(after.values()) == {"train", "valid", "test"}
+    counts = pipeline.status(tmp_path / "w")[0][2]
+    assert counts is not None
+    assert counts.counts["near_duplicates"] == 220
+    assert ask(tmp_path / "w", "SELECT count(*), count(DISTINCT cluster) FROM near_duplicates") == [(440, 220)]
+
+
+def test_other_shares_are_the_wish_for_other_splits(tmp_path: Path) -> None:
+    before = ingest(tmp_path, corpus(range(100), 1))
+    after = ingest(tmp_path, corpus(range(100), 1), **{"ingest.test_share": 0.6})
+    assert before != after
+    assert list(after.values()).count("test") > 45
+
+
+def test_a_bridge_between_two_splits_is_in_no_split_and_said_to_be(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    left, right = "湯頭濃郁牛肉軟嫩麵條彈牙份量十足價格實在", "店員親切環境乾淨座位舒適音樂好聽燈光柔和"
+    for _ in range(200):  # two texts of different splits by their hash
+        left, right = "".join(rng.sample(left, len(left))), "".join(rng.sample(right, len(right)))
+        if by_hash(norm_hash(left), 0.2, 0.2) != by_hash(norm_hash(right), 0.2, 0.2):
+            break
+    before = ingest(tmp_path, {"a": left, "b": right} | {f"n{i}": sentence(i) for i in range(5)})
+    # each half of the chain is like its neighbours, the ends are not
+    middle = {"c": left + right[:8], "d": right + left[:8]}
+    assert alike(bigrams(left), bigrams(middle["c"])) and alike(bigrams(right), bigrams(middle["d"]))
+    bridge = {"e": left[6:] + right[6:]}
+    after = ingest(tmp_path, {"a": left, "b": right} | {f"n{i}": sentence(i) for i in range(5)} | middle | bridge)
+    assert {key: after[key] for key in before} == before
+    assert (after["a"], after["b"]) == (after["c"], after["d"]) or None in (after["c"], after["d"])
+    left_out = [key for key, split in after.items() if split is None]
+    assert sorted(key for (key,) in ask(tmp_path / "w", "SELECT item FROM rejected WHERE stage = 'split'")) == sorted(left_out)
