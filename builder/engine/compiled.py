@@ -48,11 +48,14 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         if rule.params.get("enabled", True) and convention in (strings(rule, "conventions") or (convention,)):
             by_kind[rule.kind].append(rule)
     pairers = sorted((rule for kind in pairing.KINDS for rule in by_kind[kind]), key=lambda rule: rule.order)
+    before = lexicon
     for rule in by_kind["vocabulary"]:
         lexicon = _vocabulary(lexicon, rule)
+    apart = before.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
+    apart |= {word for rule in by_kind["vocabulary"] for word in strings(rule, "read_apart")}
     return Compiled(
         lexicon=lexicon,
-        vocabulary=Vocabulary.of(lexicon),
+        vocabulary=Vocabulary.of(lexicon, sorted(apart)),
         grammar=_grammar(by_kind["grammar"]),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
@@ -77,13 +80,27 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
     longest = rule.params.get("longest_opinion", 99)
     assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
     opinions = {
-        word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))
+        word: entry
+        for word, entry in opinions.items()
+        if len(word) <= longest
+        and not word.startswith(strings(rule, "no_opinion_starts"))
+        and not (len(word) > 2 and word.startswith(strings(rule, "no_long_opinion_starts")))
+        and not word.endswith(strings(rule, "no_opinion_ends"))
+        and not entry.category.startswith(strings(rule, "without_categories"))
+    }
+    aspects = {
+        word: entry
+        for word, entry in aspects.items()
+        if not (len(word) > 2 and word.startswith(strings(rule, "no_aspect_starts")))
+        and not (len(word) > 2 and word.endswith(strings(rule, "no_aspect_ends")))
     }
     for valence, words in _table(rule, "opinions").items():
         for word in words:
             opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
             aspects.pop(word, None)
             not_aspects.pop(word, None)
+    for word in strings(rule, "read_apart"):
+        opinions.pop(word, None)
     for word in strings(rule, "without_opinions"):
         opinions.pop(word, None)
         general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
@@ -123,6 +140,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),
         merge=bool(rule.params.get("merge", False)),
+        list_touching=bool(rule.params.get("list_touching", True)),
         heads=frozenset(strings(rule, "heads")),
         compounds=bool(rule.params.get("compounds", True)),
     )

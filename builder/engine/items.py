@@ -66,6 +66,7 @@ class Grammar:
     quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
+    list_touching: bool
     heads: frozenset[str]
     compounds: bool
 
@@ -198,7 +199,7 @@ def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) ->
             out.append(item)
         else:
             out[-joined[0] :] = [joined[1]]
-    return _groups(out)
+    return _groups(out, grammar.list_touching)
 
 
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
@@ -265,8 +266,8 @@ def _separate(first: str, second: str, grammar: Grammar) -> bool:
     return any(first.startswith(a) and second.startswith(b) for a, b in grammar.separate)
 
 
-def _groups(listed: list[Item]) -> list[Item]:
-    """Aspects joined by a list comma or conjunction share a group number; a noun between such marks becomes an aspect."""
+def _groups(listed: list[Item], touching: bool) -> list[Item]:
+    """Aspects joined by a list comma or conjunction (or that touch, if `touching`) share a group; a noun between such marks is an aspect."""
     out = list(listed)
     for i in range(1, len(out) - 1):
         if out[i].symbol in "cl":
@@ -280,7 +281,7 @@ def _groups(listed: list[Item]) -> list[Item]:
         if item.term is None:
             continue
         chained = (i >= 2 and out[i - 1].symbol in "cl" and out[i - 2].symbol == "A") or (
-            i and out[i - 1].symbol == "A" and out[i - 1].end == item.start
+            touching and i and out[i - 1].symbol == "A" and out[i - 1].end == item.start
         )
         group = group if chained else group + 1
         out[i] = replace(item, term=replace(item.term, group=group))

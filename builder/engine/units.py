@@ -6,8 +6,8 @@ lexicon decides first (longest match over token edges), the part of speech secon
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from builder.records import Token
 from builder.resources import Lexicon
@@ -69,14 +69,17 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Every word with a role as word -> symbol, and for each first character the length of the longest such word."""
+    """Every word with a role as word -> symbol, and for each first character the length of the longest such word.
+
+    `pieces`: words that a convention reads apart (吃到飽 as 吃 到 飽), each as (length, symbol)."""
 
     symbols: Mapping[str, str]
     reach: Mapping[str, int]
+    pieces: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, lexicon: Lexicon) -> Vocabulary:
-        """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles."""
+    def of(cls, lexicon: Lexicon, apart: Collection[str] = ()) -> Vocabulary:
+        """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles. `apart` become `pieces`."""
         symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
         symbols |= {word: "Q" if kind == "post" else "D" for word, kind in lexicon.degree.items()}
@@ -85,7 +88,18 @@ class Vocabulary:
         reach: dict[str, int] = {}
         for word in symbols:
             reach[word[0]] = max(reach.get(word[0], 0), min(len(word), MAX_WORD))
-        return cls(symbols, reach)
+        return cls(symbols, reach, {word: cut for word in apart if (cut := _longest_pieces(word, symbols))})
+
+
+def _longest_pieces(word: str, symbols: Mapping[str, str]) -> tuple[tuple[int, str], ...]:
+    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect or opinion."""
+    out: list[tuple[int, str]] = []
+    at = 0
+    while at < len(word):
+        stop = next((s for s in range(len(word), at + 1, -1) if word[at:s] in symbols and word[at:s] != word), at + 1)
+        out.append((stop - at, symbols.get(word[at:stop], "x")))
+        at = stop
+    return tuple(out) if any(symbol in "OA" for _, symbol in out) else ()
 
 
 def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: Vocabulary) -> list[Unit]:
@@ -128,6 +142,10 @@ def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: 
 
 def _parts(text: str, start: int, end: int, token: int, vocabulary: Vocabulary) -> list[Unit]:
     """偏甜 太乾 皮脆肉嫩: a word that no lexicon holds but that falls apart into known ones, an opinion among them; else nothing."""
+    if apart := vocabulary.pieces.get(text[start:end]):
+        stops = [start + sum(length for length, _ in apart[: n + 1]) for n in range(len(apart))]
+        cuts = zip([start, *stops], stops, apart, strict=False)
+        return [Unit(at, stop, text[at:stop], symbol, token, token) for at, stop, (_, symbol) in cuts]
     if not 2 <= end - start <= LONGEST_SPLIT:
         return []
     best: list[list[Unit] | None] = [[]] + [None] * (end - start)
