@@ -10,12 +10,12 @@ from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar
 from builder.engine.pairing import Pairer, number, strings
-from builder.engine.polarity import Excess
+from builder.engine.polarity import Denial, Excess
 from builder.engine.units import Vocabulary
 from builder.errors import ResourceError
 from builder.resources import AspectEntry, Lexicon, OpinionEntry, Rule
 
-_OTHERS = ("grammar", "excess", "irrealis", "question", "compatible", "block", "conjunction", "vocabulary")
+_OTHERS = ("grammar", "excess", "denial", "irrealis", "question", "compatible", "block", "conjunction", "vocabulary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Compiled:
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     excess: tuple[Excess, ...]
+    denials: tuple[Denial, ...]
     irrealis: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
@@ -59,7 +60,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         grammar=_grammar(by_kind["grammar"]),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
-        excess=tuple(Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below")) for rule in by_kind["excess"]),
+        excess=tuple(_excess(rule) for rule in by_kind["excess"]),
+        denials=tuple(Denial(strings(rule, "kinds"), strings(rule, "categories") or ("",)) for rule in by_kind["denial"]),
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
         contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
@@ -120,6 +122,10 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
         general=MappingProxyType(general),
         context=MappingProxyType(dict(context)),
     )
+
+
+def _excess(rule: Rule) -> Excess:
+    return Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below"), number(rule, "value"))
 
 
 def _grammar(rules: Sequence[Rule]) -> Grammar:

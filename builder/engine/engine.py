@@ -161,7 +161,7 @@ class Engine:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
         assert term is not None and phrase is not None
-        value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
+        value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials)
         entry = self._lexicon.aspects.get(aspect.word.lower())
         story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]
         story += [("negator", doc.text[start:end]) for start, end in phrase.negators]
