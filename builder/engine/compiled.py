@@ -148,6 +148,10 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         merge=bool(rule.params.get("merge", False)),
         list_touching=bool(rule.params.get("list_touching", True)),
         heads=frozenset(strings(rule, "heads")),
+        standards=frozenset(strings(rule, "standards")),
+        companions=frozenset(strings(rule, "companions")),
+        sameness=frozenset(strings(rule, "sameness")),
+        wholes=frozenset(strings(rule, "wholes")),
         compounds=bool(rule.params.get("compounds", True)),
     )
 

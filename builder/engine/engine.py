@@ -214,8 +214,18 @@ def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...]) -> tuple[Ite
 
 def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
-    if paired:
-        last = paired[-1]
-        return Topic(_coordinated(listed, (last,)) if last in listed else (last,), named=False)
     terms = [item for item in listed if item.term is not None]
-    return Topic(_coordinated(listed, (terms[-1],)), named=True) if terms else topic
+    if not paired and not terms:
+        return topic
+    last = paired[-1] if paired else terms[-1]
+    aspects = _coordinated(listed, (last,)) if last in listed else (last,)
+    named = [item for item in terms if item.start < last.start and _is_dish(item)]
+    before = (topic.aspects[-1] if _is_dish(topic.aspects[-1]) else topic.whole) if topic else None
+    return Topic(aspects, named=not paired, whole=None if _is_dish(last) else named[-1] if named else before)
+
+
+def _is_dish(item: Item) -> bool:
+    """Whether an item names a dish or a drink itself, no attribute or part of one."""
+    assert item.term is not None
+    cls = item.term.cls
+    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))

@@ -69,11 +69,30 @@ class Grammar:
     list_touching: bool
     heads: frozenset[str]
     compounds: bool
+    standards: frozenset[str]
+    companions: frozenset[str]
+    sameness: frozenset[str]
+    wholes: frozenset[str]
 
 
 def items(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """The items of one clause."""
-    return _terms(_phrases(units, text, lexicon, grammar), text, lexicon, grammar)
+    return _terms(_compared(_phrases(units, text, lexicon, grammar), grammar), text, lexicon, grammar)
+
+
+def _compared(listed: list[Item], grammar: Grammar) -> list[Item]:
+    """像麻糬, 跟外面的牛肉麵一樣, 相較於豬排: what something is held against is no aspect of the opinion that follows."""
+    out = list(listed)
+    for i, item in enumerate(listed):
+        if item.word not in grammar.standards and item.word not in grammar.companions:
+            continue
+        reach = next((j for j in range(i + 1, len(out)) if out[j].phrase or out[j].word in grammar.sameness), len(out))
+        if item.word in grammar.companions and (reach == len(out) or out[reach].word not in grammar.sameness):
+            continue
+        for j in range(i + 1, reach):
+            if out[j].symbol == "A":
+                out[j] = replace(out[j], symbol="t", term=None)
+    return out
 
 
 def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -215,7 +234,9 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if before.symbol == "A" and before.term and before.end == item.start and not _separate(before.term.cls, item.term.cls, grammar):
+    if before.symbol == "A" and before.term and before.end == item.start and (
+        before.word in grammar.wholes or not _separate(before.term.cls, item.term.cls, grammar)
+    ):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
