@@ -216,9 +216,17 @@ def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) ->
         joined = _join(out, item, text, lexicon, grammar)
         if joined is None:
             out.append(item)
-        else:
-            out[-joined[0] :] = [joined[1]]
+            continue
+        method = lexicon.morphemes.get(out[-1].word) == "method"
+        out[-joined[0] :] = [joined[1]]
+        if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
+            out[-2:] = [_joined(out[-2], out[-1], text, None)]
     return _groups(out, grammar.list_touching)
+
+
+def _touching_dishes(out: Sequence[Item]) -> bool:
+    """Whether the last two items are food and touch."""
+    return len(out) > 1 and out[-2].end == out[-1].start and all(one.term and one.term.cls.startswith("food") for one in out[-2:])
 
 
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
