@@ -103,6 +103,7 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
             not_aspects.pop(word, None)
     for word in strings(rule, "read_apart"):
         opinions.pop(word, None)
+        aspects.pop(word, None)
     for word in strings(rule, "without_opinions"):
         opinions.pop(word, None)
         general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
@@ -148,6 +149,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         merge=bool(rule.params.get("merge", False)),
         list_touching=bool(rule.params.get("list_touching", True)),
         heads=frozenset(strings(rule, "heads")),
+        naming=strings(rule, "naming") or ("-",),
         standards=frozenset(strings(rule, "standards")),
         companions=frozenset(strings(rule, "companions")),
         sameness=frozenset(strings(rule, "sameness")),

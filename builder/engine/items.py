@@ -69,6 +69,7 @@ class Grammar:
     list_touching: bool
     heads: frozenset[str]
     compounds: bool
+    naming: tuple[str, ...]
     standards: frozenset[str]
     companions: frozenset[str]
     sameness: frozenset[str]
@@ -103,7 +104,7 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
         if unit.symbol != "O":
             continue
         first = _left_edge(units, k, taken, grammar)
-        if not _asserted(units, k, first == k, grammar):
+        if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
         out.extend(_plain(u, lexicon) for u in units[taken:first])
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
@@ -167,6 +168,16 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     if k and units[k - 1].symbol == "A" and units[k - 1].end == unit.start:  # 湯濃麵硬: said of the aspect it touches
         return True
     return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
+
+
+def _kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """麻辣食堂, 酸辣口味: a taste word right before an aspect that is no food names a kind of it."""
+    unit, after = units[k], units[k + 1] if k + 1 < len(units) else None
+    if after is None or after.start != unit.end or after.symbol != "A" or (k and units[k - 1].symbol == "A"):
+        return False
+    return lexicon.opinions[unit.word.lower()].category.startswith(grammar.naming) and not lexicon.aspects[
+        after.word.lower()
+    ].cls.startswith(("food", "drink", "quality"))
 
 
 def _plain(unit: Unit, lexicon: Lexicon) -> Item:
@@ -242,8 +253,11 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if before.symbol == "A" and before.term and before.end == item.start and (
-        before.word in grammar.wholes or not _separate(before.term.cls, item.term.cls, grammar)
+    if (
+        before.symbol == "A"
+        and before.term
+        and before.end == item.start
+        and (before.word in grammar.wholes or not _separate(before.term.cls, item.term.cls, grammar))
     ):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
