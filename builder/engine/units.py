@@ -112,7 +112,10 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
             continue
         j, symbol = _longest(text, tokens, i, stop, vocabulary)
         start, end = tokens[i].start, tokens[j].end
-        if symbol:
+        if text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
+            out += cut
+            j += 1
+        elif symbol:
             out.append(Unit(start, end, text[start:end], symbol, i, j))
         else:
             out += _parts(text, start, end, i, vocabulary) or [Unit(start, end, text[start:end], _POS.get(tokens[i].pos, "x"), i, i)]
@@ -138,6 +141,16 @@ def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: 
         if symbol:
             return j, symbol
     return i, ""
+
+
+def _cut_behind_latin(text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: Vocabulary) -> list[Unit]:
+    """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a known word; else nothing."""
+    if j >= stop or tokens[j].start != tokens[j - 1].end:
+        return []
+    known, end = vocabulary.symbols, tokens[j].end
+    at = next((k for k in range(end - 1, tokens[j].start, -1) if text[start:k] in known and text[k:end] in known), 0)
+    words = [(start, at), (at, end)] if at else []
+    return [Unit(a, b, text[a:b], known[text[a:b]], j, j) for a, b in words]
 
 
 def _parts(text: str, start: int, end: int, token: int, vocabulary: Vocabulary) -> list[Unit]:
