@@ -106,6 +106,30 @@ def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:
     assert (triplet.opinion.text, triplet.polarity) == ("高", "POS")
 
 
+def test_cp_value_is_found_where_the_segmenter_cuts_inside_it(reader: Reader) -> None:
+    """The backend may cut CP from 值高; what is left behind the entry must be a known word."""
+    text = "CP值高"
+    tokens = [Token(0, 2, "NOUN", 1, "nsubj"), Token(2, 4, "NOUN", -1, "root")]
+    found = [(one.aspect.text, one.opinion.text, one.polarity) for one in reader.engine.extract(Doc.of(text, tokens))]
+    assert found == [("CP值", "高", "POS")]
+
+
+def test_what_an_aspect_is_compared_with_is_not_described(reader: Reader) -> None:
+    assert reader.found("雞排像餅乾一樣脆") == {"雞排|脆|POS"}
+    assert reader.found("滷肉飯跟雞排都很鹹") == {"滷肉飯|鹹|NEG", "雞排|鹹|NEG"}
+
+
+def test_what_is_said_of_food_as_a_whole_goes_past_its_part_to_the_dish(reader: Reader) -> None:
+    assert "鬆餅|好吃|POS" in reader.found("鬆餅很大，外皮很脆，非常好吃")
+    assert "外皮|乾硬|NEG" in reader.found("鬆餅不錯，外皮很厚，乾硬")
+
+
+def test_a_word_that_the_paper_reads_apart_keeps_its_opinion(reader: Reader) -> None:
+    (doc,) = reader.docs(["牛肉麵不錯吃"])
+    assert [one.opinion.text for one in reader.paper.extract(doc)] == ["不錯"]
+    assert [one.opinion.text for one in reader.engine.extract(doc)] == ["不錯吃"]
+
+
 def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(reader: Reader) -> None:
     """Whether the aspect is 服務 or 這家店服務 with its owner is left open."""
     service, price = reader.read("這家店服務親切，而且價格便宜")

@@ -18,8 +18,8 @@ from builder.text import HAN, converter, view
 LEXICONS = data_dir("lexicons")
 UPOS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"}
 KINDS = {
-    "degree": {"high", "mid", "low", "over", "post"},
-    "negators": {"not", "fail", "without"},
+    "degree": {"high", "mid", "low", "lean", "over", "post"},
+    "negators": {"not", "hedge", "fail", "without"},
     "irrealis": {"wish", "condition", "past", "hearsay", "question"},
     "general": UPOS,
     "morphemes": {"ingredient", "method", "flavour", "head"},

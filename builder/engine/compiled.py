@@ -11,12 +11,12 @@ from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar
 from builder.engine.pairing import Pairer, number, strings
-from builder.engine.polarity import Excess
+from builder.engine.polarity import Denial, Excess
 from builder.engine.units import Vocabulary
 from builder.errors import ResourceError
 from builder.resources import AspectEntry, Lexicon, OpinionEntry, Rule
 
-_OTHERS = ("grammar", "excess", "irrealis", "question", "compatible", "block", "conjunction", "vocabulary")
+_OTHERS = ("grammar", "excess", "denial", "irrealis", "question", "compatible", "block", "conjunction", "vocabulary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Compiled:
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     excess: tuple[Excess, ...]
+    denials: tuple[Denial, ...]
     irrealis: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
@@ -53,15 +54,19 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         if rule.params.get("enabled", True) and convention in (strings(rule, "conventions") or (convention,)):
             by_kind[rule.kind].append(rule)
     pairers = sorted((rule for kind in pairing.KINDS for rule in by_kind[kind]), key=lambda rule: rule.order)
+    before = lexicon
     for rule in by_kind["vocabulary"]:
         lexicon = _vocabulary(lexicon, rule)
+    apart = before.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
+    apart |= {word for rule in by_kind["vocabulary"] for word in strings(rule, "read_apart")}
     return Compiled(
         lexicon=lexicon,
-        vocabulary=Vocabulary.of(lexicon),
+        vocabulary=Vocabulary.of(lexicon, sorted(apart)),
         grammar=_grammar(by_kind["grammar"]),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
-        excess=tuple(Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below")) for rule in by_kind["excess"]),
+        excess=tuple(_excess(rule) for rule in by_kind["excess"]),
+        denials=tuple(Denial(strings(rule, "kinds"), strings(rule, "categories") or ("",)) for rule in by_kind["denial"]),
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
         contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
@@ -96,13 +101,28 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
     longest = rule.params.get("longest_opinion", 99)
     assert isinstance(longest, int), f"{rule.where}: longest_opinion is {longest!r}"
     opinions = {
-        word: entry for word, entry in opinions.items() if len(word) <= longest and not word.startswith(strings(rule, "no_opinion_starts"))
+        word: entry
+        for word, entry in opinions.items()
+        if len(word) <= longest
+        and not word.startswith(strings(rule, "no_opinion_starts"))
+        and not (len(word) > 2 and word.startswith(strings(rule, "no_long_opinion_starts")))
+        and not word.endswith(strings(rule, "no_opinion_ends"))
+        and not entry.category.startswith(strings(rule, "without_categories"))
+    }
+    aspects = {
+        word: entry
+        for word, entry in aspects.items()
+        if not (len(word) > 2 and word.startswith(strings(rule, "no_aspect_starts")))
+        and not (len(word) > 2 and word.endswith(strings(rule, "no_aspect_ends")))
     }
     for valence, words in _table(rule, "opinions").items():
         for word in words:
             opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
             aspects.pop(word, None)
             not_aspects.pop(word, None)
+    for word in strings(rule, "read_apart"):
+        opinions.pop(word, None)
+        aspects.pop(word, None)
     for word in strings(rule, "without_opinions"):
         opinions.pop(word, None)
         general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
@@ -122,6 +142,10 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
         general=MappingProxyType(general),
         context=MappingProxyType(dict(context)),
     )
+
+
+def _excess(rule: Rule) -> Excess:
+    return Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below"), number(rule, "value"))
 
 
 def _grammar(rules: Sequence[Rule]) -> Grammar:
@@ -147,7 +171,13 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),
         merge=bool(rule.params.get("merge", False)),
+        list_touching=bool(rule.params.get("list_touching", True)),
         heads=frozenset(strings(rule, "heads")),
+        naming=strings(rule, "naming") or ("-",),
+        standards=frozenset(strings(rule, "standards")),
+        companions=frozenset(strings(rule, "companions")),
+        sameness=frozenset(strings(rule, "sameness")),
+        wholes=frozenset(strings(rule, "wholes")),
         compounds=bool(rule.params.get("compounds", True)),
     )
 

@@ -97,7 +97,7 @@ class Engine:
                 found = self._pair(scene)
                 paired += found[1] if found else ()
                 yield scene, found, found is not None and (clause.asked or self._unreal(clause.items, index))
-            topic = _next_topic(clause.items, paired, topic)
+            topic = _next_topic(clause.items, paired, topic, self._rules.grammar.list_touching)
 
     def _clauses(self, doc: Doc) -> list[_Clause]:
         """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -125,7 +125,9 @@ class Engine:
         for name, pairer in self._rules.pairers:
             found = pairer(scene)
             if found and self._fits(phrase, found):
-                return name, _coordinated(scene.items, found.aspects) if self._rules.conjunction else found.aspects, found.detail
+                touching = self._rules.grammar.list_touching
+                aspects = _coordinated(scene.items, found.aspects, touching) if self._rules.conjunction else found.aspects
+                return name, aspects, found.detail
         return None
 
     def _fits(self, phrase: Phrase, found: Found) -> bool:
@@ -155,7 +157,7 @@ class Engine:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
         assert term is not None and phrase is not None
-        value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
+        value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials)
         entry = self._lexicon.aspects.get(aspect.word.lower())
         story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]
         story += [("negator", doc.text[start:end]) for start, end in phrase.negators]
@@ -201,15 +203,26 @@ def _element(text: str, spans: Sequence[Span]) -> Element:
     return Element("".join(text[start:end] for start, end in merged), tuple(merged))
 
 
-def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...]) -> tuple[Item, ...]:
+def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...], touching: bool) -> tuple[Item, ...]:
     """The found aspect and those of its coordination (paper: `conj`)."""
     at = next((i for i, item in enumerate(listed) if item is aspects[0]), None) if len(aspects) == 1 else None
-    return aspects if at is None else aspects + tuple(listed[i] for i in chain(listed, at) if i != at)
+    return aspects if at is None else aspects + tuple(listed[i] for i in chain(listed, at, touching) if i != at)
 
 
-def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None) -> Topic | None:
+def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None, touching: bool) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
-    if paired:
-        return Topic(_coordinated(listed, (paired[-1],)), named=False)
     terms = [item for item in listed if item.term is not None]
-    return Topic(_coordinated(listed, (terms[-1],)), named=True) if terms else topic
+    if not paired and not terms:
+        return topic
+    last = paired[-1] if paired else terms[-1]
+    aspects = _coordinated(listed, (last,), touching)
+    named = [item for item in terms if item.start < last.start and _is_dish(item)]
+    before = (topic.aspects[-1] if _is_dish(topic.aspects[-1]) else topic.whole) if topic else None
+    return Topic(aspects, named=not paired, whole=None if _is_dish(last) else named[-1] if named else before)
+
+
+def _is_dish(item: Item) -> bool:
+    """Whether an item names a dish or a drink itself, no attribute or part of one."""
+    assert item.term is not None
+    cls = item.term.cls
+    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))

@@ -72,13 +72,34 @@ class Grammar:
     quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
+    list_touching: bool
     heads: frozenset[str]
     compounds: bool
+    naming: tuple[str, ...]
+    standards: frozenset[str]
+    companions: frozenset[str]
+    sameness: frozenset[str]
+    wholes: frozenset[str]
 
 
 def items(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """The items of one clause."""
-    return _terms(_phrases(units, text, lexicon, grammar), text, lexicon, grammar)
+    return _terms(_compared(_phrases(units, text, lexicon, grammar), grammar), text, lexicon, grammar)
+
+
+def _compared(listed: list[Item], grammar: Grammar) -> list[Item]:
+    """像麻糬, 跟外面的牛肉麵一樣, 相較於豬排: what something is held against is no aspect of the opinion that follows."""
+    out = list(listed)
+    for i, item in enumerate(listed):
+        if item.word not in grammar.standards and item.word not in grammar.companions:
+            continue
+        reach = next((j for j in range(i + 1, len(out)) if out[j].phrase or out[j].word in grammar.sameness), len(out))
+        if item.word in grammar.companions and (reach == len(out) or out[reach].word not in grammar.sameness):
+            continue
+        for j in range(i + 1, reach):
+            if out[j].symbol == "A":
+                out[j] = out[j]._replace(symbol="t", term=None)
+    return out
 
 
 def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -88,7 +109,7 @@ def _phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Gramma
     for k in [k for k, unit in enumerate(units) if unit.symbol == "O"]:
         unit = units[k]
         first = _left_edge(units, k, taken, grammar)
-        if not _asserted(units, k, first == k, grammar):
+        if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
         out += [_plain(u, lexicon) for u in units[taken:first]]
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
@@ -158,6 +179,16 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
 
 
+def _kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """麻辣食堂, 酸辣口味: a taste word right before an aspect that is no food names a kind of it."""
+    unit, after = units[k], units[k + 1] if k + 1 < len(units) else None
+    if after is None or after.start != unit.end or after.symbol != "A" or (k and units[k - 1].symbol == "A"):
+        return False
+    return lexicon.opinions[unit.word.lower()].category.startswith(grammar.naming) and not lexicon.aspects[
+        after.word.lower()
+    ].cls.startswith(("food", "drink", "quality"))
+
+
 def _plain(unit: Unit, lexicon: Lexicon) -> Item:
     start, end, word, symbol, _, last = unit
     if symbol == "A":
@@ -207,9 +238,17 @@ def _terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) ->
         joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined is None:
             out.append(item)
-        else:
-            out[-joined[0] :] = [joined[1]]
+            continue
+        method = lexicon.morphemes.get(out[-1].word) == "method"
+        out[-joined[0] :] = [joined[1]]
+        if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
+            out[-2:] = [_joined(out[-2], out[-1], text, None)]
     return _listed_nouns(out)
+
+
+def _touching_dishes(out: Sequence[Item]) -> bool:
+    """Whether the last two items are food and touch."""
+    return len(out) > 1 and out[-2].end == out[-1].start and all(one.term and one.term.cls.startswith("food") for one in out[-2:])
 
 
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
@@ -220,7 +259,12 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if item.term is None:
         return None
     attribute = item.term.cls.startswith(grammar.attributes)
-    if before.symbol == "A" and before.term and before.end == item.start and not grammar.separate(before.term.cls, item.term.cls):
+    if (
+        before.symbol == "A"
+        and before.term
+        and before.end == item.start
+        and (before.word in grammar.wholes or not grammar.separate(before.term.cls, item.term.cls))
+    ):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
@@ -283,22 +327,22 @@ def _listed_nouns(out: list[Item]) -> list[Item]:
     return out
 
 
-def chain(listed: Sequence[Item], at: int) -> list[int]:
-    """The places of the aspects coordinated with the one at `at`, itself included: 、 or a conjunction between them, or nothing."""
+def chain(listed: Sequence[Item], at: int, touching: bool) -> list[int]:
+    """The places of the aspects coordinated with the one at `at`, itself included: 、 or a conjunction between them, or, if `touching`, nothing."""
     first = at
-    while step := _link(listed, first):
+    while step := _link(listed, first, touching):
         first -= step
     out = [first]
     for i in range(first + 1, len(listed)):
         if listed[i].term is not None:
-            if not _link(listed, i):
+            if not _link(listed, i, touching):
                 break
             out.append(i)
     return out
 
 
-def _link(listed: Sequence[Item], i: int) -> int:
+def _link(listed: Sequence[Item], i: int, touching: bool) -> int:
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and listed[i - 1].symbol in "cl" and listed[i - 2].symbol == "A":
         return 2
-    return 1 if i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start else 0
+    return 1 if touching and i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start else 0

@@ -18,10 +18,14 @@ from builder.resources import Rule
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What an earlier clause was about: its items and the aspect items last paired there (or merely named, if `named`)."""
+    """What an earlier clause was about: the aspect items last paired there (or merely named, if `named`).
+
+    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them.
+    """
 
     aspects: tuple[Item, ...]
     named: bool
+    whole: Item | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +144,20 @@ def noun(rule: Rule) -> Pairer:
 
 
 def carry(rule: Rule) -> Pairer:
-    """The topic of the clause before, where this clause names no subject of its own."""
+    """The topic of the clause before, where this clause names no subject of its own.
+
+    Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃).
+    """
     blockers = frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, "blockers"))
     named = bool(rule.params.get("named", False))
+    wholes = strings(rule, "wholes")
 
     def find(scene: Scene) -> Found | None:
         if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.index]):
             return None
+        phrase, whole = scene.opinion.phrase, scene.topic.whole
+        if whole is not None and phrase is not None and phrase.entry.category.startswith(wholes or ("-",)):
+            return Found((whole,), "dish of an earlier clause")
         return Found(scene.topic.aspects, "topic of an earlier clause")
 
     return find

@@ -12,37 +12,52 @@ from dataclasses import dataclass
 from builder.engine.items import Phrase, Term
 from builder.resources import Lexicon
 
-NEGATED_NEUTRAL, EXCESS, LACK = 4.0, 3.0, 3.0
+NEGATED_NEUTRAL, LACK = 4.0, 3.0
 CONTEXT_ONLY = "context.only"
 """Category of words that say nothing of themselves (重, 近, 新): they are read where context.tsv has a row for the aspect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Parameters of rules/30_polarity.toml: after a degree word of `kinds`, words of `categories` mean too much of a thing.
+    """Parameters of rules/30_polarity.toml: after a degree word of `kinds`, words of `categories` have the valence `value`.
 
-    Words of valence `below` or more praise even then (太好吃).
+    Words of less than `value` keep their own; words of `below` or more praise even then (太好吃).
     """
 
     kinds: tuple[str, ...]
     categories: tuple[str, ...]
     below: float
+    value: float
 
 
-def valence(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[Excess]) -> tuple[float, list[tuple[str, str]]]:
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """To deny a positive word of `categories` with a negator of `kinds` says that a degree is not reached (不多), and blames nothing."""
+
+    kinds: tuple[str, ...]
+    categories: tuple[str, ...]
+
+
+def valence(
+    phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[Excess], denials: Sequence[Denial]
+) -> tuple[float, list[tuple[str, str]]]:
     """Valence in 1..10 and the evidence for it."""
     base, evidence = _base(phrase, term, aspect, lexicon)
     for rule in excess:
         if (
             any(kind in rule.kinds for kind in phrase.degrees)
             and phrase.entry.category.startswith(rule.categories)
-            and EXCESS <= base < rule.below
+            and rule.value <= base < rule.below
         ):
-            base = EXCESS
+            base = rule.value
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
             break
     if any(kind in ("fail", "without") for kind in phrase.kinds):
         return LACK if base >= 5 else negated(base), [*evidence, ("negation", "lack")]
+    if base >= 5 and any(
+        phrase.kinds == (kind,) and phrase.entry.category.startswith(rule.categories) for rule in denials for kind in rule.kinds
+    ):
+        return 5.0, [*evidence, ("negation", "a degree denied")]
     if len(phrase.kinds) % 2:
         return negated(base), [*evidence, ("negation", "flip")]
     return base, evidence

@@ -6,7 +6,7 @@ lexicon decides first (longest match over token edges), the part of speech secon
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -78,16 +78,18 @@ class Unit(NamedTuple):
 class Vocabulary:
     """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
 
-    `splits` remembers how unknown words fall apart: most come again and again.
+    `pieces`: words that a convention reads apart (吃到飽 as 吃 到 飽), each as its parts. `splits` remembers how unknown words fall apart: most
+    come again and again.
     """
 
     symbols: Mapping[str, str]
     reach: Mapping[str, int]
+    pieces: Mapping[str, tuple[_Part, ...]] = field(default_factory=dict)
     splits: dict[str, tuple[_Part, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, lexicon: Lexicon) -> Vocabulary:
-        """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles."""
+    def of(cls, lexicon: Lexicon, apart: Collection[str] = ()) -> Vocabulary:
+        """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles. `apart` become `pieces`."""
         symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
         symbols |= {word: "Q" if kind == "post" else "D" for word, kind in lexicon.degree.items()}
@@ -96,7 +98,18 @@ class Vocabulary:
         reach: dict[str, int] = {}
         for word in symbols:
             reach[word[:2]] = max(reach.get(word[:2], 0), min(len(word), MAX_WORD))
-        return cls(symbols, reach)
+        return cls(symbols, reach, {word: cut for word in apart if (cut := _longest_pieces(word, symbols))})
+
+
+def _longest_pieces(word: str, symbols: Mapping[str, str]) -> tuple[_Part, ...]:
+    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect or opinion."""
+    out: list[_Part] = []
+    at = 0
+    while at < len(word):
+        stop = next((s for s in range(len(word), at + 1, -1) if word[at:s] in symbols and word[at:s] != word), at + 1)
+        out.append((at, stop, symbols.get(word[at:stop], "x")))
+        at = stop
+    return tuple(out) if any(symbol in "OA" for _, _, symbol in out) else ()
 
 
 def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: Vocabulary) -> list[Unit]:
@@ -115,7 +128,10 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
             j = _longest(text, tokens, i, stop, vocabulary)
             end = tokens[j].end
             word = text[start:end]
-        if symbol := known.get(word):
+        if text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
+            out += cut
+            j += 1
+        elif symbol := known.get(word):
             out.append(Unit(start, end, word, symbol, i, j))
         elif parts := _parts(word, vocabulary):
             out += [Unit(start + a, start + b, word[a:b], role, i, i) for a, b, role in parts]
@@ -141,8 +157,20 @@ def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: 
     return next((j for j in range(reach, i, -1) if text[start : tokens[j].end] in vocabulary.symbols), i)
 
 
+def _cut_behind_latin(text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: Vocabulary) -> list[Unit]:
+    """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a known word; else nothing."""
+    if j >= stop or tokens[j].start != tokens[j - 1].end:
+        return []
+    known, end = vocabulary.symbols, tokens[j].end
+    at = next((k for k in range(end - 1, tokens[j].start, -1) if text[start:k] in known and text[k:end] in known), 0)
+    words = [(start, at), (at, end)] if at else []
+    return [Unit(a, b, text[a:b], known[text[a:b]], j, j) for a, b in words]
+
+
 def _parts(word: str, vocabulary: Vocabulary) -> tuple[_Part, ...]:
     """偏甜 太乾 皮脆肉嫩: a word that no lexicon holds but that falls apart into known ones, an opinion among them; else nothing."""
+    if apart := vocabulary.pieces.get(word):
+        return apart
     if not 2 <= len(word) <= LONGEST_SPLIT:
         return ()
     found = vocabulary.splits.get(word)

@@ -139,7 +139,7 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
             if kind is None or kind == "post" or base is None or not listed:
                 continue
             made = _made(kind, base)
-            if made * listed < 0 and not (kind in ("over", "low") and listed < 0):
+            if made * listed < 0 and not (kind in ("over", "low", "lean") and listed < 0):
                 yield Finding(
                     "contradiction",
                     word,
@@ -150,7 +150,7 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
 
 def _made(kind: str, base: int) -> int:
     """The sign that a negator or degree word makes of a sign; what is lacking is bad, a denied neutral too (engine.polarity)."""
-    if kind in ("not", "fail", "without"):
+    if kind in ("not", "hedge", "fail", "without"):
         return -base if base else -1
     return base
 

@@ -60,18 +60,23 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "all", lexicon, rules
     for rule in rules:
         if (rule.kind.startswith("pair-") and rule.kind != "pair-sentence") or (
-            rule.kind in ("excess", "irrealis", "question", "compatible", "conjunction")
+            rule.kind in ("excess", "denial", "block", "irrealis", "question", "compatible", "conjunction")
         ):
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})
     yield "without context lexicon", replace(lexicon, context=empty), rules
     yield "without food morphemes", replace(lexicon, morphemes=MappingProxyType({})), rules
     yield "without irrealis words", replace(lexicon, irrealis=MappingProxyType({})), rules
-    for key in ("merge", "compounds"):
+    for name, changed, off in (
+        ("merge", "grammar", {"merge": False}),
+        ("compounds", "grammar", {"compounds": False}),
+        ("standards of comparison", "grammar", {"standards": (), "companions": ()}),
+        ("dishes carried", "carried-topic", {"wholes": ()}),
+    ):
         yield (
-            f"without {key}",
+            f"without {name}",
             lexicon,
-            [replace(r, params=MappingProxyType({**r.params, key: False})) if r.name == "grammar" else r for r in rules],
+            [replace(r, params=MappingProxyType({**r.params, **off})) if r.name == changed else r for r in rules],
         )
 
 
