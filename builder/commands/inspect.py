@@ -49,10 +49,10 @@ def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple
 @WORKDIR
 def explain(identifier: str, workdir: Path) -> None:
     """Tell the story of a triplet: ID is a triplet's (or a review's, for all of its triplets)."""
-    from builder.store import db, queries
+    from builder.store import db, stories
 
     with db.reading(workdir) as connection:
-        story = queries.story(connection, identifier)
+        story = stories.text(connection, identifier)
     click.echo(story)
 
 

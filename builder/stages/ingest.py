@@ -14,7 +14,7 @@ from builder.errors import InputError
 from builder.records import RawReview, RejectedRow
 from builder.stages import gold
 from builder.stages.context import Context, bar
-from builder.store import db, reviews, runs
+from builder.store import db, reviews, runs, search
 from builder.text import HAN, script_of, view
 
 _BATCH = 2000
@@ -28,6 +28,7 @@ def run(context: Context) -> runs.Counts:
         for path in context.inputs:
             _ingest(context, path)
         reviews.mark_duplicates(connection)
+        search.index(connection)
         labelled = gold.rows(context.config.evaluate.gold)
         keys = frozenset(str(row["id"]) for row in labelled)
         share = context.config.ingest

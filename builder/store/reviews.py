@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
 from builder.records import Review, Token
+from builder.store import search
 
 _COLUMNS = "id, key, text, script, split, place, rating, source"
 NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str, str, str, str]
@@ -21,6 +22,7 @@ def clear(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM triplets")
     connection.execute("DELETE FROM annotations")
     connection.execute("DELETE FROM reviews")
+    search.clear(connection)
     clear_rejected(connection, "ingest")
 
 

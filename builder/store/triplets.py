@@ -45,6 +45,7 @@ def clear(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM sources")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM triplets")
+    connection.execute("DELETE FROM lexicon_use")
 
 
 def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") -> None:
