@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release
+from builder.commands import build, extract, inspect, lexicon, nlp, release, serve
 from builder.errors import BuilderError
 
 
@@ -38,7 +38,9 @@ for command in (
     extract.extract,
     inspect.sql,
     inspect.query,
+    inspect.search,
     inspect.explain,
+    serve.serve,
     inspect.rules,
     extract.score,
     release.verify,

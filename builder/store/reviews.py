@@ -152,3 +152,8 @@ def backend(connection: sqlite3.Connection) -> str:
     """The signature of the annotations."""
     row = connection.execute("SELECT backend FROM annotations LIMIT 1").fetchone()
     return str(row[0]) if row else ""
+
+
+def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
+    """Key -> row id of stored reviews."""
+    return dict(connection.execute("SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)))

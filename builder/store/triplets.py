@@ -58,12 +58,13 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
 
 
-def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> list[int]:
+def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False, ids: Sequence[int] | None = None) -> list[int]:
     """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
 
     Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.
+    `ids` are given where the triplets had theirs before (a release, whose masks moved the offsets that ids are made of).
     """
-    ids = [triplet_id(review, triplet) for review, triplet in rows]
+    ids = [triplet_id(review, triplet) for review, triplet in rows] if ids is None else list(ids)
     connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         f" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO {_OVERRULE if overrule else 'NOTHING'}",

@@ -2,7 +2,7 @@
 
 -- One row a review (rowid = reviews.id): its text folded, as pairs of neighbouring characters (builder/store/search.py). unicode61 would
 -- glue Han characters together and trigram needs three; a phrase of pairs finds exactly what LIKE finds, two characters included.
-CREATE VIRTUAL TABLE search USING fts5 (pairs, content='', columnsize=0);
+CREATE VIRTUAL TABLE search USING fts5 (pairs, content='');
 
 -- Each lexicon word and how many triplets of the rules rest on it; written at the end of the stage seed.
 CREATE TABLE lexicon_use (
@@ -23,3 +23,4 @@ CREATE INDEX rejected_item ON rejected (item);
 CREATE INDEX proposals_review ON proposals (source, triplet >> 31);
 CREATE INDEX triplets_polarity ON triplets (polarity);
 CREATE INDEX reviews_norm_split ON reviews (norm_hash, split) WHERE split IS NOT NULL;
+CREATE INDEX reviews_duplicate ON reviews (duplicate_of) WHERE duplicate_of IS NOT NULL;
