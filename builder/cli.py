@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release, serve
+from builder.commands import build, extract, inspect, lexicon, nlp, publish, release, serve
 from builder.errors import BuilderError
 
 
@@ -44,6 +44,7 @@ for command in (
     inspect.rules,
     extract.score,
     release.verify,
+    publish.publish,
     lexicon.lexicon,
     nlp.nlp,
 ):

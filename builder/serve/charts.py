@@ -86,7 +86,7 @@ def verdicts(rows: Sequence[Row]) -> tuple[Bar, ...]:
     return tuple(
         Bar(
             str(row["model"]), "", stacked({kind: number(row[kind]) for kind in ("YY", "YN", "NX")}, longest), f"{number(row['judged']):,.0f}",
-            f"{row['rejected_percent']}% rejected", f"{row['YY']} accepted, {row['YN']} with doubted polarity, {row['NX']} with a doubted pair",
+            f"{row['rejected_percent']}%", f"{row['YY']} accepted, {row['YN']} with doubted polarity, {row['NX']} with a doubted pair",
         )
         for row in rows
     )  # fmt: skip

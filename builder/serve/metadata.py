@@ -63,7 +63,6 @@ def metadata(title: str, source: str) -> dict[str, Any]:
     tables[browse.TABLE] |= {"facets": ["polarity", "split", "rule", "verdict"], "size": 50, "sort": "id", "label_column": "aspect"}
     return {
         "title": title,
-        "source": source,
         "databases": {DATABASE: {"description": source, "tables": tables, "queries": {name: _canned(name) for name in queries.names()}}},
     }
 

@@ -64,7 +64,7 @@ def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
         charts.Chart("Sources", "triplets by who proposes them", "summary", charts.LEGEND, charts.by_polarity(told["summary"], "source")),
         charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(told["growth"])),
         charts.Chart(
-            "Verdicts", "what the discriminator says of each model's findings", "rejects-by-round",
+            "Verdicts", "what the discriminator says of each model's findings; it rejects so many", "rejects-by-round",
             (("YY", "accepted"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(told["rejects-by-round"]),
         ),
         charts.Chart(

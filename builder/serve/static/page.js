@@ -25,7 +25,7 @@
       const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
       path.setAttribute("d", same ? `M${x1} ${y1}C${x1} ${y1 - lift} ${x2} ${y2 - lift} ${x2} ${y2}`
         : `M${x1} ${y1}C${x1} ${y1 - 16} ${x2} ${y2 - 24} ${x2} ${y2}`);
-      path.setAttribute("class", kinds.find((kind) => aspect.classList.contains(kind)));
+      path.setAttribute("class", kinds.find((kind) => aspect.classList.contains(kind)) + (same ? "" : " far"));
       path.dataset.t = number;
       svg.append(path);
     }
