@@ -6,7 +6,7 @@ string is the phrase of its own pairs, a single character the beginning of a pai
 
 from __future__ import annotations
 
-import shlex
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Hits:
 
 def pairs(folded: str) -> str:
     """A folded text as the index stores it, one token for each character and its successor: alphanumeric, so that no tokenizer cuts it."""
-    return " ".join(f"{ord(a):x}z{ord(b):x}" for a, b in zip(folded, folded[1:] + _END, strict=True))
+    return " ".join(f"{ord(a):x}z{ord(b):x}" for a, b in zip(folded, folded[1:] + _END, strict=False))
 
 
 def match(words: Sequence[str]) -> str:
@@ -55,12 +55,7 @@ def match(words: Sequence[str]) -> str:
 
 def words_of(query: str) -> list[str]:
     """The words of a search box: white space parts them, quotation marks hold them together, an unclosed one is a character."""
-    parts = shlex.shlex(query, posix=True)
-    parts.whitespace_split, parts.commenters, parts.quotes, parts.escape = True, "", '"', ""
-    try:
-        return [part for part in parts if part]
-    except ValueError:
-        return query.split()
+    return [held or word for held, word in re.findall(r'"([^"]+)"|(\S+)', query)]
 
 
 def clear(connection: sqlite3.Connection) -> None:
