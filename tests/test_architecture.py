@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
     ("config", "text", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
-    ("stages", "extraction"),
+    ("stages", "extraction", "serve"),
     ("pipeline",),
     ("cli", "commands", "__main__"),
 )
@@ -40,7 +40,21 @@ ALLOWED: dict[tuple[str, str], str] = {
 SQL = re.compile(
     r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)", re.S
 )
-HEAVY = ("torch", "transformers", "stanza", "ckip_transformers", "pyarrow", "openpyxl", "opencc", "numpy", "rjieba", "safetensors", "tqdm")
+HEAVY = (
+    "torch",
+    "transformers",
+    "stanza",
+    "ckip_transformers",
+    "pyarrow",
+    "openpyxl",
+    "opencc",
+    "numpy",
+    "rjieba",
+    "safetensors",
+    "tqdm",
+    "datasette",
+    "huggingface_hub",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +255,16 @@ print("imported", len({names!r}) - len(skipped), skipped)
     assert lines[0].startswith("imported "), done.stdout
     assert list(tmp_path.iterdir()) == []
     # The only libraries that a module may lack are the optional ones.
-    assert set(re.findall(r"'(\w+)'\)", lines[0])) <= {"pycrfsuite", "ckip_transformers", "transformers", "stanza"}
+    assert set(re.findall(r"'(\w+)'\)", lines[0])) <= {
+        "pycrfsuite",
+        "ckip_transformers",
+        "transformers",
+        "stanza",
+        "datasette",
+        "markupsafe",
+        "pluggy",
+        "huggingface_hub",
+    }
 
 
 def test_running_builder_with_any_command_is_documented_in_the_readme() -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -292,9 +293,10 @@ def test_somebody_elses_commit_in_between_is_not_overwritten(
 def test_a_damaged_release_is_not_even_planned(here: Command, server: Hub, release: Path) -> None:
     path = release / "data" / "train.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"', b"'", 1))
-    assert "the release is not sound: data/train.jsonl: its bytes have changed" in here(
-        "publish", release, "--repo", REPOSITORY, "--yes"
-    ).error
+    assert (
+        "the release is not sound: data/train.jsonl: its bytes have changed"
+        in here("publish", release, "--repo", REPOSITORY, "--yes").error
+    )
     assert server.seen == []
 
 
@@ -302,6 +304,13 @@ def test_without_a_token_nothing_is_asked(here: Command, server: Hub, release: P
     monkeypatch.delenv("HF_TOKEN")
     assert "no token for the hub; set HF_TOKEN" in here("publish", release, "--repo", REPOSITORY, "--yes").error
     assert server.seen == []
+
+
+def test_without_the_extra_the_command_says_what_to_install(here: Command, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert here("publish", release, "--repo", REPOSITORY).code == 0, "the dry run needs no client"
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    ran = here("publish", release, "--repo", REPOSITORY, "--yes")
+    assert ran.error == "publishing needs huggingface_hub; pip install 'builder[publish]'"
 
 
 @pytest.mark.parametrize("name", ["alone", "a/b/c", "a b/c", "../x", "a/..", ""])

@@ -17,7 +17,7 @@ from builder.store import db, queries, reviews, runs, search
 from builder.text import fold, folded_spans
 
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's own syntax.
-ALPHABET = '湯头頭麵面鮮鲜的服務务裡里臺台 \u3000\tAaＡé"*^:()-+ORNEAR,.。！!\ufe0f\u200b😀\U00020bb7\u202e%_\'\n'
+ALPHABET = "湯头頭麵面鮮鲜的服務务裡里臺台 \u3000\tAaＡé\"*^:()-+ORNEAR,.。！!\ufe0f\u200b😀\U00020bb7\u202e%_'\n"
 TEXTS = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=12)
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -201,7 +201,12 @@ def test_sources_are_compared_in_pairs(built: Built) -> None:
     with db.reading(built.workdir) as connection:
         columns, rows = queries.named(connection, "sources-disagree", {})
         ids = {
-            name: {t for (t,) in connection.execute("SELECT triplet FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name = ?", (name,))}
+            name: {
+                t
+                for (t,) in connection.execute(
+                    "SELECT triplet FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name = ?", (name,)
+                )
+            }
             for (name,) in connection.execute("SELECT name FROM sources WHERE kind <> 'discriminator'")
         }
     assert columns[:5] == ("first", "second", "both", "only_first", "only_second")

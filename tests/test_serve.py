@@ -55,7 +55,9 @@ def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polari
         return Element("".join(text[a:b] for a, b in listed), listed)
 
     story = (("opinion", "鹹 taste.salty 4 (opinions/<b>.tsv:1)"), ("path", "↑nsubj"))
-    return Triplet(at(aspect), at(aspect), at(*opinion), at((opinion[0][0], opinion[-1][1])), polarity, 8.0, None, "rules", ("subject",), None, story)
+    return Triplet(
+        at(aspect), at(aspect), at(*opinion), at((opinion[0][0], opinion[-1][1])), polarity, 8.0, None, "rules", ("subject",), None, story
+    )
 
 
 def fill(workdir: Path) -> None:
@@ -88,7 +90,7 @@ def fill(workdir: Path) -> None:
         triplets.set_training(connection, "C", 0, ids[:2])
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
         runs.set_metrics(connection, [("rules", "test", "f1 <b>", 50.0, "s")])
-        reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source")])
+        reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", "")])
         usage.record(connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")])
 
 
@@ -140,13 +142,24 @@ def check(page: str) -> Parsed:
     assert parsed.tags <= ALLOWED, parsed.tags - ALLOWED
     for tag, name, value in parsed.attributes:
         assert not name.startswith("on"), (tag, name)
-        assert name != "src" or value.startswith("/") and not value.startswith("//"), value
-        assert name != "href" or value.startswith(("/", "#", "data:,", "?")) and not value.startswith("//"), value
+        assert name != "src" or (value.startswith("/") and not value.startswith("//")), value
+        assert name != "href" or (value.startswith(("/", "#", "data:,", "?")) and not value.startswith("//")), value
     assert "<script>window" not in page
     return parsed
 
 
-OWN = ["/", "/search", "/search?q=湯", "/review/1", "/review/2", "/review?key=plain", "/triplet/{0}", "/queries", "/review/99999", "/triplet/nobody"]
+OWN = [
+    "/",
+    "/search",
+    "/search?q=湯",
+    "/review/1",
+    "/review/2",
+    "/review?key=plain",
+    "/triplet/{0}",
+    "/queries",
+    "/review/99999",
+    "/triplet/nobody",
+]
 
 
 @pytest.mark.parametrize("path", OWN)
@@ -162,7 +175,9 @@ def test_our_pages_hold_no_script_of_theirs_and_load_nothing_from_elsewhere(serv
         assert answer.headers[name] == value
 
 
-@pytest.mark.parametrize("path", ["/builder", "/builder/triplet_list", "/builder/reviews", "/builder/summary", "/builder/by-aspect?aspect=湯頭"])
+@pytest.mark.parametrize(
+    "path", ["/builder", "/builder/triplet_list", "/builder/reviews", "/builder/summary", "/builder/by-aspect?aspect=湯頭"]
+)
 def test_datasettes_pages_are_guarded_too(served: Any, path: str) -> None:
     answer = get(served, path)
     assert answer.status_code == 200
@@ -231,7 +246,10 @@ def test_every_named_query_is_a_page_with_its_title(served: Any) -> None:
 def test_tables_lead_to_reviews_and_triplets_and_describe_their_columns(served: Any) -> None:
     page = get(served, "/builder/triplet_list?review=plain").text
     i = triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
-    assert f'<a href="/triplet/{i}">{i}</a>' in page
+    assert f'href="/builder/triplet_list/{i}"' in page
+    assert "Story" in get(served, f"/builder/triplet_list/{i}").text
+    free = get(served, "/builder?sql=select+id,+aspect,+opinion+from+triplets+limit+1").text
+    assert re.search(r'<a href="/triplet/(\d+)">\1</a>', free)
     assert '<a href="/review?key=plain">plain</a>' in page
     assert "the core word with its negator" in page
     facets = json.loads(get(served, "/builder/triplet_list.json?_facet=polarity").text)["facet_results"]
@@ -327,10 +345,10 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
     with sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True) as connection:
         for split, told in manifest["splits"].items():
             rows = list(database.rows(release, split))
-            assert connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0] == told["reviews"] == len(rows)
-            listed = connection.execute(
-                f"SELECT polarity, count(*) FROM {browse.TABLE} WHERE split = ? GROUP BY 1", (split,)
-            ).fetchall()
+            assert (
+                connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0] == told["reviews"] == len(rows)
+            )
+            listed = connection.execute(f"SELECT polarity, count(*) FROM {browse.TABLE} WHERE split = ? GROUP BY 1", (split,)).fetchall()
             assert dict(listed) == {name: number for name, number in told["polarities"].items() if number}
         one = next(row for row in rows if row["triplets"])["triplets"][0]
         review, i = stories.find(connection, one["id"])
@@ -443,7 +461,7 @@ def test_the_table_of_triplets_is_filtered_by_a_facet(running: Running, browser:
     browser.evaluate("document.querySelector('.facet-info [data-facet-value], .facet-info a[href*=\"polarity=NEG\"]').click()")
     browser.wait(browser._loaded + 1)
     assert "50 rows where polarity" in browser.text()
-    browser.click('td a[href^="/triplet/"]')
+    browser.click('td a[href^="/builder/triplet_list/"]')
     assert "Story" in browser.text()
     assert browser.faults == []
 
@@ -460,7 +478,9 @@ def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, b
 
 
 @needs_chromium
-@pytest.mark.parametrize("path", ["/", "/search?q=湯", "/review/2", "/review/3", "/review/40", "/queries", "/triplet/plain", "/builder/triplet_list"])
+@pytest.mark.parametrize(
+    "path", ["/", "/search?q=湯", "/review/2", "/review/3", "/review/40", "/queries", "/triplet/plain", "/builder/triplet_list"]
+)
 @pytest.mark.parametrize("dark", [False, True])
 def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser, path: str, dark: bool) -> None:
     browser.size(390, 844, dark)
@@ -495,6 +515,11 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone(workdir: Path, tmp_
     assert "Traceback" not in rest
     assert list(tmp_path.iterdir()) == []
     process.stderr.close()
+
+
+def test_without_the_extra_the_command_says_what_to_install(here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasette.app", None)
+    assert here("serve", "--workdir", workdir).error == "the web pages need Datasette; pip install 'builder[inspect]'"
 
 
 def test_a_taken_port_is_said_so(running: Running, here: Command, workdir: Path) -> None:

@@ -21,7 +21,9 @@ def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
     planned = hub.plan(release, repository)
     whole = f"{len(planned.files)} files, {sum(planned.files.values()):,} bytes"
     if not yes:
-        click.echo(tabulate([(path, f"{size:,}") for path, size in planned.files.items()], headers=["file", "bytes"], colalign=("left", "right")))
+        click.echo(
+            tabulate([(path, f"{size:,}") for path, size in planned.files.items()], headers=["file", "bytes"], colalign=("left", "right"))
+        )
         click.echo(f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes sends")
         return
     done = hub.send(planned, private, told=lambda line: click.echo(line, err=True))

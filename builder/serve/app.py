@@ -13,22 +13,24 @@ from builder.errors import ConfigError
 from builder.serve.database import of_release, of_workdir, read_manifest
 from builder.serve.metadata import metadata
 
-_SETTINGS = {"allow_download": False, "sql_time_limit_ms": 3000, "facet_time_limit_ms": 1000, "max_returned_rows": 1000, "suggest_facets": False}
+_SETTINGS = {
+    "allow_download": False,
+    "sql_time_limit_ms": 3000,
+    "facet_time_limit_ms": 1000,
+    "max_returned_rows": 1000,
+    "suggest_facets": False,
+}
 
 
 def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") -> Any:
     """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed."""
-    os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
-    try:
-        from datasette.app import Datasette
-        from datasette.plugins import pm
-    except ImportError as error:
-        raise ConfigError("the web pages need Datasette", fix="pip install 'builder[inspect]'") from error
+    Datasette, pm = _library()
     from builder.serve import plugin
     from builder.serve.pages import Site
 
     if not pm.is_registered(plugin):
         pm.register(plugin, "builder")
+
     class Served(Datasette):  # type: ignore[misc]
         """Datasette asks for routes while it is made, so the site has to be there before."""
 
@@ -42,8 +44,20 @@ def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") 
     )
 
 
+def _library() -> tuple[Any, Any]:
+    """Datasette's class and its plugin manager."""
+    os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
+    try:
+        from datasette.app import Datasette
+        from datasette.plugins import pm
+    except ImportError as error:
+        raise ConfigError("the web pages need Datasette", fix="pip install 'builder[inspect]'") from error
+    return Datasette, pm
+
+
 def serve(workdir: Path, release: Path | None, host: str, port: int, told: Callable[[str], None]) -> None:
     """Serve until interrupted. `told` hears the address once the socket is open."""
+    _library()  # before a large copy is made
     with tempfile.TemporaryDirectory(prefix="builder-serve-") as folder:
         if release is not None:
             manifest = read_manifest(release)
@@ -76,5 +90,7 @@ def _listen(host: str, port: int) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
     except OSError as error:
-        raise ConfigError(f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)") from error
+        raise ConfigError(
+            f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
+        ) from error
     return opened

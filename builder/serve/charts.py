@@ -50,10 +50,12 @@ def by_polarity(rows: Sequence[Row], label: str, links: Mapping[str, str] | None
     longest = max((sum(number(row[p]) for p in POLARITIES) for row in rows), default=1) or 1
     out = []
     for row in rows:
-        name, values = str(row[label]), {p: number(row[p]) for p in POLARITIES}
+        name, values = str(row[label]), {str(p): number(row[p]) for p in POLARITIES}
         told = "" if not note or row[note] is None else f"{row[note]}%"
         title = ", ".join(f"{values[kind]:,.0f} {word}" for kind, word in LEGEND)
-        out.append(Bar(name, (links or {}).get(name, ""), stacked(values, longest), f"{sum(values.values()):,.0f}", told, f"{name}: {title}"))
+        out.append(
+            Bar(name, (links or {}).get(name, ""), stacked(values, longest), f"{sum(values.values()):,.0f}", told, f"{name}: {title}")
+        )
     return tuple(out)
 
 

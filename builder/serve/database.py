@@ -29,7 +29,6 @@ def of_release(release: Path, folder: Path) -> Path:
     """A database of the same tables made of a release directory: its reviews, triplets, sources, rules and scores."""
     manifest = read_manifest(release)
     with db.writing(folder) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
         with db.atomic(connection):
             for split in manifest["splits"]:
                 batch: list[ReviewRow] = []
@@ -54,7 +53,9 @@ def read_manifest(release: Path) -> dict[str, Any]:
         if not isinstance(manifest["splits"], dict):
             raise TypeError("splits is no object")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReleaseError(f"no release here ({error})", where=str(path), fix="name the directory of a release, such as releases/v0.1.0") from error
+        raise ReleaseError(
+            f"no release here ({error})", where=str(path), fix="name the directory of a release, such as releases/v0.1.0"
+        ) from error
     return dict(manifest)
 
 
@@ -67,7 +68,9 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
                 try:
                     yield json.loads(line)
                 except ValueError as error:
-                    raise ReleaseError(f"no row of a release ({error})", where=f"{lines[0]}:{number}", fix="`builder verify` tells more") from error
+                    raise ReleaseError(
+                        f"no row of a release ({error})", where=f"{lines[0]}:{number}", fix="`builder verify` tells more"
+                    ) from error
     elif tables:
         from pyarrow import parquet
 

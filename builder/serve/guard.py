@@ -15,7 +15,9 @@ STRICT = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-DATASETTE = STRICT.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace("script-src 'self'", "script-src 'self' 'unsafe-inline'")
+DATASETTE = STRICT.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
+    "script-src 'self'", "script-src 'self' 'unsafe-inline'"
+)
 """Datasette's own table and query pages carry inline scripts and styles; ours have none."""
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -63,7 +65,7 @@ def _with(message: Message, added: Mapping[str, str]) -> Message:
 
 
 async def _refuse(send: Send) -> None:
-    text = "This server answers for localhost only; start it with --host NAME to use another name.\n".encode()
+    text = b"This server answers for localhost only; start it with --host NAME to use another name.\n"
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
     await send({"type": "http.response.start", "status": 421, "headers": headers})
     await send({"type": "http.response.body", "body": text})

@@ -47,7 +47,10 @@ _TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "training_sets": ("S_i of Algorithm 1: the training set of each variant and round.", {}),
     "rejected": ("What was not used, by which stage and why: nothing vanishes.", {"item": "row of a file, review or triplet"}),
     "sources": ("Whoever proposes or judges triplets.", {"signature": "code, settings and data that decide what it says"}),
-    "rounds": ("Rounds of self-training.", {"accepted": "predictions that the discriminator lets pass", "added": "new in this round's training set"}),
+    "rounds": (
+        "Rounds of self-training.",
+        {"accepted": "predictions that the discriminator lets pass", "added": "new in this round's training set"},
+    ),
     "metrics": ("Scores against gold, or against the rules where there is no gold.", {}),
     "lexicon_use": ("Lexicon words and how many triplets rest on each.", {"place": "line of the lexicon"}),
     "runs": ("Stages that are done.", {}),
@@ -57,9 +60,9 @@ _HIDDEN = ("annotations", "settings", "search", "releases")
 
 def metadata(title: str, source: str) -> dict[str, Any]:
     """Datasette's metadata: descriptions, facets and canned queries. `title` names the data, `source` says where it came from."""
-    tables: dict[str, Any] = {
-        name: {"description": about, "columns": columns} for name, (about, columns) in _TABLES.items()
-    } | {name: {"hidden": True} for name in _HIDDEN}
+    tables: dict[str, Any] = {name: {"description": about, "columns": columns} for name, (about, columns) in _TABLES.items()} | {
+        name: {"hidden": True} for name in _HIDDEN
+    }
     tables[browse.TABLE] |= {"facets": ["polarity", "split", "rule", "verdict"], "size": 50, "sort": "id", "label_column": "aspect"}
     return {
         "title": title,

@@ -142,6 +142,13 @@ async def triplet(request: Any, datasette: Any) -> Any:
     return await _page(datasette, request, "triplet.html", {"story": story, "one": told, "text": text, "plain": spans.plain})
 
 
+async def row(request: Any, datasette: Any) -> Any:
+    """Datasette's own page of a row in the flat table tells less than ours."""
+    from datasette.utils.asgi import Response
+
+    return Response.redirect(f"/triplet/{request.url_vars['id']}")
+
+
 async def named(request: Any, datasette: Any) -> Any:
     listed = [queries.lookup(name) for name in queries.names()]
     links = {
@@ -164,6 +171,7 @@ ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"^/review$", review_of_key),
     (r"^/review/(?P<id>[0-9]{1,18})$", review),
     (r"^/triplet/(?P<id>[^/]+)$", triplet),
+    (rf"^/{DATABASE}/{browse.TABLE}/(?P<id>[0-9]+)$", row),
     (r"^/queries$", named),
     (r"^/assets/(?P<name>style\.css|page\.js)$", asset),
 )

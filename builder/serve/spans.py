@@ -6,6 +6,7 @@ draws its own line below (lanes keep them apart) and the pointer meets all tripl
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def marked(text: str, shown: Sequence[Mark]) -> Markup:
     lane = lanes(shown)
     focused: set[tuple[int, str]] = set()
     out = Markup()
-    for start, end in zip(borders, borders[1:], strict=False):
+    for start, end in itertools.pairwise(borders):
         part = plain(text[start:end])
         for one in [one for one in shown if one.covers(start, end)]:
             # The first part of an opinion takes the keyboard's focus: one stop a triplet.

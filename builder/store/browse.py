@@ -106,7 +106,7 @@ def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[i
     )
     out: dict[int, list[tuple[str, str, Polarity, int]]] = {}
     for review, *told in rows:
-        out.setdefault(review, []).append(tuple(told))  # type: ignore[arg-type]
+        out.setdefault(review, []).append(tuple(told))
     return out
 
 

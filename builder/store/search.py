@@ -96,7 +96,7 @@ def _behind(connection: sqlite3.Connection) -> bool:
     if connection.execute("PRAGMA user_version").fetchone()[0] < _SCHEMA:
         return True
     last = connection.execute("SELECT coalesce(max(id), 0) FROM reviews").fetchone()[0]
-    return int(runs.setting(connection, _STATE) or 0) < last
+    return int(runs.setting(connection, _STATE) or 0) < int(last)
 
 
 _FILTER = """ FROM search s JOIN reviews r ON r.id = s.rowid WHERE search MATCH :match AND r.duplicate_of IS NULL
@@ -105,7 +105,12 @@ _FILTER = """ FROM search s JOIN reviews r ON r.id = s.rowid WHERE search MATCH 
 
 
 def find(
-    connection: sqlite3.Connection, words: Sequence[str], limit: int = 20, offset: int = 0, split: str | None = None, polarity: str | None = None
+    connection: sqlite3.Connection,
+    words: Sequence[str],
+    limit: int = 20,
+    offset: int = 0,
+    split: str | None = None,
+    polarity: str | None = None,
 ) -> Hits:
     """Distinct reviews whose text holds every one of `words`, as LIKE would say of folded texts; by id, from `offset` on.
 

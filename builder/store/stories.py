@@ -92,7 +92,9 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
     number = int(identifier) if re.fullmatch("[0-9]{1,18}", identifier) else 0
     if found := _one(connection, "SELECT review FROM triplets WHERE id = ?", number):
         return found, number
-    raise QueryError(f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM current_triplets"`')
+    raise QueryError(
+        f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM current_triplets"`'
+    )
 
 
 def text(connection: sqlite3.Connection, identifier: str) -> str:
@@ -134,7 +136,11 @@ def _told(connection: sqlite3.Connection, key: str, stored: list[StoredTriplet])
     sources: dict[int, list[str]] = {one.id: [] for one in stored}
     late: list[tuple[int, Step]] = []
     for i, name, kind, confidence, story in _of(
-        connection, "p.triplet, s.name, s.kind, p.confidence, p.story FROM proposals p JOIN sources s ON s.id = p.source", "p", "s.id", stored
+        connection,
+        "p.triplet, s.name, s.kind, p.confidence, p.story FROM proposals p JOIN sources s ON s.id = p.source",
+        "p",
+        "s.id",
+        stored,
     ):
         sources[i].append(name)
         steps[i] += [Step(name, what, detail) for what, detail in json.loads(story)]
@@ -151,7 +157,8 @@ def _told(connection: sqlite3.Connection, key: str, stored: list[StoredTriplet])
     for one in sorted(stored, key=lambda one: (one.triplet.opinion.start, one.triplet.aspect.start, one.id)):
         public = f"{key}:{one.id & _HASH:08x}"
         left = connection.execute(
-            "SELECT reason, detail FROM rejected WHERE stage = 'release' AND item IN (?, ?)", (public, f"{public_id(key)}{public[len(key) :]}")
+            "SELECT reason, detail FROM rejected WHERE stage = 'release' AND item IN (?, ?)",
+            (public, f"{public_id(key)}{public[len(key) :]}"),
         ).fetchall()
         yield Told(one, public, tuple(sources[one.id]), tuple(steps[one.id]), tuple(left))
 

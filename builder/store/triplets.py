@@ -58,7 +58,14 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
 
 
-def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False, ids: Sequence[int] | None = None) -> list[int]:
+def propose(
+    connection: sqlite3.Connection,
+    source: int,
+    rows: Sequence[tuple[int, Triplet]],
+    *,
+    overrule: bool = False,
+    ids: Sequence[int] | None = None,
+) -> list[int]:
     """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
 
     Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.

@@ -31,7 +31,10 @@ REVIEW_OF = {"reviews": "id", "annotations": "review", "triplets": "review"}
 def fill(source: Path, target: Path, wanted: int) -> None:
     """A working directory with about `wanted` triplets, made of `source` repeated."""
     target.mkdir()
-    with closing(sqlite3.connect(f"{(source / db.NAME).resolve().as_uri()}?mode=ro", uri=True)) as old, closing(sqlite3.connect(target / db.NAME)) as new:
+    with (
+        closing(sqlite3.connect(f"{(source / db.NAME).resolve().as_uri()}?mode=ro", uri=True)) as old,
+        closing(sqlite3.connect(target / db.NAME)) as new,
+    ):
         old.backup(new)
     with db.writing(target) as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
@@ -47,7 +50,9 @@ def fill(source: Path, target: Path, wanted: int) -> None:
                 ).fetchone()[0]
                 for table, columns in REPEATED.items():
                     key = REVIEW_OF.get(table, "triplet >> 31")
-                    connection.execute(f"INSERT INTO {table} SELECT {columns} FROM {table} WHERE {key} <= :upto", {"o": offset, "upto": upto})
+                    connection.execute(
+                        f"INSERT INTO {table} SELECT {columns} FROM {table} WHERE {key} <= :upto", {"o": offset, "upto": upto}
+                    )
                 have = connection.execute("SELECT count(*) FROM triplets").fetchone()[0]
         lexicon = load_lexicon()
         usage.record(
