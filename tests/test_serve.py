@@ -519,7 +519,7 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone(workdir: Path, tmp_
 
 def test_without_the_extra_the_command_says_what_to_install(here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasette.app", None)
-    assert here("serve", "--workdir", workdir).error == "the web pages need Datasette; pip install 'builder[inspect]'"
+    assert here("serve", "--workdir", workdir).error.endswith("; pip install 'builder[inspect]'")
 
 
 def test_a_taken_port_is_said_so(running: Running, here: Command, workdir: Path) -> None:

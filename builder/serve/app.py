@@ -24,14 +24,14 @@ _SETTINGS = {
 
 def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") -> Any:
     """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed."""
-    Datasette, pm = _library()
+    library = _library()
     from builder.serve import plugin
     from builder.serve.pages import Site
 
-    if not pm.is_registered(plugin):
-        pm.register(plugin, "builder")
+    if not library.plugins.pm.is_registered(plugin):
+        library.plugins.pm.register(plugin, "builder")
 
-    class Served(Datasette):  # type: ignore[misc]
+    class Served(library.app.Datasette):  # type: ignore[misc,name-defined]
         """Datasette asks for routes while it is made, so the site has to be there before."""
 
         builder_site = Site(title, source, host)
@@ -44,15 +44,15 @@ def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") 
     )
 
 
-def _library() -> tuple[Any, Any]:
-    """Datasette's class and its plugin manager."""
+def _library() -> Any:
+    """Datasette, if it is installed."""
     os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
     try:
-        from datasette.app import Datasette
-        from datasette.plugins import pm
+        import datasette.app
+        import datasette.plugins
     except ImportError as error:
-        raise ConfigError("the web pages need Datasette", fix="pip install 'builder[inspect]'") from error
-    return Datasette, pm
+        raise ConfigError(f"the web pages need Datasette ({error})", fix="pip install 'builder[inspect]'") from error
+    return datasette
 
 
 def serve(workdir: Path, release: Path | None, host: str, port: int, told: Callable[[str], None]) -> None:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from builder.records import Polarity, Triplet
@@ -56,25 +56,17 @@ def finish(connection: sqlite3.Connection) -> None:
 
 def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]) -> None:
     """Store the triplets of a release, `rows` of (review id, triplet), under the ids that they have there."""
-    by_source: dict[str, list[tuple[int, Restored]]] = {}
-    for review, one in rows:
+    ids = [review << triplets.BITS | one.hash for review, one in rows]
+    triplets.insert(connection, ids, [(review, one.triplet) for review, one in rows])
+    by_source: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    for i, (_, one) in zip(ids, rows, strict=True):
         for name in one.sources:
-            by_source.setdefault(name, []).append((review, one))
+            by_source.setdefault(name, []).append((i, one.triplet.rules if name == "rules" else ()))
     for name, listed in by_source.items():
         kind = {"rules": "rules", "gold": "human"}.get(name, "model")
         known = triplets.source_id(connection, name)
         source = known if known is not None else triplets.source(connection, name, kind, "release")
-        triplets.propose(
-            connection,
-            source,
-            [(review, _of_source(one, name)) for review, one in listed],
-            ids=[review << triplets.BITS | one.hash for review, one in listed],
-        )
-
-
-def _of_source(one: Restored, name: str) -> Triplet:
-    rules = one.triplet.rules if name == "rules" else ()
-    return replace(one.triplet, source=name, rules=rules, evidence=())
+        triplets.proposed_by(connection, source, listed)
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:

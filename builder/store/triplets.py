@@ -27,6 +27,9 @@ _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.o
     valence = excluded.valence, spans = excluded.spans"""
 
 
+_PROPOSE = "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
+
+
 def source(connection: sqlite3.Connection, name: str, kind: str, signature: str) -> int:
     """The id of a source, after dropping what it said before: a rerun replaces."""
     connection.execute("DELETE FROM sources WHERE name = ?", (name,))
@@ -58,20 +61,21 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
 
 
-def propose(
-    connection: sqlite3.Connection,
-    source: int,
-    rows: Sequence[tuple[int, Triplet]],
-    *,
-    overrule: bool = False,
-    ids: Sequence[int] | None = None,
-) -> list[int]:
+def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> list[int]:
     """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
 
     Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.
-    `ids` are given where the triplets had theirs before (a release, whose masks moved the offsets that ids are made of).
     """
-    ids = [triplet_id(review, triplet) for review, triplet in rows] if ids is None else list(ids)
+    ids = [triplet_id(review, triplet) for review, triplet in rows]
+    insert(connection, ids, rows, overrule=overrule)
+    connection.executemany(
+        _PROPOSE, ((source, i, t.confidence, t.rules[0] if t.rules else None, _story(t)) for i, (_, t) in zip(ids, rows, strict=True))
+    )
+    return ids
+
+
+def insert(connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> None:
+    """Store triplets under given ids, without saying who proposes them."""
     connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         f" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO {_OVERRULE if overrule else 'NOTHING'}",
@@ -91,11 +95,21 @@ def propose(
             for i, (review, t) in zip(ids, rows, strict=True)
         ),
     )
-    connection.executemany(
-        "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
-        ((source, i, t.confidence, t.rules[0] if t.rules else None, _story(t)) for i, (_, t) in zip(ids, rows, strict=True)),
+
+
+def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps no evidence."""
+    told = (
+        (
+            source,
+            i,
+            None,
+            rules[0] if rules else None,
+            json.dumps([("rule", rule) for rule in rules], ensure_ascii=False) if rules else "[]",
+        )
+        for i, rules in rows
     )
-    return ids
+    connection.executemany(_PROPOSE, told)
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str, float]]) -> None:
