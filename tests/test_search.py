@@ -19,7 +19,7 @@ from builder.text import fold, folded_spans
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's own syntax.
 ALPHABET = "湯头頭麵面鮮鲜的服務务裡里臺台 \u3000\tAaＡé\"*^:()-+ORNEAR,.。！!\ufe0f\u200b😀\U00020bb7\u202e%_'\n"
 TEXTS = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=12)
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def store(connection: sqlite3.Connection, texts: list[str]) -> None:
@@ -73,6 +73,7 @@ def test_any_part_of_a_text_finds_it_as_it_stands(connection: sqlite3.Connection
         assert any(fold(part) in fold(text[a:b]) for a, b in spans)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, TEXTS)
 def test_folding_goes_character_by_character(one: str, other: str) -> None:
     assert fold(one + other) == fold(one) + fold(other)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from browser import CHROMIUM, Browser
 from conftest import ROOT, Command, environment
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import ReleaseError
@@ -287,6 +287,7 @@ def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -
 # ---- marking
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.sampled_from("湯頭a<&\"'\u202e😀\n"), min_size=1, max_size=30), st.data())
 def test_marked_text_is_the_text_and_every_element_covers_its_own(text: str, data: st.DataObject) -> None:
     def drawn() -> tuple[Span, ...]:

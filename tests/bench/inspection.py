@@ -7,6 +7,7 @@ times every named query (the first 1,001 rows, as the command line fetches them)
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sqlite3
 import tempfile
 import time
@@ -75,6 +76,19 @@ def best(work: Callable[[], object], times: int = 5) -> float:
     return 1000 * min(taken)
 
 
+def pages(workdir: Path, folder: Path, paths: list[str]) -> None:
+    """Time pages as the server makes them, from its own copy of the database."""
+    from builder.serve import app, database
+
+    started = time.process_time()
+    served = app.datasette(database.of_workdir(workdir, folder), "bench", "bench")
+    print(f"copy for the server: {time.process_time() - started:.1f} s, then")
+    with asyncio.Runner() as runner:
+        for path in paths:
+            runner.run(served.client.get(path))
+            print(f"page {path:<34} {best(lambda p=path: runner.run(served.client.get(p))):8.1f} ms")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workdir", type=Path)
@@ -96,6 +110,10 @@ def main() -> None:
             middle = connection.execute("SELECT review FROM triplets ORDER BY id LIMIT 1 OFFSET 100000").fetchone()
             for i in (longest, *(middle or ())):
                 print(f"story of review {i:<12} {best(lambda i=i: stories.review(connection, i)):8.1f} ms")
+        shown = Path(folder) / "served"
+        shown.mkdir()
+        reviews = [f"/review/{i}" for i in (longest, *(middle or ()))]
+        pages(target, shown, ["/", "/search?q=服務", *reviews, "/builder/triplet_list", "/builder/triplet_list?polarity=NEG&_facet=aspect"])
 
 
 if __name__ == "__main__":
