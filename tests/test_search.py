@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import QueryError
-from builder.store import db, queries, reviews, runs, search
+from builder.store import db, queries, reviews, runs, search, stories
 from builder.text import fold, folded_spans
 
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's own syntax.
@@ -243,6 +243,14 @@ def test_ambiguous_and_unlocatable_spans_are_told_apart(built: Built) -> None:
         _, aspect, opinion, _, why, text = map(str, row)
         element = aspect if why.startswith("aspect") else opinion
         assert (text.count(element) == 0) == why.endswith("unlocatable")
+
+
+def test_a_story_holds_the_words_of_the_review_in_order(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        story = stories.review(connection, stories.find(connection, "x5")[0])
+    assert "".join(word for word, *_ in story.words) == story.text
+    assert [at for *_, at, relation in story.words if relation == "root"] == [-1] * sum(r == "root" for *_, r in story.words)
+    assert {one.public.rpartition(":")[0] for one in story.told} == {"x5"}
 
 
 def test_the_time_limit_of_sql_is_the_users(built: Built, here: Command) -> None:

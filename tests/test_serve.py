@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CHROMIUM, Browser
+from chromium import CHROMIUM, Browser
 from conftest import ROOT, Command, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -71,8 +71,7 @@ def fill(workdir: Path) -> None:
     with db.writing(workdir) as connection, db.atomic(connection):
         reviews.insert(connection, rows)
         reviews.mark_duplicates(connection)
-        reviews.set_splits(connection, ((("train", "valid", "test")[i % 3], i) for i, _, _ in list(reviews.hashes(connection))))
-        reviews.annotate(connection, "x", [(1, json.dumps([[0, 2, "NOUN", 1, "nsubj"], [2, 6, "ADJ", -1, "root"]]))])
+        reviews.set_splits(connection, ((("train", "valid", "test")[i % 3], i) for i in range(1, 503)))
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
         model = triplets.source(connection, "C0", "model", "s")

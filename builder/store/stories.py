@@ -69,6 +69,7 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     if row is None:
         raise QueryError(f"no review {i}")
     key, text, split, first, words, *known, repeated = row
+    stored = list(triplets.subset(connection, [t for (t,) in connection.execute("SELECT id FROM triplets WHERE review = ?", (i,))]))
     facts = [
         (name, f"{value:g}" if isinstance(value, float) else str(value))
         for name, value in zip(("source", "place", "rating", "read from", "script"), known, strict=True)
@@ -76,7 +77,7 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     ]
     facts += [("repeated by", f"{repeated} other reviews")] if repeated else []
     tokens = tuple((text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]"))
-    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_told(connection, key, triplets.of_review(connection, i))))
+    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_told(connection, key, stored)))
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | None]:
