@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import annotate, build, diff, export, extract, gold, inspect, lexicon, nlp, release, report, score
+from builder.commands import annotate, build, diff, export, extract, gold, inspect, lexicon, nlp, publish, release, report, score, serve
 from builder.errors import BuilderError
 
 
@@ -38,7 +38,9 @@ for command in (
     extract.extract,
     inspect.sql,
     inspect.query,
+    inspect.search,
     inspect.explain,
+    serve.serve,
     inspect.rules,
     gold.pool,
     annotate.annotate,
@@ -49,6 +51,7 @@ for command in (
     release.verify,
     diff.diff,
     export.export,
+    publish.publish,
     lexicon.lexicon,
     nlp.nlp,
 ):

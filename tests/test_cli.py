@@ -217,8 +217,11 @@ def test_query_lists_the_named_queries_and_runs_each(built: Built, here: Command
     files = {path.stem for path in (ROOT / "builder" / "store" / "queries").glob("*.sql")}
     assert set(names) == files
     assert len(names) > 10
+    from builder.store import queries
+
     for name in names:
-        ran = here("query", name, "--format", "json", "--workdir", built.workdir, "--param", "aspect=餐點")
+        given = [word for one in queries.lookup(name).params for word in ("--param", f"{one}=餐點")]
+        ran = here("query", name, "--format", "json", "--workdir", built.workdir, *given)
         assert ran.code == 0, (name, ran.err)
         assert isinstance(json.loads(ran.out), list), name
     assert json.loads(here("query", "duplicates-across-splits", "--format", "json", "--workdir", built.workdir).out) == []

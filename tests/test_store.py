@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from builder.errors import ConfigError, QueryError, WorkdirError
 from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
-from builder.store import db, queries, reviews, runs, triplets
+from builder.store import db, queries, reviews, runs, stories, triplets
 
 TEXTS = {"r1": "湯頭不會太鹹，服務很好", "r2": "牛肉麵很好吃", "r3": "牛肉麵很好吃", "r4": "牛肉麵很好吃！", "r5": "地點普通"}
 SPLITS = {"r1": "train", "r2": "train", "r5": "test"}
@@ -536,7 +536,7 @@ def test_metrics_are_replaced_as_a_whole_and_releases_are_remembered(connection:
 def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connection) -> None:
     assert len(queries.names()) >= 10
     for name in queries.names():
-        columns, rows = queries.named(filled, name, {"aspect": "湯頭"})
+        columns, rows = queries.named(filled, name, dict.fromkeys(queries.lookup(name).params, "湯頭"))
         assert columns, name
         assert all(len(row) == len(columns) for row in rows)
         assert len(queries.about(name)) > 10
@@ -607,16 +607,16 @@ def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(
 
 def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sqlite3.Connection) -> None:
     i = triplets.triplet_id(1, SALT)
-    told = queries.story(filled, str(i))
-    assert told == queries.story(filled, f"r1:{i & 2**triplets.BITS - 1:08x}")
+    told = stories.text(filled, str(i))
+    assert told == stories.text(filled, f"r1:{i & 2**triplets.BITS - 1:08x}")
     for said in ("(湯頭, 不會鹹, POS)", TEXTS["r1"], "不會太鹹", "subject", "opinions/food_taste.tsv:1", "negator", "YY 0.900", "S_0"):
         assert said in told, said
-    whole = queries.story(filled, "r1")
+    whole = stories.text(filled, "r1")
     assert told in whole
     assert "(服務, 好, POS)" in whole
     assert "0.750" in whole
     with pytest.raises(QueryError, match=r"no triplet or review 'r99'; ids are in the column id"):
-        queries.story(filled, "r99")
+        stories.text(filled, "r99")
 
 
 # ---- backends

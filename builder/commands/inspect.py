@@ -1,4 +1,4 @@
-"""`builder sql`, `query`, `explain`: reading a working directory. SQLite opens it read-only."""
+"""`builder sql`, `query`, `search`, `explain`: reading a working directory. SQLite opens it read-only."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_d
 @WORKDIR
 @FORMAT
 @LIMIT
-def sql(statement: str, workdir: Path, shape: str, limit: int) -> None:
+@click.option("--seconds", type=click.FloatRange(min=0.01), default=60.0, show_default=True, help="Stop a query that takes longer.")
+def sql(statement: str, workdir: Path, shape: str, limit: int, seconds: float) -> None:
     """Run one SQL QUERY over the working directory; writing is refused by SQLite."""
     from builder.store import db, queries
 
     with db.reading(workdir) as connection:
-        columns, rows = queries.free(connection, statement, limit + 1)
+        columns, rows = queries.free(connection, statement, limit + 1, seconds=seconds)
     _print(columns, rows, shape, limit)
 
 
@@ -37,11 +38,33 @@ def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple
     from builder.store import db, queries
 
     if name is None:
-        _print(("query", "answers"), [(one, queries.about(one)) for one in queries.names()], shape, limit)
+        listed = [queries.lookup(one) for one in queries.names()]
+        _print(("query", "answers", "takes"), [(one.name, one.title, ", ".join(one.params)) for one in listed], shape, limit)
         return
     with db.reading(workdir) as connection:
-        columns, rows = queries.named(connection, name, dict(one.partition("=")[::2] for one in params))
+        columns, rows = queries.named(connection, name, dict(one.partition("=")[::2] for one in params), limit + 1)
     _print(columns, rows, shape, limit)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@WORKDIR
+@click.option("--split", type=click.Choice(["train", "valid", "test"]), help="Only reviews of this split.")
+@click.option("--polarity", type=click.Choice(["POS", "NEG", "NEU"]), help="Only reviews with such a triplet.")
+@FORMAT
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many reviews.")
+def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, limit: int) -> None:
+    """Find the reviews that hold all WORDS, in either script; a word with blanks is looked for as it is."""
+    from builder.store import db
+    from builder.store import search as index
+
+    if added := index.ensure(workdir):
+        click.echo(f"{added:,} reviews indexed", err=True)
+    with db.reading(workdir) as connection:
+        hits = index.find(connection, words, limit, 0, split, polarity)
+    rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
+    _print(("review", "split", "triplets", "text"), rows, shape, limit)
+    click.echo(f"{hits.total:,} reviews" + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""), err=True)
 
 
 @click.command()
@@ -49,10 +72,10 @@ def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple
 @WORKDIR
 def explain(identifier: str, workdir: Path) -> None:
     """Tell the story of a triplet: ID is a triplet's (or a review's, for all of its triplets)."""
-    from builder.store import db, queries
+    from builder.store import db, stories
 
     with db.reading(workdir) as connection:
-        story = queries.story(connection, identifier)
+        story = stories.text(connection, identifier)
     click.echo(story)
 
 

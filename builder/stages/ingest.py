@@ -15,7 +15,7 @@ from builder.records import RawReview, RejectedRow
 from builder.stages import gold, splits
 from builder.stages.context import Context, bar
 from builder.stages.splits import norm_hash
-from builder.store import db, reviews, runs
+from builder.store import db, reviews, runs, search
 from builder.text import HAN, script_of
 
 _BATCH = 2000
@@ -29,6 +29,7 @@ def run(context: Context) -> runs.Counts:
         for path in context.inputs:
             _ingest(context, path)
         reviews.mark_duplicates(connection)
+        search.index(connection)
         labelled = gold.rows(context.config.evaluate.gold)
         keys = frozenset(str(row["id"]) for row in labelled)
         if strange := sorted(keys - reviews.distinct_keys(connection, sorted(keys))):

@@ -11,7 +11,7 @@ from builder.records import Review, Triplet
 from builder.resources import Lexicon, load_lexicon, load_rules, overlays
 from builder.stages.annotate import review_view, viewed
 from builder.stages.context import Context, advance, bar, begin, sharded, to_stored
-from builder.store import db, reviews, runs, triplets
+from builder.store import db, reviews, runs, triplets, usage
 
 _worker: dict[str, object] = {}
 _CHUNK = 1024
@@ -33,6 +33,7 @@ def run(context: Context) -> runs.Counts:
                 triplets.propose(connection, source, rows)
                 advance(connection, "seed", last)
             shown.update(number)
+    usage.record(connection, _entries(context.lexicon))
     return triplets.counts(connection, "rules")
 
 
@@ -41,6 +42,11 @@ def extract(engine: Engine, lexicon: Lexicon, review: Review, words: str) -> lis
     shown = review_view(review, lexicon.variants)
     doc = Doc.of(shown.text, viewed(words, shown))
     return [to_stored(triplet, shown, review.text) for triplet in engine.extract(doc)]
+
+
+def _entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
+    yield from (("aspects", one.word, one.cls, one.where) for one in lexicon.aspects.values())
+    yield from (("opinions", one.word, one.category, one.where) for one in lexicon.opinions.values())
 
 
 def _resources(context: Context) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
 from builder.records import Review, Token
+from builder.store import search
 
 _COLUMNS = "id, key, text, script, split, place, rating, source"
 _CURRENT = "(SELECT id FROM backends WHERE current = 1)"
@@ -24,6 +25,7 @@ def clear(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM backends")
     connection.execute("DELETE FROM near_duplicates")
     connection.execute("DELETE FROM reviews")
+    search.clear(connection)
     clear_rejected(connection, "ingest")
 
 
@@ -216,3 +218,8 @@ def backend(connection: sqlite3.Connection) -> str:
     """The signature of the current backend, or nothing."""
     row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
     return str(row[0]) if row else ""
+
+
+def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
+    """Key -> row id of stored reviews."""
+    return dict(connection.execute("SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)))

@@ -29,6 +29,9 @@ _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.o
     valence = excluded.valence, spans = excluded.spans"""
 
 
+_PROPOSE = "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
+
+
 def source(connection: sqlite3.Connection, name: str, kind: str, signature: str) -> int:
     """The id of a source, after dropping what it said before: a rerun replaces."""
     connection.execute("DELETE FROM sources WHERE name = ?", (name,))
@@ -47,6 +50,7 @@ def clear(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM sources")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM triplets")
+    connection.execute("DELETE FROM lexicon_use")
 
 
 def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") -> None:
@@ -65,6 +69,15 @@ def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[in
     Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.
     """
     ids = [triplet_id(review, triplet) for review, triplet in rows]
+    insert(connection, ids, rows, overrule=overrule)
+    connection.executemany(
+        _PROPOSE, ((source, i, t.confidence, t.rules[0] if t.rules else None, _story(t)) for i, (_, t) in zip(ids, rows, strict=True))
+    )
+    return ids
+
+
+def insert(connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> None:
+    """Store triplets under given ids, without saying who proposes them."""
     connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         f" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO {_OVERRULE if overrule else 'NOTHING'}",
@@ -84,11 +97,21 @@ def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[in
             for i, (review, t) in zip(ids, rows, strict=True)
         ),
     )
-    connection.executemany(
-        "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
-        ((source, i, t.confidence, t.rules[0] if t.rules else None, _story(t)) for i, (_, t) in zip(ids, rows, strict=True)),
+
+
+def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps no evidence."""
+    told = (
+        (
+            source,
+            i,
+            None,
+            rules[0] if rules else None,
+            json.dumps([("rule", rule) for rule in rules], ensure_ascii=False) if rules else "[]",
+        )
+        for i, rules in rows
     )
-    return ids
+    connection.executemany(_PROPOSE, told)
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:

@@ -1,0 +1,31 @@
+"""`builder publish`: a release to a dataset repository on the Hugging Face hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--repo", "repository", required=True, metavar="USER/NAME", help="Dataset repository; made if it is not there.")
+@click.option("--private", is_flag=True, help="Make a new repository private.")
+@click.option("--yes", is_flag=True, help="Send; without it, only tell what would be sent.")
+def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
+    """Send a RELEASE directory to the hub in one commit with a tag (needs the extra publish)."""
+    from tabulate import tabulate
+
+    from builder.export import hub
+
+    planned = hub.plan(release, repository)
+    whole = f"{len(planned.files)} files, {sum(planned.files.values()):,} bytes"
+    if not yes:
+        click.echo(
+            tabulate([(path, f"{size:,}") for path, size in planned.files.items()], headers=["file", "bytes"], colalign=("left", "right"))
+        )
+        click.echo(f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes sends")
+        return
+    done = hub.send(planned, private, told=lambda line: click.echo(line, err=True))
+    what = f"{done.sent} files sent, {done.removed} removed" if done.sent or done.removed else "nothing to send"
+    click.echo(f"{done.url}: {what}, tag {planned.tag} {'set' if done.tagged else 'was there'}, commit {done.commit[:12]}")

@@ -1,0 +1,96 @@
+"""From a working directory or a release to a running web server."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from builder.errors import ConfigError
+from builder.serve.database import of_release, of_workdir, read_manifest
+from builder.serve.metadata import metadata
+
+_SETTINGS = {
+    "allow_download": False,
+    "sql_time_limit_ms": 3000,
+    "facet_time_limit_ms": 1000,
+    "max_returned_rows": 1000,
+    "suggest_facets": False,
+}
+
+
+def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") -> Any:
+    """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed."""
+    library = _library()
+    from builder.serve import plugin
+    from builder.serve.pages import Site
+
+    if not library.plugins.pm.is_registered(plugin):
+        library.plugins.pm.register(plugin, "builder")
+
+    class Served(library.app.Datasette):  # type: ignore[misc,name-defined]
+        """Datasette asks for routes while it is made, so the site has to be there before."""
+
+        builder_site = Site(title, source, host)
+
+    return Served(
+        immutables=[str(database)],
+        metadata=metadata(title, source),
+        template_dir=str(Path(__file__).parent / "templates"),
+        settings=_SETTINGS,
+    )
+
+
+def _library() -> Any:
+    """Datasette, if it is installed."""
+    os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
+    try:
+        import datasette.app
+        import datasette.plugins
+    except ImportError as error:
+        raise ConfigError(f"the web pages need Datasette ({error})", fix="pip install 'builder[inspect]'") from error
+    return datasette
+
+
+def serve(workdir: Path, release: Path | None, host: str, port: int, told: Callable[[str], None]) -> None:
+    """Serve until interrupted. `told` hears the address once the socket is open."""
+    _library()  # before a large copy is made
+    with tempfile.TemporaryDirectory(prefix="builder-serve-") as folder:
+        if release is not None:
+            manifest = read_manifest(release)
+            title = f"{manifest.get('name', release.name)} {manifest.get('version', '')}".strip()
+            source = f"release {release}"
+            told(f"reading {release}")
+            database = of_release(release, Path(folder))
+        else:
+            title, source = f"working directory {workdir.resolve().name}", f"{workdir}, as it was when the server started"
+            told(f"copying {workdir}")
+            database = of_workdir(workdir, Path(folder))
+        _run(datasette(database, title, source, host).app(), host, port, told)
+
+
+def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
+    import uvicorn
+
+    opened = _listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    told(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
+    server.run(sockets=[opened])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """An open socket; ConfigError where the address cannot be had."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        opened = socket.socket(family, kind, protocol)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
+        ) from error
+    return opened

@@ -1,0 +1,98 @@
+"""Bar charts of the overview: rows of a label, a bar in inline SVG that stretches with the page, and numbers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from builder.records import POLARITIES
+
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a bar: its CSS class, where it begins and how long it is, in thousandths of the longest bar."""
+
+    kind: str
+    start: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A row of a chart; `link` may be empty, `title` is what the pointer shows."""
+
+    label: str
+    link: str
+    parts: tuple[Part, ...]
+    number: str
+    note: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart with what its bars mean; `legend` are CSS classes with their names."""
+
+    title: str
+    about: str
+    link: str
+    legend: tuple[tuple[str, str], ...]
+    bars: tuple[Bar, ...]
+
+
+LEGEND = (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral"))
+
+
+def by_polarity(rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = "") -> tuple[Bar, ...]:
+    """Bars of POS, NEG and NEU. `label` is the column that names a row, `note` one that is shown as a percentage."""
+    longest = max((sum(number(row[p]) for p in POLARITIES) for row in rows), default=1) or 1
+    out = []
+    for row in rows:
+        name, values = str(row[label]), {str(p): number(row[p]) for p in POLARITIES}
+        told = "" if not note or row[note] is None else f"{row[note]}%"
+        title = ", ".join(f"{values[kind]:,.0f} {word}" for kind, word in LEGEND)
+        out.append(
+            Bar(name, (links or {}).get(name, ""), stacked(values, longest), f"{sum(values.values()):,.0f}", told, f"{name}: {title}")
+        )
+    return tuple(out)
+
+
+def stacked(values: Mapping[str, float], longest: float) -> tuple[Part, ...]:
+    """Parts side by side, `longest` being the whole width."""
+    out, at = [], 0.0
+    for kind, value in values.items():
+        width = round(1000 * value / longest, 1)
+        out.append(Part(kind, round(at, 1), width))
+        at += width
+    return tuple(out)
+
+
+def growth(rows: Sequence[Row]) -> tuple[Bar, ...]:
+    """The training set of each variant and round: what it had and what the round added."""
+    longest = max((number(row["triplets"]) for row in rows), default=1) or 1
+    out = []
+    for row in rows:
+        whole, added = number(row["triplets"]), number(row["added"]) if number(row["round"]) else 0.0
+        note = f"+{added:,.0f}" if added else ""
+        title = f"{row['predicted']} predicted, {row['accepted_percent']}% accepted"
+        parts = stacked({"kept": whole - added, "added": added}, longest)
+        out.append(Bar(f"{row['variant']}, round {row['round']}", "", parts, f"{whole:,.0f}", note, title))
+    return tuple(out)
+
+
+def verdicts(rows: Sequence[Row]) -> tuple[Bar, ...]:
+    """Verdicts on each model's findings."""
+    longest = max((number(row["judged"]) for row in rows), default=1) or 1
+    return tuple(
+        Bar(
+            str(row["model"]), "", stacked({kind: number(row[kind]) for kind in ("YY", "YN", "NX")}, longest), f"{number(row['judged']):,.0f}",
+            f"{row['rejected_percent']}%", f"{row['YY']} accepted, {row['YN']} with doubted polarity, {row['NX']} with a doubted pair",
+        )
+        for row in rows
+    )  # fmt: skip
+
+
+def number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,100 @@
+"""The immutable SQLite file behind the web pages: a copy of a working directory's, or one made of a release's rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from builder.errors import ReleaseError
+from builder.export.records import ReviewRow
+from builder.export.records import triplet as released
+from builder.store import browse, db, reviews, runs, search
+
+_SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
+_BATCH = 2000
+
+
+def of_workdir(workdir: Path, folder: Path) -> Path:
+    """A copy in `folder`, so that pages stay as they are while a build goes on."""
+    search.ensure(workdir)
+    target = folder / "builder.db"
+    browse.snapshot(workdir, target)
+    return target
+
+
+def of_release(release: Path, folder: Path) -> Path:
+    """A database of the same tables made of a release directory: its reviews, triplets, sources, rules and scores."""
+    manifest = read_manifest(release)
+    with db.writing(folder) as connection:
+        with db.atomic(connection):
+            for split in manifest["splits"]:
+                batch: list[ReviewRow] = []
+                for row in rows(release, split):
+                    batch.append(row)
+                    if len(batch) == _BATCH:
+                        _store(connection, split, batch)
+                        batch.clear()
+                _store(connection, split, batch)
+            search.index(connection)
+            told = [(one["system"], one["split"], one["metric"], float(one["value"]), "") for one in manifest.get("metrics", [])]
+            runs.set_metrics(connection, told)
+        browse.finish(connection)
+    return folder / db.NAME
+
+
+def read_manifest(release: Path) -> dict[str, Any]:
+    """manifest.json of a release; ReleaseError if this is none."""
+    path = release / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(manifest["splits"], dict):
+            raise TypeError("splits is no object")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ReleaseError(
+            f"no release here ({error})", where=str(path), fix="name the directory of a release, such as releases/v0.1.0"
+        ) from error
+    return dict(manifest)
+
+
+def rows(release: Path, split: str) -> Iterator[ReviewRow]:
+    """The rows of a split: from its JSON lines, else from its Parquet files, wherever in the release they lie."""
+    lines, tables = sorted(release.rglob(f"{split}.jsonl")), sorted(release.rglob(f"{split}*.parquet"))
+    if lines:
+        with lines[0].open(encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise ReleaseError(
+                        f"no row of a release ({error})", where=f"{lines[0]}:{number}", fix="`builder verify` tells more"
+                    ) from error
+    elif tables:
+        from pyarrow import parquet
+
+        for path in tables:
+            for batch in parquet.ParquetFile(path).iter_batches(_BATCH):
+                yield from batch.to_pylist()
+    else:
+        raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")
+
+
+def _store(connection: Any, split: str, batch: list[ReviewRow]) -> None:
+    """A batch of rows; a row without what every release has is a fault of the release."""
+    made: list[reviews.NewReview] = []
+    for number, row in enumerate(batch, start=1):
+        digest = hashlib.sha256(row["text"].encode()).hexdigest()
+        language = row["language"]
+        script = _SCRIPTS.get(language, "mixed")
+        made.append((row["id"], row["text"], row["annotation"], None, row["rating"], split, number, script, language, digest, digest))
+    reviews.insert(connection, made)
+    ids = reviews.ids(connection, [row["id"] for row in batch])
+    reviews.set_splits(connection, [(split, ids[row["id"]]) for row in batch])
+    listed = [
+        (ids[row["id"]], browse.Restored(int(one["id"].rpartition(":")[2], 16), released(one), tuple(one["sources"])))
+        for row in batch
+        for one in row["triplets"]
+    ]
+    browse.restore(connection, listed)

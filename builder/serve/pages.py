@@ -1,0 +1,198 @@
+"""Our pages: overview, search, review, triplet, queries. Each asks the store through Datasette's own connections and fills a template."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from builder.errors import QueryError
+from builder.serve import charts, spans
+from builder.serve.metadata import DATABASE
+from builder.store import browse, queries, runs, search, stories
+from builder.text import fold, folded_spans
+
+PAGE = 20
+_STATIC = Path(__file__).parent / "static"
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+_OVERVIEW = ("summary", "growth", "rejects-by-round", "by-rule", "top-aspects", "top-opinions", "rejected")
+Answer = TypeVar("Answer")
+
+
+@dataclass(slots=True)
+class Site:
+    """What an instance of Datasette is about, and the address it listens on; the overview is made once, for nothing changes."""
+
+    title: str
+    source: str
+    host: str
+    overview: dict[str, Any] | None = None
+
+
+def site(datasette: Any) -> Site | None:
+    """The site that an instance shows; None for instances that are not ours."""
+    return getattr(datasette, "builder_site", None)
+
+
+def own(path: str) -> bool:
+    """Whether a path is one of our pages."""
+    return path == "/" or path.split("/")[1] in ("search", "review", "triplet", "queries", "assets")
+
+
+def quoted(text: str) -> str:
+    return quote(text, safe="")
+
+
+async def overview(request: Any, datasette: Any) -> Any:
+    shown = site(datasette)
+    assert shown is not None
+    if shown.overview is None:
+        shown.overview = await _ask(datasette, _overview)
+    return await _page(datasette, request, "overview.html", shown.overview)
+
+
+def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
+    told = browse.overview(connection, _OVERVIEW)
+    totals = browse.totals(connection)
+    aspects = {str(row["aspect"]): f"/{DATABASE}/by-aspect?aspect={quoted(str(row['aspect']))}" for row in told["top-aspects"]}
+    opinions = {str(row["opinion"]): f"/{DATABASE}/by-opinion?opinion={quoted(str(row['opinion']))}" for row in told["top-opinions"]}
+    rules = {str(row["rule"]): f"/{DATABASE}/{browse.TABLE}?rule={quoted(str(row['rule']))}" for row in told["by-rule"]}
+    shown = [
+        charts.Chart("Sources", "triplets by who proposes them", "summary", charts.LEGEND, charts.by_polarity(told["summary"], "source")),
+        charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(told["growth"])),
+        charts.Chart(
+            "Verdicts", "what the discriminator says of each model's findings; it rejects so many", "rejects-by-round",
+            (("YY", "accepted"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(told["rejects-by-round"]),
+        ),
+        charts.Chart(
+            "Rules", "triplets by the rule that made them; the discriminator accepts so many", "by-rule", charts.LEGEND,
+            charts.by_polarity(told["by-rule"], "rule", rules, "accepted_percent"),
+        ),
+        charts.Chart("Aspects", "named most", "top-aspects", charts.LEGEND, charts.by_polarity(told["top-aspects"][:15], "aspect", aspects)),
+        charts.Chart("Opinions", "used most", "top-opinions", charts.LEGEND, charts.by_polarity(told["top-opinions"][:15], "opinion", opinions)),
+    ]  # fmt: skip
+    return {
+        "totals": totals,
+        "charts": [one for one in shown if one.bars],
+        "metrics": [(system, split, metric, f"{value:.1f}") for system, split, metric, value in runs.metrics(connection)],
+        "rejected": told["rejected"],
+    }
+
+
+async def find(request: Any, datasette: Any) -> Any:
+    query, split, polarity = (request.args.get(name) or "" for name in ("q", "split", "polarity"))
+    number = _number(request.args.get("page") or "1", 1)
+    context: dict[str, Any] = {"query": query, "split": split, "polarity": polarity, "number": number}
+    words = search.words_of(query)
+    if any(map(fold, words)):
+
+        def work(connection: sqlite3.Connection) -> tuple[search.Hits, dict[int, Any]]:
+            hits = search.find(connection, words, PAGE, (number - 1) * PAGE, split, polarity)
+            return hits, browse.polarities(connection, [hit.id for hit in hits.shown])
+
+        hits, found = await _ask(datasette, work)
+        folded = [fold(word) for word in words]
+        context["total"], context["more"] = hits.total, hits.total > number * PAGE
+        context["hits"] = [(hit, spans.hits(hit.text, folded_spans(hit.text, folded)), found.get(hit.id, [])) for hit in hits.shown]
+    return await _page(datasette, request, "search.html", context)
+
+
+async def review(request: Any, datasette: Any) -> Any:
+    return await _review(request, datasette, _number(request.url_vars["id"], 0))
+
+
+async def review_of_key(request: Any, datasette: Any) -> Any:
+    try:
+        i, _ = await _ask(datasette, lambda connection: stories.find(connection, request.args.get("key") or ""))
+    except QueryError as error:
+        return await _missing(datasette, request, error)
+    return await _review(request, datasette, i)
+
+
+async def _review(request: Any, datasette: Any, i: int) -> Any:
+    def work(connection: sqlite3.Connection) -> tuple[stories.Story, tuple[int | None, int | None]]:
+        return stories.review(connection, i), browse.neighbours(connection, i)
+
+    try:
+        story, (before, after) = await _ask(datasette, work)
+    except QueryError as error:
+        return await _missing(datasette, request, error)
+    text = spans.marked(story.text, spans.marks([one.stored for one in story.told]))
+    context = {"story": story, "text": text, "before": before, "after": after, "plain": spans.plain}
+    return await _page(datasette, request, "review.html", context)
+
+
+async def triplet(request: Any, datasette: Any) -> Any:
+    def work(connection: sqlite3.Connection) -> tuple[stories.Story, stories.Told]:
+        i, wanted = stories.find(connection, request.url_vars["id"])
+        story = stories.review(connection, i)
+        told = next((one for one in story.told if one.stored.id == wanted), None)
+        if told is None:
+            raise QueryError(f"no triplet {request.url_vars['id']!r}")
+        return story, told
+
+    try:
+        story, told = await _ask(datasette, work)
+    except QueryError as error:
+        return await _missing(datasette, request, error)
+    text = spans.marked(story.text, spans.marks([told.stored]))
+    return await _page(datasette, request, "triplet.html", {"story": story, "one": told, "text": text, "plain": spans.plain})
+
+
+async def row(request: Any, datasette: Any) -> Any:
+    """Datasette's own page of a row in the flat table tells less than ours."""
+    from datasette.utils.asgi import Response
+
+    return Response.redirect(f"/triplet/{request.url_vars['id']}")
+
+
+async def named(request: Any, datasette: Any) -> Any:
+    listed = [queries.lookup(name) for name in queries.names()]
+    links = {
+        one.name: f"/{DATABASE}/{one.name}" + "".join(f"?{name}={quoted(value)}" for name, value in one.params.items()) for one in listed
+    }
+    return await _page(datasette, request, "queries.html", {"queries": listed, "links": links})
+
+
+async def asset(request: Any) -> Any:
+    """Our style sheet and script, the only files that the pages load."""
+    from datasette.utils.asgi import Response
+
+    path = _STATIC / request.url_vars["name"]
+    return Response(path.read_text(encoding="utf-8"), content_type=_TYPES[path.suffix])
+
+
+ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
+    (r"^/$", overview),
+    (r"^/search$", find),
+    (r"^/review$", review_of_key),
+    (r"^/review/(?P<id>[0-9]{1,18})$", review),
+    (r"^/triplet/(?P<id>[^/]+)$", triplet),
+    (rf"^/{DATABASE}/{browse.TABLE}/(?P<id>[0-9]+)$", row),
+    (r"^/queries$", named),
+    (r"^/assets/(?P<name>style\.css|page\.js)$", asset),
+)
+
+
+async def _ask(datasette: Any, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    """`work` on one of Datasette's connections, in its threads."""
+    answer: Answer = await datasette.get_database(DATABASE).execute_fn(work)
+    return answer
+
+
+async def _page(datasette: Any, request: Any, template: str, context: dict[str, Any], status: int = 200) -> Any:
+    from datasette.utils.asgi import Response
+
+    return Response.html(await datasette.render_template(template, context, request=request), status=status)
+
+
+async def _missing(datasette: Any, request: Any, error: QueryError) -> Any:
+    return await _page(datasette, request, "missing.html", {"message": error.what}, status=404)
+
+
+def _number(text: str, least: int) -> int:
+    """A number of a URL; what is none, or too small, is `least`."""
+    return max(int(text), least) if text.isascii() and text.isdecimal() and len(text) < 10 else least

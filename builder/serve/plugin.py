@@ -1,0 +1,59 @@
+"""The Datasette plugin: our pages as routes, links in its tables, the guard around everything.
+
+Registered once a process; what it shows of an instance hangs on that instance (`Site`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from markupsafe import Markup
+from pluggy import HookimplMarker
+
+from builder.serve import guard, pages
+from builder.serve.metadata import DATABASE
+from builder.serve.spans import plain
+
+hookimpl = HookimplMarker("datasette")
+
+
+@hookimpl
+def register_routes(datasette: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
+    return pages.ROUTES if pages.site(datasette) else ()
+
+
+@hookimpl
+def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
+    site = pages.site(datasette)
+    return lambda app: guard.guarded(app, site.host, pages.own) if site else app
+
+
+@hookimpl
+def extra_template_vars(datasette: Any) -> dict[str, Any]:
+    site = pages.site(datasette)
+    return {"site_title": site.title, "site_source": site.source} if site else {}
+
+
+@hookimpl
+def extra_css_urls(datasette: Any) -> list[str]:
+    return ["/assets/style.css"] if pages.site(datasette) else []
+
+
+@hookimpl
+def render_cell(value: Any, column: str, table: str | None, database: str, datasette: Any, row: Any) -> Markup | None:
+    """Ids and keys become links to our pages, polarities get their colour, texts show what they hide."""
+    if database != DATABASE or value is None or not pages.site(datasette):
+        return None
+    names = set(row.keys())
+    if column in ("id", "triplet") and isinstance(value, int) and (column == "triplet" or {"aspect", "opinion"} <= names):
+        return Markup('<a href="/triplet/{}">{}</a>').format(value, value)
+    if column == "key" or (column == "review" and isinstance(value, str)):
+        return Markup('<a href="/review?key={}">{}</a>').format(pages.quoted(str(value)), plain(str(value)))
+    if column == "review" and isinstance(value, int):
+        return Markup('<a href="/review/{}">{}</a>').format(value, value)
+    if column == "polarity" and value in ("POS", "NEG", "NEU"):
+        return Markup('<span class="tag {}">{}</span>').format(value, value)
+    if column in ("text", "aspect", "opinion", "aspect_full", "opinion_full") and isinstance(value, str):
+        return Markup('<bdi lang="zh">{}</bdi>').format(plain(value))
+    return None

@@ -1,0 +1,109 @@
+"""What the web pages read: a consistent copy of a database, its flat table of triplets for filters and facets, and the overview's numbers."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.records import Polarity, Triplet
+from builder.store import db, queries, triplets
+
+TABLE = "triplet_list"
+_LIST = f"""
+CREATE TABLE {TABLE} (
+  id INTEGER PRIMARY KEY, review TEXT NOT NULL, aspect TEXT NOT NULL, opinion TEXT NOT NULL, polarity TEXT NOT NULL, valence REAL NOT NULL,
+  split TEXT, sources TEXT, rule TEXT, verdict TEXT, text TEXT NOT NULL
+) STRICT;
+INSERT INTO {TABLE}
+  SELECT t.id, r.key, t.aspect, t.opinion, t.polarity, t.valence, r.split,
+         (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = t.id ORDER BY s.id)),
+         (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL),
+         (SELECT v.label FROM verdicts v WHERE v.triplet = t.id ORDER BY v.source LIMIT 1),
+         CASE WHEN length(r.text) > 80 THEN substr(r.text, 1, 80) || '…' ELSE r.text END
+  FROM triplets t JOIN reviews r ON r.id = t.review;
+"""
+_INDEXED = ("review", "aspect", "opinion", "polarity", "split", "sources", "rule", "verdict")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A triplet of a release: its id there (31 bits), and the names of its sources."""
+
+    hash: int
+    triplet: Triplet
+    sources: tuple[str, ...]
+
+
+def snapshot(workdir: Path, target: Path) -> None:
+    """Copy the database as it stands now, a running build's last commit included, into `target` and make the flat table."""
+    with db.reading(workdir) as connection, closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        connection.backup(copy)
+        finish(copy)
+
+
+def finish(connection: sqlite3.Connection) -> None:
+    """Make the flat table with an index for every facet, and let the file be read where it lies, without a log beside it."""
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.executescript(f"BEGIN; DROP TABLE IF EXISTS {TABLE}; {_LIST}")
+    for column in _INDEXED:
+        connection.execute(f"CREATE INDEX {TABLE}_{column} ON {TABLE} ({column})")
+    connection.execute("COMMIT")
+
+
+def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]) -> None:
+    """Store the triplets of a release, `rows` of (review id, triplet), under the ids that they have there."""
+    ids = [review << triplets.BITS | one.hash for review, one in rows]
+    triplets.insert(connection, ids, [(review, one.triplet) for review, one in rows])
+    by_source: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    for i, (_, one) in zip(ids, rows, strict=True):
+        for name in one.sources:
+            by_source.setdefault(name, []).append((i, one.triplet.rules if name == "rules" else ()))
+    for name, listed in by_source.items():
+        kind = {"rules": "rules", "gold": "human"}.get(name, "model")
+        known = triplets.source_id(connection, name)
+        source = known if known is not None else triplets.source(connection, name, kind, "release")
+        triplets.proposed_by(connection, source, listed)
+
+
+def totals(connection: sqlite3.Connection) -> dict[str, int]:
+    """What the overview begins with."""
+    statements = {
+        "reviews": "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL",
+        "reviews with a triplet": "SELECT count(DISTINCT review) FROM triplets",
+        "triplets": "SELECT count(*) FROM triplets",
+        "different aspects": "SELECT count(DISTINCT aspect) FROM triplets",
+        "different opinions": "SELECT count(DISTINCT opinion) FROM triplets",
+    }
+    return {name: int(connection.execute(statement).fetchone()[0]) for name, statement in statements.items()}
+
+
+def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, list[dict[str, object]]]:
+    """Answers of named queries, each row by column."""
+    out = {}
+    for name in names:
+        columns, rows = queries.named(connection, name, {}, 20)
+        out[name] = [dict(zip(columns, row, strict=True)) for row in rows]
+    return out
+
+
+def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[int, list[tuple[str, str, Polarity, int]]]:
+    """Review id -> (aspect, opinion, polarity, id) of its triplets, for the hits of a search."""
+    rows = connection.execute(
+        "SELECT review, aspect, opinion, polarity, id FROM triplets WHERE review IN (SELECT value FROM json_each(?)) ORDER BY review, id",
+        (json.dumps(list(reviews)),),
+    )
+    out: dict[int, list[tuple[str, str, Polarity, int]]] = {}
+    for review, *told in rows:
+        out.setdefault(review, []).append(tuple(told))
+    return out
+
+
+def neighbours(connection: sqlite3.Connection, review: int) -> tuple[int | None, int | None]:
+    """The distinct reviews with a triplet before and behind one."""
+    before = connection.execute("SELECT max(review) FROM triplets WHERE review < ?", (review,)).fetchone()[0]
+    after = connection.execute("SELECT min(review) FROM triplets WHERE review > ?", (review,)).fetchone()[0]
+    return before, after

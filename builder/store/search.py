@@ -1,0 +1,131 @@
+"""Full-text search in reviews: whatever LIKE finds, in a fraction of its time, in either script.
+
+The index holds each text folded (`text.fold`) as a row of pairs of neighbouring characters: 湯頭鮮 is 湯頭, 頭鮮, 鮮-and-the-end. A wanted
+string is the phrase of its own pairs, a single character the beginning of a pair; so a hit is a hit wherever segmenters put word edges.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import QueryError, WorkdirError
+from builder.store import db, runs
+from builder.text import fold
+
+_SCHEMA = 5
+_STATE = "search.at"
+_END = "\n"  # `fold` makes every white space a blank, so this stands in no text
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A review that holds all words, and how many triplets it has."""
+
+    id: int
+    key: str
+    text: str
+    split: str | None
+    triplets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """A page of hits and how many there are in all."""
+
+    total: int
+    shown: list[Hit]
+
+
+def pairs(folded: str) -> str:
+    """A folded text as the index stores it, one token for each character and its successor: alphanumeric, so that no tokenizer cuts it."""
+    return " ".join(f"{ord(a):x}z{ord(b):x}" for a, b in zip(folded, folded[1:] + _END, strict=False))
+
+
+def match(words: Sequence[str]) -> str:
+    """An FTS5 expression for texts that hold every one of `words`; QueryError if nothing can be looked for."""
+    folded = [one for one in map(fold, words) if one]
+    if not folded:
+        raise QueryError("nothing to look for", fix="give a word, for example 服務")
+    return " AND ".join(f'"{pairs(one).rpartition(" ")[0]}"' if len(one) > 1 else f'"{ord(one):x}z" *' for one in folded)
+
+
+def words_of(query: str) -> list[str]:
+    """The words of a search box: white space parts them, quotation marks hold them together, an unclosed one is a character."""
+    return [held or word for held, word in re.findall(r'"([^"]+)"|(\S+)', query)]
+
+
+def clear(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO search (search) VALUES ('delete-all')")
+    runs.set_setting(connection, _STATE, "0")
+
+
+def index(connection: sqlite3.Connection) -> int:
+    """Add the reviews that the index does not hold yet; returns how many. A review's text never changes."""
+    after = int(runs.setting(connection, _STATE) or 0)
+    rows = connection.execute("SELECT id, text FROM reviews WHERE id > ? ORDER BY id", (after,))
+    done = 0
+
+    def told() -> Iterator[tuple[int, str]]:
+        nonlocal done, after
+        for i, text in rows:
+            done, after = done + 1, i
+            yield i, pairs(fold(text))
+
+    with db.atomic(connection):
+        connection.executemany("INSERT INTO search (rowid, pairs) VALUES (?, ?)", told())
+        if done:
+            connection.execute("INSERT INTO search (search) VALUES ('optimize')")
+        runs.set_setting(connection, _STATE, str(after))
+    return done
+
+
+def ensure(workdir: Path) -> int:
+    """Index what an older builder left unindexed; returns how many reviews that were. Needs the right to write there only then."""
+    with db.reading(workdir) as connection:
+        if not _behind(connection):
+            return 0
+    with db.lock(workdir), db.writing(workdir) as connection:
+        return index(connection)
+
+
+def _behind(connection: sqlite3.Connection) -> bool:
+    if connection.execute("PRAGMA user_version").fetchone()[0] < _SCHEMA:
+        return True
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM reviews").fetchone()[0]
+    return int(runs.setting(connection, _STATE) or 0) < int(last)
+
+
+_FILTER = """ FROM search s JOIN reviews r ON r.id = s.rowid WHERE search MATCH :match AND r.duplicate_of IS NULL
+  AND (:split IS NULL OR r.split = :split)
+  AND (:polarity IS NULL OR EXISTS (SELECT 1 FROM triplets t WHERE t.review = r.id AND t.polarity = :polarity))"""
+
+
+def find(
+    connection: sqlite3.Connection,
+    words: Sequence[str],
+    limit: int = 20,
+    offset: int = 0,
+    split: str | None = None,
+    polarity: str | None = None,
+) -> Hits:
+    """Distinct reviews whose text holds every one of `words`, as LIKE would say of folded texts; by id, from `offset` on.
+
+    `split` and `polarity` (of any of its triplets) narrow the search.
+    """
+    given = {"match": match(words), "split": split or None, "polarity": polarity or None, "limit": limit, "offset": offset}
+    try:
+        total = connection.execute(f"SELECT count(*){_FILTER}", given).fetchone()[0]
+        rows = connection.execute(
+            "SELECT r.id, r.key, r.text, r.split, (SELECT count(*) FROM triplets t WHERE t.review = r.id)"
+            f"{_FILTER} ORDER BY s.rowid LIMIT :limit OFFSET :offset",
+            given,
+        ).fetchall()
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            raise WorkdirError("nothing is indexed here", fix="`builder resume`, or search again with the right to write here") from error
+        raise
+    return Hits(total, [Hit(*row) for row in rows])

@@ -1,0 +1,264 @@
+"""Full-text search finds what LIKE finds, in either script; named queries explain themselves; stories are whole."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Built, Command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from builder.errors import QueryError
+from builder.store import db, queries, reviews, runs, search, stories
+from builder.text import fold, folded_spans
+
+# Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's own syntax.
+ALPHABET = "湯头頭麵面鮮鲜的服務务裡里臺台 \u3000\tAaＡé\"*^:()-+ORNEAR,.。！!\ufe0f\u200b😀\U00020bb7\u202e%_'\n"
+TEXTS = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=12)
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def store(connection: sqlite3.Connection, texts: list[str]) -> None:
+    rows = [(f"r{n}", text, None, None, None, "f", n, "traditional", "zh", f"h{n}", f"n{n}") for n, text in enumerate(texts)]
+    with db.atomic(connection):
+        reviews.clear(connection)
+        reviews.insert(connection, rows)
+        search.index(connection)
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with db.writing(tmp_path) as opened:
+        opened.create_function("fold", 1, fold, deterministic=True)
+        yield opened
+
+
+def like(connection: sqlite3.Connection, word: str) -> set[str]:
+    """The ground truth: LIKE over folded texts."""
+    pattern = "%" + "".join("\\" + c if c in "%_\\" else c for c in fold(word)) + "%"
+    return {key for (key,) in connection.execute("SELECT key FROM reviews WHERE fold(text) LIKE ? ESCAPE '\\'", (pattern,))}
+
+
+def found(connection: sqlite3.Connection, *words: str) -> set[str]:
+    hits = search.find(connection, words, 1000)
+    assert hits.total == len(hits.shown)
+    return {hit.key for hit in hits.shown}
+
+
+@SETTINGS
+@given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(TEXTS, min_size=1, max_size=3))
+def test_search_finds_exactly_what_like_finds(connection: sqlite3.Connection, texts: list[str], words: list[str]) -> None:
+    store(connection, texts)
+    for word in words:
+        if fold(word):
+            assert found(connection, word) == like(connection, word), word
+    if any(map(fold, words)):
+        both = set.intersection(*(like(connection, word) for word in words if fold(word)))
+        assert found(connection, *words) == both
+
+
+@SETTINGS
+@given(TEXTS, st.data())
+def test_any_part_of_a_text_finds_it_as_it_stands(connection: sqlite3.Connection, text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    part = text[start : data.draw(st.integers(start + 1, len(text)))]
+    store(connection, [text])
+    if fold(part):
+        assert found(connection, part) == {"r0"}
+        spans = folded_spans(text, [fold(part)])
+        assert any(fold(part) in fold(text[a:b]) for a, b in spans)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXTS, TEXTS)
+def test_folding_goes_character_by_character(one: str, other: str) -> None:
+    assert fold(one + other) == fold(one) + fold(other)
+    assert fold(fold(one)) == fold(one)
+
+
+@pytest.mark.parametrize(
+    ("word", "keys"),
+    [
+        ("湯頭", {"r0", "r1"}),
+        ("汤头", {"r0", "r1"}),
+        ("頭", {"r0", "r1"}),
+        ("鮮", {"r0"}),
+        ("cp值", {"r2"}),
+        ("ＣＰ", {"r2"}),
+        ("😀", {"r2"}),
+        ("\U00020bb7", {"r3"}),
+        ("頭鮮", {"r0"}),
+        ("服務態度", set()),
+        ('"', {"r3"}),
+        ("* OR", {"r3"}),
+    ],
+)
+def test_a_word_is_found_in_both_scripts_whatever_its_length(connection: sqlite3.Connection, word: str, keys: set[str]) -> None:
+    store(connection, ["湯頭鮮甜", "汤头一般", "CP值高😀", 'a "* OR NEAR(x) \U00020bb7'])
+    assert found(connection, word) == keys
+
+
+def test_words_of_a_search_box_are_parted_by_blanks_and_kept_by_quotation_marks() -> None:
+    assert search.words_of('服務 很慢 "so good" it\'s') == ["服務", "很慢", "so good", "it's"]
+    assert search.words_of('an "open one') == ["an", '"open', "one"]
+    assert search.words_of(" \u3000 ") == []
+
+
+@pytest.mark.parametrize("word", ["", "\u200b\ufe0f"])
+def test_nothing_to_look_for_is_said(connection: sqlite3.Connection, word: str) -> None:
+    with pytest.raises(QueryError, match="nothing to look for"):
+        search.find(connection, [word])
+
+
+def test_a_search_is_narrowed_paged_and_leaves_repeated_reviews_out(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        everything = search.find(connection, ["，"], 1000)
+        assert everything.total > 5
+        pages = [search.find(connection, ["，"], 2, offset).shown for offset in range(0, everything.total, 2)]
+        assert [hit for page in pages for hit in page] == everything.shown
+        train = search.find(connection, ["，"], 1000, split="train")
+        assert train.shown == [hit for hit in everything.shown if hit.split == "train"]
+        negative = search.find(connection, ["，"], 1000, polarity="NEG").shown
+        assert 0 < len(negative) < everything.total
+        repeated = {key for (key,) in connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NOT NULL")}
+        assert repeated
+        assert not repeated & {hit.key for hit in everything.shown}
+
+
+def test_an_index_that_is_missing_or_behind_is_made_when_somebody_searches(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    with db.writing(workdir) as connection:
+        search.clear(connection)
+        number = connection.execute("SELECT count(*) FROM reviews").fetchone()[0]
+    ran = here("search", "餐點", "--workdir", workdir, "--format", "csv")
+    assert f"{number} reviews indexed" in ran.err
+    assert "x5" in ran.out
+    again = here("search", "餐点", "--workdir", workdir, "--format", "csv")
+    assert "indexed" not in again.err
+    assert again.out == ran.out
+
+
+def test_a_database_of_the_first_schema_gets_its_index(tmp_path: Path) -> None:
+    script = dict(db.schema())[1]
+    with sqlite3.connect(tmp_path / db.NAME) as old:
+        old.executescript(script + f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
+        old.execute("INSERT INTO reviews VALUES (1,'a','湯頭鮮',NULL,NULL,NULL,'f',1,'traditional','zh','h','n',NULL,NULL,NULL)")
+    old.close()
+    assert search.ensure(tmp_path) == 1
+    assert search.ensure(tmp_path) == 0
+    with db.reading(tmp_path) as connection:
+        assert found(connection, "头鲜") == {"a"}
+        assert runs.setting(connection, "search.at") == "1"
+
+
+def test_ingest_indexes_and_a_second_ingest_replaces(connection: sqlite3.Connection) -> None:
+    store(connection, ["湯頭鮮甜"])
+    store(connection, ["服務很好"])
+    assert search.find(connection, ["湯頭"]).total == 0
+    assert found(connection, "服務") == {"r0"}
+
+
+def test_search_says_how_many_there_are_and_how_many_it_shows(built: Built, here: Command) -> None:
+    ran = here("search", "，", "--workdir", built.workdir, "--limit", "2", "--format", "csv")
+    assert len(ran.out.splitlines()) == 3
+    assert "reviews, the first 2 shown; --limit takes more" in ran.err
+    assert here("search", "", "--workdir", built.workdir).error.startswith("nothing to look for")
+
+
+# ---- named queries
+
+
+@pytest.mark.parametrize("name", queries.names())
+def test_a_named_query_has_a_title_and_an_example_for_each_parameter(name: str) -> None:
+    query = queries.lookup(name)
+    assert 10 < len(query.title) < 110
+    assert not query.sql.startswith("--")
+    assert all(f":{one}" in query.sql and example for one, example in query.params.items())
+    assert query.params or ":" not in query.sql.replace("':'", "")
+
+
+def test_the_listing_of_queries_tells_their_parameters(here: Command) -> None:
+    ran = here("query", "--format", "csv")
+    assert "by-aspect,triplets about one aspect,aspect" in ran.out.splitlines()
+
+
+def test_silent_and_busy_words_are_those_of_the_lexicon(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        silent = queries.named(connection, "silent-words", {})[1]
+        busy = queries.named(connection, "busy-words", {})[1]
+        cited = {d for (d,) in connection.execute("SELECT detail FROM provenance WHERE kind = 'opinion'")}
+    words = {word for kind, word, *_ in busy if kind == "opinions"}
+    assert "親切" in words
+    assert len(silent) > 20_000, "most words of the lexicon stand in none of some thirty reviews"
+    assert not {row[3] for row in silent} & {row[3] for row in busy}
+    assert all(any(place in detail for detail in cited) for kind, _, _, place, _ in busy if kind == "opinions")
+
+
+def test_sources_are_compared_in_pairs(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        columns, rows = queries.named(connection, "sources-disagree", {})
+        ids = {
+            name: {
+                t
+                for (t,) in connection.execute(
+                    "SELECT triplet FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name = ?", (name,)
+                )
+            }
+            for (name,) in connection.execute("SELECT name FROM sources WHERE kind <> 'discriminator'")
+        }
+    assert columns[:5] == ("first", "second", "both", "only_first", "only_second")
+    assert len(rows) == len(ids) * (len(ids) - 1) // 2
+    for first, second, both, left, right, percent in rows:
+        a, b = ids[str(first)], ids[str(second)]
+        assert (both, left, right) == (len(a & b), len(a - b), len(b - a))
+        assert percent == pytest.approx(100 * len(a & b) / max(len(a | b), 1), abs=0.06)
+
+
+def test_weak_labels_are_held_against_gold_and_rejects_counted_by_round(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        rows = queries.named(connection, "weak-against-gold", {})[1]
+        rejects = queries.named(connection, "rejects-by-round", {})[1]
+        summary = {row[0]: row for row in queries.named(connection, "summary", {})[1]}
+        gold = connection.execute("SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'human'").fetchone()[0]
+        plain = connection.execute(
+            "SELECT count(DISTINCT t.review), count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU')"
+            " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN sources s ON s.id = p.source WHERE s.name = 'rules'"
+        ).fetchone()
+    assert {row[4] for row in rows} <= {"both", "weak only", "people only"}
+    assert sum(row[4] != "weak only" for row in rows) == gold
+    assert all(row[1] == row[2] + row[3] + row[4] for row in rejects)  # type: ignore[operator]
+    assert tuple(summary["rules"][2:]) == tuple(plain)
+
+
+def test_ambiguous_and_unlocatable_spans_are_told_apart(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        rows = queries.named(connection, "ambiguous-spans", {})[1]
+    told = {(row[1], row[2]): row[4] for row in rows}
+    assert told[("餐點", "不會鹹")] == "opinion unlocatable"
+    for row in rows:
+        _, aspect, opinion, _, why, text = map(str, row)
+        element = aspect if why.startswith("aspect") else opinion
+        assert (text.count(element) == 0) == why.endswith("unlocatable")
+
+
+def test_a_story_holds_the_words_of_the_review_in_order(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        story = stories.review(connection, stories.find(connection, "x5")[0])
+    assert "".join(word for word, *_ in story.words) == story.text
+    assert [at for *_, at, relation in story.words if relation == "root"] == [-1] * sum(r == "root" for *_, r in story.words)
+    assert {one.public.rpartition(":")[0] for one in story.told} == {"x5"}
+
+
+def test_the_time_limit_of_sql_is_the_users(built: Built, here: Command) -> None:
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    started = time.monotonic()
+    assert "took longer than" in here("sql", endless, "--seconds", "0.2", "--workdir", built.workdir).error
+    assert time.monotonic() - started < 30
+
+
+def test_sql_loads_no_extension(built: Built, here: Command) -> None:
+    assert "not authorized" in here("sql", "SELECT load_extension('x')", "--workdir", built.workdir).error

@@ -1,0 +1,536 @@
+"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold; a release shown like a working directory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import CHROMIUM, Browser
+from conftest import ROOT, Command, environment
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from builder.errors import ReleaseError
+from builder.records import Element, Polarity, Span, Triplet
+from builder.serve import app, database, guard, spans
+from builder.store import browse, db, reviews, runs, search, stories, triplets, usage
+
+pytest.importorskip("datasette", reason="the extra inspect is not installed")
+
+PIECES = (
+    "<script>window.hurt=1</script>", "<img src=x onerror=window.hurt=1>", '"onmouseover="window.hurt=1', "'><svg/onload=window.hurt=1>", "</p></div></body>",
+    "{{ 7*7 }}", "{% raw %}", "${7*7}", "javascript:window.hurt=1", "\u202e反過來\u202c", "\u2066隔\u2069", "&lt;b&gt;", "&#x3c;", "<!--", "-->", "]]>", "\x01", "\x7f",
+    "👩‍👩‍👧‍👦", "❤️", "🇹🇼", "\U00020bb7", "e\u0301", "湯頭", "服務", "不會太鹹", "'; DROP TABLE reviews; --", "%s%n", "\\", "\n", "\u2028", "<style>*{display:none}</style>",
+    "https://example.org/x?a=1&b=2", "<a href='javascript:window.hurt=1'>x</a>", "\u200b", "`",
+)  # fmt: skip
+ALLOWED = {
+    "html", "head", "meta", "title", "link", "script", "body", "div", "nav", "a", "form", "input", "button", "section", "h1", "h2", "h3", "p", "span", "bdi", "svg", "rect", "path",
+    "dl", "dt", "dd", "ol", "ul", "li", "u", "b", "i", "small", "code", "mark", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "select", "option", "label",
+    "footer", "br", "style", "pre", "em", "strong", "img", "header", "textarea",
+}  # fmt: skip
+LONG = "湯頭濃郁服務很好，" * 400
+PLAIN = "餐點不會太鹹，服務人員也很親切😀"
+
+
+def hostile(number: int) -> str:
+    chosen = random.Random(number)
+    return "".join(chosen.choice(PIECES) for _ in range(chosen.randint(2, 7))) + f"湯{number}"
+
+
+def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polarity = "POS") -> Triplet:
+    def at(*listed: Span) -> Element:
+        return Element("".join(text[a:b] for a, b in listed), listed)
+
+    story = (("opinion", "鹹 taste.salty 4 (opinions/<b>.tsv:1)"), ("path", "↑nsubj"))
+    return Triplet(
+        at(aspect), at(aspect), at(*opinion), at((opinion[0][0], opinion[-1][1])), polarity, 8.0, None, "rules", ("subject",), None, story
+    )
+
+
+def fill(workdir: Path) -> None:
+    """A plain review, a long one with overlapping triplets, 500 hostile ones, one repeated, one without a triplet."""
+    texts = [PLAIN, LONG, *(hostile(n) for n in range(500)), PLAIN, "沒有人說什麼"]
+    keys = ["plain", "a/b?c#d&e=<f>", *(f"h{n}" for n in range(500)), "again", "silent"]
+    rows = [
+        (key, text, "web", "<b>店</b>", 4.0, "in.csv", n, "traditional", "zh", f"h{text}", f"n{text}")
+        for n, (key, text) in enumerate(zip(keys, texts, strict=True), start=1)
+    ]
+    with db.writing(workdir) as connection, db.atomic(connection):
+        reviews.insert(connection, rows)
+        reviews.mark_duplicates(connection)
+        reviews.set_splits(connection, ((("train", "valid", "test")[i % 3], i) for i in range(1, 503)))
+        search.index(connection)
+        rules = triplets.source(connection, "rules", "rules", "s")
+        model = triplets.source(connection, "C0", "model", "s")
+        judge = triplets.source(connection, "discriminator", "discriminator", "s")
+        made = [
+            (1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6)))),
+            (1, triplet(PLAIN, (7, 11), ((13, 15),))),
+            *((2, triplet(LONG, (9 * n, 9 * n + 2), ((9 * n + 2, 9 * n + 4),))) for n in range(150)),
+            *((2, triplet(LONG, (9 * n, 9 * n + 6), ((9 * n + 1, 9 * n + 3), (9 * n + 6, 9 * n + 8)), "NEG")) for n in range(50)),
+            *((n + 3, triplet(hostile(n), (0, 2), ((1, 3),), "NEU")) for n in range(500)),
+        ]
+        ids = triplets.propose(connection, rules, made)
+        triplets.propose(connection, model, made[:1])
+        triplets.judge(connection, judge, [(ids[0], "YY", 0.9), (ids[1], "YN", 0.3)])
+        triplets.set_training(connection, "C", 0, ids[:2])
+        runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
+        runs.set_metrics(connection, [("rules", "test", "f1 <b>", 50.0, "s")])
+        reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", "")])
+        usage.record(connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")])
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("serve") / "workdir"
+    fill(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def served(workdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = database.of_workdir(workdir, tmp_path_factory.mktemp("copy"))
+    return app.datasette(path, "our <title>", "our <source>")
+
+
+def get(served: Any, path: str, **headers: str) -> Any:
+    return asyncio.run(served.client.get(path, headers=headers, follow_redirects=True))
+
+
+class Parsed(HTMLParser):
+    """Tags and attributes of a page, and the text of its review."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.review, self._open = "", 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag == "p" and ("class", "review-text") in attrs:
+            self._open = 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "p":
+            self._open = 0
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.review += data
+
+
+def check(page: str) -> Parsed:
+    """What every page must be: our tags only, no inline handlers, nothing from elsewhere, no direction control that could act."""
+    parsed = Parsed(page)
+    assert parsed.tags <= ALLOWED, parsed.tags - ALLOWED
+    for tag, name, value in parsed.attributes:
+        assert not name.startswith("on"), (tag, name)
+        assert name != "src" or (value.startswith("/") and not value.startswith("//")), value
+        assert name != "href" or (value.startswith(("/", "#", "data:,", "?")) and not value.startswith("//")), value
+    assert "<script>window" not in page
+    return parsed
+
+
+OWN = [
+    "/",
+    "/search",
+    "/search?q=湯",
+    "/review/1",
+    "/review/2",
+    "/review?key=plain",
+    "/triplet/{0}",
+    "/queries",
+    "/review/99999",
+    "/triplet/nobody",
+]
+
+
+@pytest.mark.parametrize("path", OWN)
+def test_our_pages_hold_no_script_of_theirs_and_load_nothing_from_elsewhere(served: Any, path: str) -> None:
+    i = triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
+    answer = get(served, path.format(i))
+    assert answer.status_code == (404 if "9999" in path or "nobody" in path else 200)
+    parsed = check(answer.text)
+    assert "style" not in parsed.tags
+    assert "our &lt;title&gt;" in answer.text
+    assert answer.headers["content-security-policy"] == guard.STRICT
+    for name, value in guard.HEADERS.items():
+        assert answer.headers[name] == value
+
+
+@pytest.mark.parametrize(
+    "path", ["/builder", "/builder/triplet_list", "/builder/reviews", "/builder/summary", "/builder/by-aspect?aspect=湯頭"]
+)
+def test_datasettes_pages_are_guarded_too(served: Any, path: str) -> None:
+    answer = get(served, path)
+    assert answer.status_code == 200
+    assert Parsed(answer.text).tags <= ALLOWED
+    assert answer.headers["content-security-policy"] == guard.DATASETTE
+    assert "window.hurt=1</script>" not in answer.text
+    assert "<img src=x" not in answer.text
+
+
+def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(served: Any) -> None:
+    """All of them marked, in search results and in the table; a part of them as whole pages."""
+    for n in range(500):
+        text = hostile(n)
+        shown = spans.marked(text, spans.marks([triplets_of(text, n)]))
+        parsed = Parsed(f'<p class="review-text">{shown}</p>')
+        assert parsed.tags <= {"p", "span"}
+        assert not any(name.startswith("on") for _, name, _ in parsed.attributes)
+        assert parsed.review == re.sub(spans._HIDDEN, lambda match: f"U+{ord(match[0]):04X}", text)
+    for page in range(1, 27):
+        check(get(served, f"/search?q=湯&page={page}").text)
+    for n in range(0, 500, 25):
+        assert "湯" in check(get(served, f"/review/{n + 3}").text).review
+    for after in range(0, 500, 100):
+        page = get(served, f"/builder/triplet_list?_size=100&_where=id>={after}").text
+        assert Parsed(page).tags <= ALLOWED
+        assert "<script>window" not in page
+
+
+def triplets_of(text: str, n: int) -> Any:
+    from builder.records import StoredTriplet
+
+    return StoredTriplet(n, n, triplet(text, (0, 2), ((1, 3),), "NEU"))
+
+
+def test_a_search_for_hostile_words_is_escaped_where_it_is_repeated(served: Any) -> None:
+    for piece in PIECES:
+        asked = asyncio.run(served.client.get("/search", params={"q": piece, "split": piece, "polarity": '"><b>', "page": piece}))
+        assert asked.status_code == 200
+        check(asked.text)
+
+
+def test_another_name_for_this_machine_is_refused(served: Any) -> None:
+    for host in ("localhost", "localhost:8001", "127.0.0.1:9", "[::1]:8001"):
+        assert get(served, "/", host=host).status_code == 200
+    for host in ("evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:8001"):
+        assert get(served, "/", host=host).status_code == 421
+
+
+def test_nothing_can_be_written_or_downloaded(served: Any) -> None:
+    assert get(served, "/builder.json?sql=delete+from+reviews").status_code == 400
+    assert get(served, "/builder.json?sql=attach+'x'+as+y").status_code == 400
+    assert get(served, "/builder.db").status_code in (403, 404)
+    assert served.get_database("builder").is_mutable is False
+
+
+def test_every_named_query_is_a_page_with_its_title(served: Any) -> None:
+    page = get(served, "/queries").text
+    links = re.findall(r'<li><a href="(/builder/[^"]+)">([^<]+)</a>', page)
+    assert len(links) >= 20
+    for link, title in links:
+        answer = get(served, link.replace("&amp;", "&"))
+        assert answer.status_code == 200, link
+        assert title[:30] in answer.text
+
+
+def test_tables_lead_to_reviews_and_triplets_and_describe_their_columns(served: Any) -> None:
+    page = get(served, "/builder/triplet_list?review=plain").text
+    i = triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
+    assert f'href="/builder/triplet_list/{i}"' in page
+    assert "Story" in get(served, f"/builder/triplet_list/{i}").text
+    free = get(served, "/builder?sql=select+id,+aspect,+opinion+from+triplets+limit+1").text
+    assert re.search(r'<a href="/triplet/(\d+)">\1</a>', free)
+    assert '<a href="/review?key=plain">plain</a>' in page
+    assert "the core word with its negator" in page
+    facets = json.loads(get(served, "/builder/triplet_list.json?_facet=polarity").text)["facet_results"]
+    assert {one["value"]: one["count"] for one in facets["polarity"]["results"]} == {"POS": 152, "NEG": 50, "NEU": 500}
+    listed = json.loads(get(served, "/builder/triplet_list.json?review=plain&_shape=objects").text)["rows"]
+    assert {(row["opinion"], row["sources"], row["verdict"], row["rule"]) for row in listed} == {
+        ("不會鹹", "rules C0", "YY", "subject"),
+        ("親切", "rules", "YN", "subject"),
+    }
+
+
+def test_keys_of_any_kind_lead_to_their_review(served: Any) -> None:
+    page = asyncio.run(served.client.get("/review", params={"key": "a/b?c#d&e=<f>"}))
+    assert page.status_code == 200
+    assert "a/b?c#d&amp;e=&lt;f&gt;" in page.text
+    again = asyncio.run(served.client.get("/review", params={"key": "again"})).text
+    assert "The same text came in before" in again
+    assert "No source finds a triplet here" in asyncio.run(served.client.get("/review", params={"key": "silent"})).text
+
+
+def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -> None:
+    i = triplets.triplet_id(1, triplet(PLAIN, (7, 11), ((13, 15),)))
+    page = get(served, f"/triplet/plain:{i & (1 << 31) - 1:08x}").text
+    assert page == get(served, f"/triplet/{i}").text
+    with db.reading(workdir) as connection:
+        told = stories.review(connection, 1).told[1]
+        text = stories.text(connection, str(i))
+    for step in told.steps:
+        assert step.detail.replace("<", "&lt;").replace(">", "&gt;") in page
+        assert step.detail in text
+    assert "a &lt;b&gt; source" in page
+    assert "a <b> source" in text
+
+
+# ---- marking
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(st.sampled_from("湯頭a<&\"'\u202e😀\n"), min_size=1, max_size=30), st.data())
+def test_marked_text_is_the_text_and_every_element_covers_its_own(text: str, data: st.DataObject) -> None:
+    def drawn() -> tuple[Span, ...]:
+        edges = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=6)))
+        return tuple(zip(edges[::2], edges[1::2], strict=False))
+
+    if len(text) < 2:
+        return
+    shown = [spans.Mark(n, role, "POS", drawn()) for n in range(data.draw(st.integers(0, 4))) for role in ("aspect", "opinion")]
+    parsed = Covered(str(spans.marked(text, shown)))
+    assert parsed.text == text.replace("\u202e", "U+202E")
+    for one in shown:
+        told = "".join(text[a:b] for a, b in one.spans).replace("\u202e", "U+202E")
+        assert parsed.covered.get((str(one.triplet), one.role), "") == told
+    assert parsed.stops == len({one.triplet for one in shown})
+
+
+class Covered(HTMLParser):
+    """Which characters each element's spans enclose, and how many stops the keyboard makes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.covered, self.stops, self._stack = "", {}, 0, []  # type: ignore[var-annotated]
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        names = str(told.get("class")).split()
+        self._stack.append((told["data-t"], names[1]) if names[0] == "m" else None)
+        self.stops += "tabindex" in told
+
+    def handle_endtag(self, tag: str) -> None:
+        self._stack.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        for one in self._stack:
+            if one:
+                self.covered[one] = self.covered.get(one, "") + data
+
+
+def test_elements_over_the_same_characters_get_different_lanes() -> None:
+    shown = [spans.Mark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
+    lane = spans.lanes(shown)
+    assert {lane[one] for one in shown[:4]} == {0, 1, 2, 3}
+    assert lane[shown[4]] == 0
+
+
+# ---- a release
+
+
+def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path) -> None:
+    release = ROOT / "releases" / "v0.1.0"
+    manifest = database.read_manifest(release)
+    path = database.of_release(release, tmp_path)
+    with sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True) as connection:
+        for split, told in manifest["splits"].items():
+            rows = list(database.rows(release, split))
+            assert (
+                connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0] == told["reviews"] == len(rows)
+            )
+            listed = connection.execute(f"SELECT polarity, count(*) FROM {browse.TABLE} WHERE split = ? GROUP BY 1", (split,)).fetchall()
+            assert dict(listed) == {name: number for name, number in told["polarities"].items() if number}
+        one = next(row for row in rows if row["triplets"])["triplets"][0]
+        review, i = stories.find(connection, one["id"])
+        told = next(told for told in stories.review(connection, review).told if told.stored.id == i)
+        assert told.public == one["id"]
+        assert (told.stored.triplet.aspect.text, told.stored.triplet.opinion.text) == (one["aspect"]["text"], one["opinion"]["text"])
+        assert told.sources == tuple(dict.fromkeys(told.sources)) and set(told.sources) == set(one["sources"])
+        assert search.find(connection, ["餐點"]).total > 0
+    connection.close()
+
+
+def test_what_is_no_release_is_said_so(tmp_path: Path, here: Command) -> None:
+    with pytest.raises(ReleaseError, match="no release here"):
+        database.of_release(tmp_path, tmp_path)
+    assert "no release here" in here("serve", "--release", tmp_path).error
+    assert "no database here" in here("serve", "--workdir", tmp_path / "none").error
+
+
+def test_a_release_of_parquet_files_is_shown_as_well(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    release = tmp_path / "v1.0.0"
+    (release / "data").mkdir(parents=True)
+    listed = list(database.rows(ROOT / "releases" / "v0.1.0", "test"))
+    parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in listed]), release / "data" / "test-00000-of-00001.parquet")
+    (release / "manifest.json").write_text(json.dumps({"splits": {"test": {}}, "metrics": []}), encoding="utf-8")
+    assert list(database.rows(release, "test")) == listed
+    (tmp_path / "out").mkdir()
+    with sqlite3.connect(database.of_release(release, tmp_path / "out")) as connection:
+        assert connection.execute("SELECT count(*) FROM reviews").fetchone()[0] == len(listed)
+    connection.close()
+
+
+# ---- the command, and a browser
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[str]
+    url: str
+
+
+@pytest.fixture(scope="module")
+def running(workdir: Path) -> Iterator[Running]:
+    """`builder serve` as a user starts it."""
+    command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
+    process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True, cwd="/")
+    assert process.stderr is not None
+    url = ""
+    for line in process.stderr:
+        if match := re.match(r"(http://127\.0\.0\.1:\d+)/", line):
+            url = match[1]
+            break
+    assert url, "the server says where it is"
+    yield Running(process, url)
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    made = Browser(tmp_path_factory.mktemp("chromium"))
+    made.size(1200, 900)
+    yield made
+    made.close()
+
+
+@needs_chromium
+def test_a_person_searches_filters_opens_a_review_and_follows_a_triplet(running: Running, browser: Browser) -> None:
+    browser.open(running.url + "/")
+    assert "our" not in browser.text("h1")
+    assert "reviews with a triplet" in browser.text(".tiles")
+    browser.evaluate("document.querySelector('nav input').value = '餐点'")  # Simplified; the review is Traditional
+    browser.click("nav form button")
+    assert browser.text("#count") == "1 review"
+    assert browser.text("mark") == "餐點"
+    browser.click(".hits a.text")
+    assert "Review plain" in browser.text("h1")
+    assert browser.text(".review-text") == PLAIN
+    assert browser.evaluate("document.querySelectorAll('.links path').length") == 2
+    browser.hover('.m.opinion[data-t="0"]')
+    assert browser.evaluate("document.getElementById('pop').hidden") is False
+    told = browser.text("#pop")
+    assert all(word in told for word in ("subject", "↑nsubj", "YY 0.900", "rules, C0"))
+    assert browser.evaluate("document.querySelectorAll('.m.on').length") == 3, "an aspect and the two parts of 不會…鹹"
+    browser.click(".card a.what")
+    assert "不會鹹" in browser.text("h1")
+    assert "training set" in browser.text(".story")
+    assert browser.faults == []
+
+
+@needs_chromium
+def test_the_keyboard_reaches_every_triplet_and_escape_closes(running: Running, browser: Browser) -> None:
+    browser.open(running.url + "/review?key=plain")
+    browser.evaluate("document.querySelector('.m.opinion[tabindex]').focus()")
+    assert browser.evaluate("document.getElementById('pop').hidden") is False
+    browser("Input.dispatchKeyEvent", type="keyDown", key="Escape")
+    assert browser.evaluate("document.getElementById('pop').hidden") is True
+    assert browser.evaluate("document.querySelectorAll('.m[tabindex]').length") == 2
+
+
+@needs_chromium
+def test_the_table_of_triplets_is_filtered_by_a_facet(running: Running, browser: Browser) -> None:
+    browser.open(running.url + "/builder/triplet_list")
+    browser.evaluate("document.querySelector('.facet-info [data-facet-value], .facet-info a[href*=\"polarity=NEG\"]').click()")
+    browser.wait(browser._loaded + 1)
+    assert "50 rows where polarity" in browser.text()
+    browser.click('td a[href^="/builder/triplet_list/"]')
+    assert "Story" in browser.text()
+    assert browser.faults == []
+
+
+@needs_chromium
+def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, browser: Browser) -> None:
+    browser.requests.clear()
+    chosen = [n for n in range(500) if "<" in hostile(n)][:6]
+    for path in ("/search?q=湯", "/builder/triplet_list", "/builder/reviews?_size=100", "/queries", *(f"/review/{n + 3}" for n in chosen)):
+        browser.open(running.url + path)
+        assert browser.evaluate("window.hurt") is None, path
+        assert browser.faults == [], path
+    assert {url.split("/")[2] for url in browser.requests if "://" in url} == {running.url.split("/")[2]}
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    "path", ["/", "/search?q=湯", "/review/2", "/review/3", "/review/40", "/queries", "/triplet/plain", "/builder/triplet_list"]
+)
+@pytest.mark.parametrize("dark", [False, True])
+def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser, path: str, dark: bool) -> None:
+    browser.size(390, 844, dark)
+    try:
+        browser.open(running.url + path)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+        lightness = "(() => { const c = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number); return (c[0] + c[1] + c[2]) / 3 })()"
+        assert (browser.evaluate(lightness) < 80) == dark
+    finally:
+        browser.size(1200, 900)
+
+
+@needs_chromium
+def test_a_long_review_with_two_hundred_triplets_is_drawn_whole(running: Running, browser: Browser) -> None:
+    browser.open(running.url + "/review/2")
+    assert browser.text(".review-text") == LONG
+    assert browser.evaluate("document.querySelectorAll('.links path').length") == 200
+    assert browser.evaluate("document.querySelectorAll('.card').length") == 200
+
+
+def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone(workdir: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
+    process = subprocess.Popen(command, env=environment() | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("http://"):
+            break
+    assert list(tmp_path.iterdir()), "the copy lies there while the server runs"
+    process.send_signal(signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait(30) in (0, 130), rest
+    assert "Traceback" not in rest
+    assert list(tmp_path.iterdir()) == []
+    process.stderr.close()
+
+
+def test_without_the_extra_the_command_says_what_to_install(here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasette.app", None)
+    assert here("serve", "--workdir", workdir).error.endswith("; pip install 'builder[inspect]'")
+
+
+def test_a_taken_port_is_said_so(running: Running, here: Command, workdir: Path) -> None:
+    port = running.url.rpartition(":")[2]
+    assert f"cannot listen on 127.0.0.1:{port}" in here("serve", "--workdir", workdir, "--port", port).error
+
+
+def test_the_pages_answer_while_the_database_they_show_is_written(workdir: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(workdir, tmp_path / "w"))
+    shown = app.datasette(database.of_workdir(copy, tmp_path), "t", "s")
+    with db.writing(copy) as connection, db.atomic(connection):
+        connection.execute("DELETE FROM triplets")
+    assert "(" not in get(shown, "/search?q=餐點").text.split("<ol")[0]
+    assert "不會鹹" in get(shown, "/review/1").text
