@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import build, extract, inspect, lexicon, nlp, release
+from builder.commands import build, extract, inspect, lexicon, model, nlp, release
 from builder.errors import BuilderError
 
 
@@ -44,6 +44,7 @@ for command in (
     release.verify,
     lexicon.lexicon,
     nlp.nlp,
+    model.model,
 ):
     cli.add_command(command)
 

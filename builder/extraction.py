@@ -113,8 +113,7 @@ def _extract(texts: list[str]) -> list[list[Triplet]]:
 
 def _by_model(lines: Sequence[Line], system: str, workdir: Path | None) -> Iterator[list[Triplet]]:
     """The last model of a variant, `C`, or the one of a round, `C2`."""
-    from builder.model.store import load
-    from builder.model.tagger import Tagger
+    from builder.model.kinds import load_extractor
 
     if workdir is None:
         raise ConfigError(f"--source {system} needs --workdir", fix="name the working directory that trained it, or use --source rules")
@@ -124,8 +123,7 @@ def _by_model(lines: Sequence[Line], system: str, workdir: Path | None) -> Itera
     chosen = [name for variant, name in rounds if system in (variant, name)]
     if not chosen:
         raise ConfigError(f"no model {system!r} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
-    model = load(workdir / "models" / chosen[-1])
-    assert isinstance(model, Tagger), f"{chosen[-1]} was saved by self_train"
+    model = load_extractor(workdir / "models" / chosen[-1])
     lexicon = load_lexicon()
     shown = [view(text, lexicon.variants) for _, text in lines]
     progress = ModelBar(f"extract {chosen[-1]}")

@@ -6,7 +6,10 @@ its verdicts are rows of `verdicts` under the source `discriminator`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from builder.errors import ModelError
+from builder.model import kinds
 from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, sized
 from builder.records import StoredTriplet
 from builder.stages.context import Context, ModelBar
@@ -17,9 +20,7 @@ NAME = "discriminator"
 
 
 def run(context: Context) -> runs.Counts:
-    from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
-    from builder.model.store import save
 
     connection, config = context.connection, context.config
     rules = triplets.source_id(connection, "rules")
@@ -29,21 +30,11 @@ def run(context: Context) -> runs.Counts:
         raise ModelError(
             "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
         )
-    shown = ModelBar("discriminator")
+    shown = ModelBar("discriminator", kinds.unit(config))
     judged = {
         split: [discriminator_data(example, config.seed) for example in examples(context, seeds[split])[0]] for split in ("train", "valid")
     }
-    judge = train_discriminator(
-        judged["train"],
-        judged["valid"],
-        sized(
-            DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads), sum(len(one.text) for one in judged["train"])
-        ),
-        config.seed,
-        context.models / "discriminator.training",
-        shown,
-    )
-    save(judge, context.models / NAME)
+    judge = _train(context, judged, shown)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, NAME, "discriminator", judge.digest)
@@ -59,6 +50,21 @@ def run(context: Context) -> runs.Counts:
     }
 
 
+def _train(context: Context, judged: Mapping[str, list[Judged]], shown: ModelBar) -> Judge:
+    """Train the discriminator of the config's profile and leave it in the working directory."""
+    from builder.model.discriminator import train_discriminator
+    from builder.model.store import save
+
+    config, folder, checkpoints = context.config, context.models / NAME, context.models / f"{NAME}.training"
+    if config.profile in kinds.KINDS:
+        return kinds.KINDS[config.profile].train_judge(config, judged["train"], judged["valid"], folder, checkpoints, shown)
+    settings = DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads)
+    settings = sized(settings, sum(len(one.text) for one in judged["train"]))
+    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown)
+    save(judge, folder)
+    return judge
+
+
 def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTriplet], shown: ModelBar) -> None:
     """Judge stored triplets and write the verdicts, inside the caller's transaction."""
     made, ids = examples(context, stored)
@@ -72,13 +78,7 @@ def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTri
 
 
 def load(context: Context) -> Judge:
-    from builder.model.discriminator import Discriminator
-    from builder.model.store import load as load_model
-
-    model = load_model(context.models / NAME)
-    if not isinstance(model, Discriminator):
-        raise ModelError("this is no discriminator", where=str(context.models / NAME), fix="`builder run discriminate --force`")
-    return model
+    return kinds.load_judge(context.models / NAME)
 
 
 def _accuracy(judge: Judge, items: list[Judged]) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from builder.errors import ModelError
+from builder.model import kinds
 from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
 from builder.records import Review, StoredTriplet
 from builder.stages import discriminate
@@ -58,10 +59,10 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
             where=f"self-train {variant}, round {number}",
             fix="use variant B or D, or more reviews",
         )
-    shown = ModelBar(f"self-train {variant}{number}")
+    shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
     extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
     everything = listed["train"] + listed["valid"] + listed["test"]
-    predictions = stored_predictions(context, everything, extractor.predict(view_texts(context, everything), shown))
+    predictions = stored_predictions(context, everything, kinds.predict(extractor, _known(context, everything, after), shown))
     with db.atomic(connection):
         source = triplets.source(connection, f"{variant}{number}", "model", extractor.digest)
         ids = triplets.propose(
@@ -122,10 +123,28 @@ def _train(context: Context, name: str, stored: list[StoredTriplet], shown: Mode
     assert rules is not None
     train, _ = examples(context, stored)
     valid, _ = examples(context, triplets.proposed(connection, rules, "valid"))
+    if config.profile in kinds.KINDS:
+        folder, checkpoints = context.models / name, context.models / f"{name}.training"
+        return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
     settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train))
     extractor = train_tagger(train, valid, settings, config.seed, context.models / f"{name}.training", shown)
     save(extractor, context.models / name)
     return extractor
+
+
+def _known(context: Context, listed: list[Review], after: list[int]) -> list[Example]:
+    """The reviews' views with what is known of them before M_i reads them: S_i of the train split, the rules' triplets elsewhere."""
+    connection = context.connection
+    rules = triplets.source_id(connection, "rules")
+    assert rules is not None
+    told = [
+        *triplets.subset(connection, after),
+        *triplets.proposed(connection, rules, "valid"),
+        *triplets.proposed(connection, rules, "test"),
+    ]
+    known = {example.id: example for example in examples(context, told)[0]}
+    texts = view_texts(context, listed)
+    return [known.get(review.key, Example(review.key, text, ())) for review, text in zip(listed, texts, strict=True)]
 
 
 def _judge_new(context: Context, judge: Judge, ids: list[int], shown: ModelBar) -> None:
