@@ -21,6 +21,7 @@ from pathlib import Path
 from builder import __version__, sources
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
+from builder.model import kinds
 from builder.resources import Lexicon, Rule, load_lexicon, load_rules, overlays, rules_digest
 from builder.sources.opening import check_readable
 from builder.stages.context import Context
@@ -213,6 +214,7 @@ def _check(build: Build) -> None:
     config = build.resolved.config
     for path in (*build.inputs, *([Path(config.evaluate.gold)] if config.evaluate.gold else [])):
         check_readable(path)
+    kinds.check(config)
     variants = config.self_train.variants
     if config.release.train_source and config.release.train_source not in variants:
         raise ConfigError(

@@ -29,7 +29,13 @@ TOLD: tuple[tuple[tuple[str, str, Polarity], ...], ...] = (
 
 def wording() -> list[str]:
     """Everything that questions and answers are written with."""
-    lines = [ALL, WHICH, WHAT.format(aspect="麵"), "question: 麵  context: 好", *(f"麵、湯。麵：好({name})、香({name})。" for name in NAMES.values())]
+    lines = [
+        ALL,
+        WHICH,
+        WHAT.format(aspect="麵"),
+        "question: 麵  context: 好",
+        *(f"麵、湯。麵：好({name})、香({name})。" for name in NAMES.values()),
+    ]
     for polarity in NAMES:
         lines += [judge_question("麵", ("麵", "好", polarity)), *judge_answers(("麵", "好", polarity)).values()]
     return lines
@@ -50,14 +56,16 @@ def make_tokenizer(folder: Path, texts: tuple[str, ...] = REVIEWS, size: int = 4
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "T5Tokenizer", "extra_ids": 0}))
 
 
-def make_base(folder: Path, texts: tuple[str, ...] = REVIEWS, seed: int = 7, dropout: float = 0.1, spare: int = 5, width: int = 32) -> Path:
+def make_base(
+    folder: Path, texts: tuple[str, ...] = REVIEWS, seed: int = 7, dropout: float = 0.1, spare: int = 5, width: int = 32, size: int = 420
+) -> Path:
     """A folder as a hub model is laid out, with `spare` rows more than the tokenizer has pieces, as mT5 has."""
     from transformers import MT5Config
 
     from builder.model.pretrained import fresh, load_tokenizer, quiet
 
-    make_tokenizer(folder, texts)
-    settings = dict(d_model=width, d_kv=8, d_ff=2 * width, num_layers=1, num_decoder_layers=1, num_heads=4, dropout_rate=dropout)
+    make_tokenizer(folder, texts, size)
+    settings = {"d_model": width, "d_kv": 8, "d_ff": 2 * width, "num_layers": 1, "num_heads": 4, "dropout_rate": dropout}
     with quiet():
         MT5Config(vocab_size=9, **settings).save_pretrained(folder)
         config = MT5Config(vocab_size=len(load_tokenizer(str(folder))) + spare, **settings)

@@ -62,7 +62,7 @@ def trim(inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encod
     if not inputs and not files:
         raise ConfigError("nothing says which pieces are needed", where="builder model trim", fix="name review files, or --drcd FILE")
     variants = load_lexicon().variants
-    columns = sources.Columns(text=text_column)
+    columns = sources.Columns(text=text_column or None)
     rows = (row for path in inputs for row in sources.read(path, columns, encoding or None))
     texts = [row.text for row in rows if isinstance(row, RawReview)]
     asked = [one.text + answer for path in files for one in read_squad(path)[0] for answer in one.answers]

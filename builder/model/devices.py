@@ -90,9 +90,7 @@ def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Pro
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    running = start_processes(
-        _worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn"
-    )
+    running = start_processes(_worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn")  # type: ignore[no-untyped-call]
     try:
         while not running.join(timeout=0.2):
             while reader.poll():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -67,6 +68,23 @@ KINDS: dict[str, Kind] = {
 }
 
 
+def check(config: Config) -> None:
+    """What would fail hours later fails now: the extra that is not installed, the folder that holds no model. No torch. Raises ModelError."""
+    if config.profile not in KINDS:
+        return
+    for name in ("transformers", "accelerate"):
+        if find_spec(name) is None:
+            raise ModelError(f"the profile {config.profile} needs {name}", fix="install it with `pip install 'builder[paper]'`")
+    base = Path(config.paper.base)
+    if is_folder(config.paper.base) and not (base / "config.json").is_file():
+        raise ModelError("no model here: there is no config.json", where=str(base), fix="set paper.base to a model's folder or a hub name")
+
+
+def is_folder(source: str) -> bool:
+    """Whether a model is meant by its folder: a hub name has no leading dot or slash and at most one slash."""
+    return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1
+
+
 def unit(config: Config) -> str:
     """What the progress of the config's models counts."""
     return KINDS[config.profile].unit if config.profile in KINDS else " chars"
@@ -103,6 +121,15 @@ def predict(model: Extractor, examples: Sequence[Example], progress: Progress | 
     if isinstance(model, Informed):
         return model.predict_examples(examples, progress)
     return model.predict([example.text for example in examples], progress)
+
+
+def problems(config: Config, folder: Path) -> dict[str, int]:
+    """What a model that writes its answers wrote that is no triplet, by reason; empty for models that do not write."""
+    if config.profile not in KINDS:
+        return {}
+    from builder.model.paper import problem_counts
+
+    return problem_counts(folder)
 
 
 def load_extractor(folder: Path) -> Extractor:

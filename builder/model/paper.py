@@ -97,7 +97,7 @@ class Writer:
         problems = said(review, text, output.confidence, self.asking).problems
         row = {"question": asked, "answer": text, "confidence": output.confidence, "problems": problems}
         with self.artefact.open("a", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(json.dumps(row, ensure_ascii=True) + "\n")
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def ask(example: Example, asking: Asking) -> str:
@@ -115,9 +115,10 @@ def said(text: str, answer: str, confidence: float, asking: Asking) -> Written:
     return Written(answer, confidence, tuple(ordered), tuple(problems))
 
 
-def problem_counts(written: Sequence[Written]) -> dict[str, int]:
-    """How often which problem occurred, by reason."""
-    return dict(sorted(Counter(reason for one in written for reason, _ in one.problems).items()))
+def problem_counts(folder: Path) -> dict[str, int]:
+    """What in the kept answers of a model's folder is no triplet: how often, by reason."""
+    lines = (line for path in sorted(folder.glob("answers-*.jsonl")) for line in path.read_text("utf-8", "surrogatepass").splitlines())
+    return dict(sorted(Counter(reason for line in lines for reason, _ in json.loads(line)["problems"]).items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,7 @@ class Referee:
     def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict, float], ...]]:
         """Per item and triplet the verdict and the probability of YY among the three answers.
 
-        Constrained, the verdict is the most probable answer. Free, it is what the model writes, and what it writes counts as the most probable answer
-        only where it is none of the three (`facts`-like counts are for `free`).
+        Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of the three, the most probable one.
         """
         flat = [(item.text, said_of(triplet)) for item in items for triplet in item.triplets]
         chances = self.chances(flat, progress)

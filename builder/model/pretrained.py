@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from builder.errors import ModelError
 from builder.model.grammar import Pieces
+from builder.model.kinds import is_folder
 from builder.model.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 
 EXTRA = "install it with `pip install 'builder[paper]'`"
@@ -73,11 +74,6 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(before)
         if bars:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def is_folder(source: str) -> bool:
-    """Whether a model is meant by its folder: a hub name has no leading dot or slash and at most one slash."""
-    return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1
 
 
 def load_base(source: str) -> Base:

@@ -78,7 +78,7 @@ def batches(pairs: Sequence[Pair], budget: int, seed: int, epoch: int) -> list[B
     order = sorted(range(len(pairs)), key=lambda i: number(seed, epoch, pairs[i].id))
     out: list[Batch] = []
     for first in range(0, len(order), POOL):
-        pool = sorted(order[first : first + POOL], key=lambda i: (-pairs[i].size, i))
+        pool = sorted(order[first : first + POOL], key=lambda i: (-len(pairs[i].source), -len(pairs[i].target), i))
         out += cut(pool, [(len(pair.source), len(pair.target)) for pair in pairs], budget)
     return sorted(out, key=lambda batch: number(seed, epoch, "batch", pairs[batch[0]].id))
 

@@ -94,7 +94,7 @@ def parse(text: str, template: Template) -> Parsed:
     said: list[Said] = []
     for sentence in sentences:
         found, wrong = _sentence(sentence)
-        problems += wrong + [("repeated", _shown(one)) for one in found if one in said]
+        problems += wrong + [("repeated", _shown(one)) for i, one in enumerate(found) if one in said or one in found[:i]]
         said += [one for one in dict.fromkeys(found) if one not in said]
     if template == "2":
         described = list(dict.fromkeys(aspect for aspect, _, _ in said))

@@ -41,6 +41,8 @@ def run(context: Context) -> runs.Counts:
         last = runs.rounds(connection, variant)[-1]
         counts[f"{variant} S_0"] = runs.rounds(connection, variant)[0].triplets
         counts[f"{variant} S_{last.round}"] = last.triplets
+        wrong = kinds.problems(context.config, context.models / f"{variant}{last.round}")
+        counts |= {f"{variant}{last.round} {reason}": number for reason, number in wrong.items()}
     return counts
 
 
