@@ -54,7 +54,7 @@ def pairs_of(base: Base) -> list[Pair]:
     ]
 
 
-def trained(source: Path, to: Path, config: Seq2SeqConfig = CONFIG, score: Any = Fixed(), progress: Any = None) -> tuple[Trained, str]:  # noqa: B008
+def trained(source: Path, to: Path, config: Seq2SeqConfig = CONFIG, score: Any = Fixed(), progress: Any = None) -> tuple[Trained, str]:
     base = load_base(str(source))
     done = fit(base.network, pairs_of(base), score, config, 3, to, "a training", progress)
     return done, tensor_digest(weights(base.network))

@@ -62,7 +62,9 @@ def test_the_discriminator_is_asked_and_answers_as_in_figure_8() -> None:
 @TEMPLATES
 @given(st.lists(st.tuples(TEXTS, TEXTS, POLARITY), max_size=5))
 @settings(deadline=None)
-def test_what_is_written_is_read_back_and_what_cannot_be_written_is_named(template: Template, said: list[tuple[str, str, Polarity]]) -> None:
+def test_what_is_written_is_read_back_and_what_cannot_be_written_is_named(
+    template: Template, said: list[tuple[str, str, Polarity]]
+) -> None:
     text, left_out = answer(said, template)
     parsed = parse(text, template)
     assert parsed.problems == ()
@@ -181,7 +183,23 @@ def test_every_piece_of_a_text_has_its_place_among_those_found(text: str, data: 
 
 
 PIECES = Pieces.of(
-    enumerate([*"牛肉麵好吃不會太鹹湯喝正負中性面，、。:()[] aB1%😋.", "牛肉", "好吃", "(正面)", ")。", "(負", "面)、", "。牛肉", "不會", "。麵:", " 湯"], 3), 1
+    enumerate(
+        [
+            *"牛肉麵好吃不會太鹹湯喝正負中性面，、。:()[] aB1%😋.",
+            "牛肉",
+            "好吃",
+            "(正面)",
+            ")。",
+            "(負",
+            "面)、",
+            "。牛肉",
+            "不會",
+            "。麵:",
+            " 湯",
+        ],
+        3,
+    ),
+    1,
 )
 REVIEW = "牛肉麵不會太鹹，（湯😋）好喝 a1"
 
