@@ -114,36 +114,38 @@ class Watch:
     def __init__(self, eos: int, rows: int, grammars: Sequence[Grammar] | None) -> None:
         self._eos, self._grammars = eos, grammars
         self._states: list[State] = [one.start() for one in grammars or ()]
-        self._open = [True] * rows
-        self.counts = [0] * rows
+        self._open = torch.ones(rows, dtype=torch.bool)
+        self._tokens = torch.zeros(rows, dtype=torch.int64)
         self.logs = torch.zeros(rows, dtype=torch.float64)
+
+    @property
+    def counts(self) -> list[int]:
+        """Tokens of each row, the end mark with them."""
+        return [int(count) for count in self._tokens.tolist()]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """scores [rows, vocabulary] -> the same with -inf for what may not follow."""
         if input_ids.shape[1] > 1:
-            self._follow(input_ids[:, -1].tolist())
+            self._follow(input_ids[:, -1].cpu())
         scores = scores.float()
         logs = scores.log_softmax(-1)
         if self._grammars is not None:
             scores = scores + self._barred(scores)
         chosen = scores.argmax(-1, keepdim=True)
         sure = logs.gather(-1, chosen).squeeze(-1).double().cpu()
-        for row, still in enumerate(self._open):
-            if still:
-                self.logs[row] += sure[row]
-                self.counts[row] += 1
+        self.logs += sure.masked_fill(~self._open, 0.0)
+        self._tokens += self._open
         return scores
 
-    def _follow(self, last: Sequence[int]) -> None:
-        for row, token in enumerate(last):
-            if self._open[row] and token == self._eos:
-                self._open[row] = False
-            elif self._open[row] and self._grammars is not None:
-                self._states[row] = self._grammars[row].advance(self._states[row], token)
+    def _follow(self, last: Tensor) -> None:
+        self._open &= last != self._eos
+        for row in self._open.nonzero().flatten().tolist() if self._grammars is not None else ():
+            self._states[row] = self._grammars[row].advance(self._states[row], int(last[row]))  # type: ignore[index]
 
     def _barred(self, scores: Tensor) -> Tensor:
         assert self._grammars is not None
-        ids = [self._grammars[row].allowed(state) if self._open[row] else (self._eos,) for row, state in enumerate(self._states)]
+        still = self._open.tolist()
+        ids = [self._grammars[row].allowed(state) if still[row] else (self._eos,) for row, state in enumerate(self._states)]
         rows = torch.tensor([row for row, allowed in enumerate(ids) for _ in allowed])
         out = torch.full(scores.shape, -math.inf)
         out[rows, torch.tensor([i for allowed in ids for i in allowed])] = 0.0

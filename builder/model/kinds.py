@@ -75,14 +75,11 @@ def check(config: Config) -> None:
     for name in ("transformers", "accelerate"):
         if find_spec(name) is None:
             raise ModelError(f"the profile {config.profile} needs {name}", fix="install it with `pip install 'builder[paper]'`")
+    from builder.model.paper_task import is_folder
+
     base = Path(config.paper.base)
     if is_folder(config.paper.base) and not (base / "config.json").is_file():
         raise ModelError("no model here: there is no config.json", where=str(base), fix="set paper.base to a model's folder or a hub name")
-
-
-def is_folder(source: str) -> bool:
-    """Whether a model is meant by its folder: a hub name has no leading dot or slash and at most one slash."""
-    return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1
 
 
 def unit(config: Config) -> str:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from builder.errors import ModelError
 from builder.model.grammar import Pieces
-from builder.model.kinds import is_folder
+from builder.model.paper_task import is_folder
 from builder.model.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 
 EXTRA = "install it with `pip install 'builder[paper]'`"

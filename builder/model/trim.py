@@ -21,7 +21,7 @@ from torch import nn
 
 from builder.errors import ModelError
 from builder.model.checkpoint import write_file
-from builder.model.kinds import is_folder
+from builder.model.paper_task import is_folder
 from builder.model.paper_train import save_base
 from builder.model.pretrained import Base
 from builder.model.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
