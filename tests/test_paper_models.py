@@ -75,7 +75,7 @@ def test_a_fresh_model_starts_at_the_loss_of_a_guess(folder: Path) -> None:
     base = load_base(str(folder))
     ids = torch.tensor([base.tokens(text, 20)[:12] for text in REVIEWS])
     loss = float(base.network(input_ids=ids, labels=ids).loss.detach())
-    assert loss == pytest.approx(math.log(base.network.config.vocab_size), rel=0.1)
+    assert loss == pytest.approx(math.log(base.network.config.vocab_size), rel=0.2)
 
 
 def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tmp_path: Path) -> None:
