@@ -292,6 +292,28 @@ def test_the_batch_and_the_order_change_nothing_of_what_is_written(writer: Path)
     assert [one.text for one in together] == [one.text for one in alone[::-1]]
 
 
+def test_out_of_memory_while_writing_halves_the_batch_says_so_and_changes_nothing(writer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(writer)
+    assert isinstance(model, Writer)
+    model = replace(model, folder=None)
+    due, generate = model.answers(EXAMPLES), model.base.network.generate
+
+    def scarce(most: int) -> Callable[..., Any]:
+        def generate_few(input_ids: torch.Tensor, **more: Any) -> Any:
+            if len(input_ids) > most:
+                raise torch.OutOfMemoryError("CUDA out of memory (as a test says)")
+            return generate(input_ids=input_ids, **more)
+
+        return generate_few
+
+    monkeypatch.setattr(model.base.network, "generate", scarce(2))
+    with pytest.warns(RuntimeWarning, match=r"out of memory: batches now have \d+ tokens"):
+        assert model.answers(EXAMPLES) == due
+    monkeypatch.setattr(model.base.network, "generate", scarce(0))
+    with pytest.warns(RuntimeWarning), pytest.raises(ModelError, match=r"out of memory on one item of \d+ tokens; lower paper.max_input"):
+        model.answers(EXAMPLES)
+
+
 def test_answers_are_kept_with_the_models_digest_and_written_once(writer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(copied(writer, tmp_path / "model"))
     assert isinstance(model, Writer)

@@ -22,17 +22,28 @@ _POLARITIES = tuple(f"{name})" for name in NAMES.values())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """A vocabulary as folded strings, sorted, with the ids beside them; `text[id]` is what a token writes ("" for special ones)."""
+    """A vocabulary as folded strings, sorted, with the ids beside them; `text[id]` is what a token writes (special ones are not in it), and
+    `begin` where the strings with the same first two characters stand."""
 
     strings: tuple[str, ...]
     ids: tuple[int, ...]
     text: dict[int, str]
     eos: int
+    begin: dict[str, tuple[int, int]]
 
     @classmethod
     def of(cls, pieces: Iterable[tuple[int, str]], eos: int) -> Pieces:
         listed = sorted((folded, i) for i, text in pieces if (folded := fold(text)))
-        return cls(tuple(text for text, _ in listed), tuple(i for _, i in listed), {i: text for text, i in listed}, eos)
+        begin: dict[str, tuple[int, int]] = {}
+        for at, (text, _) in enumerate(listed):
+            begin[text[:2]] = (begin.get(text[:2], (at, 0))[0], at + 1)
+        return cls(tuple(text for text, _ in listed), tuple(i for _, i in listed), {i: text for text, i in listed}, eos, begin)
+
+    def written_with(self, chars: frozenset[str]) -> tuple[list[str], list[int]]:
+        """The strings, still sorted, that have no other characters, and their ids: some hundreds of a quarter of a million."""
+        starts = sorted({*chars, *(a + b for a in chars for b in chars)} & self.begin.keys())
+        at = [i for start in starts for i in range(*self.begin[start]) if chars.issuperset(self.strings[i])]
+        return [self.strings[i] for i in at], [self.ids[i] for i in at]
 
 
 class State(NamedTuple):
@@ -59,11 +70,14 @@ class Grammar:
     review: str
     template: Template
     pieces: Pieces
+    strings: list[str]
+    ids: list[int]
     _next: dict[State, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str, template: Template, pieces: Pieces) -> Grammar:
-        return cls(fold(text), template, pieces)
+        folded = fold(text)
+        return cls(folded, template, pieces, *pieces.written_with(frozenset(folded) | _STRUCTURE | set("".join(NAMES.values())) | {" "}))
 
     def start(self) -> State:
         return State(START)
@@ -71,7 +85,7 @@ class Grammar:
     def allowed(self, state: State) -> tuple[int, ...]:
         """The ids that may follow. In a dead end, which only a vocabulary without the needed pieces has, the answer ends."""
         if state not in self._next:
-            found = tuple(self._walk(state, 0, len(self.pieces.strings), 0))
+            found = tuple(self._walk(state, 0, len(self.strings), 0))
             # Template 1 has no list of aspects that says how many sentences are due: behind each there may be an end.
             done = state.node in (START, END) or (state.node == NAME and self.template == "1" and not state.said)
             self._next[state] = (*found, self.pieces.eos) if done or not found else found
@@ -86,10 +100,10 @@ class Grammar:
 
     def _walk(self, state: State, low: int, high: int, depth: int) -> Iterator[int]:
         """Ids of the strings in [low, high), which agree in their first `depth` characters, that go on from `state`."""
-        strings = self.pieces.strings
+        strings = self.strings
         while low < high and len(strings[low]) == depth:
             if depth:
-                yield self.pieces.ids[low]
+                yield self.ids[low]
             low += 1
         for char in self._chars(state) if low < high else ():
             first = bisect_left(strings, char, low, high, key=lambda one: one[depth])
