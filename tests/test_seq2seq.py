@@ -20,7 +20,8 @@ from builder.model.devices import spread
 from builder.model.paper_task import Seq2SeqConfig
 from builder.model.paper_train import fine_tune
 from builder.model.pretrained import Base, load_base, weights
-from builder.model.seq2seq import Pair, Trained, batches, cut, fit
+from builder.model.seq2seq import Pair, batches, cut, fit
+from builder.model.seq2seq_state import Trained
 from builder.model.templates import answer, question
 
 CONFIG = Seq2SeqConfig(epochs=2, max_output=60, batch_tokens=160, threads=1, rate=3e-3)

@@ -23,7 +23,8 @@ from builder.model.devices import processes, spread
 from builder.model.paper import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.model.paper_task import Asking, Seq2SeqConfig
 from builder.model.pretrained import Base, check_characters, load_base, quiet, weights
-from builder.model.seq2seq import Pair, Score, Trained, finish, finished, fit, load_weights
+from builder.model.seq2seq import Pair, Score, fit
+from builder.model.seq2seq_state import Trained, finish, finished, load_weights
 from builder.model.task import Example, Judged, Progress
 from builder.model.templates import answer, judge_answers, judge_question, said_of
 
