@@ -10,7 +10,23 @@ from typing import NoReturn
 import click
 
 from builder import __version__
-from builder.commands import annotate, build, diff, export, extract, gold, inspect, lexicon, nlp, publish, release, report, score, serve
+from builder.commands import (
+    annotate,
+    build,
+    diff,
+    export,
+    extract,
+    gold,
+    inspect,
+    lexicon,
+    model,
+    nlp,
+    publish,
+    release,
+    report,
+    score,
+    serve,
+)
 from builder.errors import BuilderError
 
 
@@ -54,6 +70,7 @@ for command in (
     publish.publish,
     lexicon.lexicon,
     nlp.nlp,
+    model.model,
 ):
     cli.add_command(command)
 

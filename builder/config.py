@@ -88,6 +88,33 @@ class SelfTrain:
 
 
 @dataclass(frozen=True, slots=True)
+class Paper:
+    """The profile `paper`: mT5 as ASTE model and discriminator (appendix 11.1 of the paper has the numbers). `base` is a hub name or a folder.
+
+    `template` 1 or 2 of Figure 5; `given_aspects`: with template 2 the question names the aspects known so far. `constrained`: answers keep
+    to the format and to the review's words; off for comparison. Tokens: inputs, outputs of the two models, an optimiser step (rows times longest
+    item), a batch that is written. `patience` ends a training after so many epochs without a better score (0: never). `processes` 0: one for each GPU.
+    """
+
+    base: str = ""
+    template: Literal["1", "2"] = "2"
+    given_aspects: bool = True
+    constrained: bool = True
+    max_input: int = 1024
+    max_output: int = 512
+    max_verdict: int = 64
+    epochs: int = 5
+    judge_epochs: int = 3
+    batch_tokens: int = 8192
+    generate_tokens: int = 32768
+    rate: float = 3e-4
+    patience: int = 0
+    save_steps: int = 2000
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    processes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """`gold`: JSON lines of hand-labelled reviews {"id", "triplets"}; their reviews become the test split."""
 
@@ -118,27 +145,36 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of a build. `threads` are those of training; another number gives other weights."""
+    """All settings of a build. `threads` are those of training; another number gives other weights. `profile` chooses the models: `embedded`
+    runs anywhere, `paper` fine-tunes a sequence-to-sequence model as the paper did."""
 
     seed: int = 13
     workers: int = 2
     threads: int = 2
+    profile: Literal["embedded", "paper"] = "embedded"
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)
     rules: Rules = field(default_factory=Rules)
     discriminate: Discriminate = field(default_factory=Discriminate)
     self_train: SelfTrain = field(default_factory=SelfTrain)
+    paper: Paper = field(default_factory=Paper)
     evaluate: Evaluate = field(default_factory=Evaluate)
     release: Release = field(default_factory=Release)
 
 
 _SPELLINGS = {"release.license": "release.licence"}
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "embedded": {},
+    "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
+}
+"""What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every prediction that the
+discriminator lets through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A config and, for each dotted key, the place its value came from: `default`, `FILE` or `option`."""
+    """A config and, for each dotted key, the place its value came from: `default`, `profile NAME`, `FILE` or `option`."""
 
     config: Config
     origin: Mapping[str, str]
@@ -161,6 +197,8 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
             raise ConfigError(
                 f"unknown key {key!r}", where=where, fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
             )
+    profile = str(values.get("profile", (Config().profile, ""))[0])
+    values = {key: (value, f"profile {profile}") for key, value in PRESETS.get(profile, {}).items()} | values
     config = _build(Config, "", values)
     _limits(config, {key: where for key, (_, where) in values.items()})
     return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
@@ -187,8 +225,26 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         ),
         "release.max_drop": (0 <= config.release.max_drop <= 1, "a share from 0 to 1"),
         "release.date": (_is_day(config.release.date), "a day, YYYY-MM-DD"),
+        **{
+            f"paper.{name}": (getattr(config.paper, name) >= 1, "at least 1")
+            for name in (
+                "max_input",
+                "max_output",
+                "max_verdict",
+                "epochs",
+                "judge_epochs",
+                "batch_tokens",
+                "generate_tokens",
+                "save_steps",
+            )
+        },
+        **{f"paper.{name}": (getattr(config.paper, name) >= 0, "at least 0") for name in ("patience", "processes")},
+        "paper.rate": (config.paper.rate > 0, "above 0"),
+        "paper.base": (config.profile != "paper" or bool(config.paper.base), 'a model: set it to "google/mt5-base" or a folder'),
     }
-    if "E" in config.self_train.variants:
+    if config.profile == "paper":
+        checks["discriminate.mode"] = (config.discriminate.mode == "paper", '"paper", the only one that the profile "paper" has')
+    elif "E" in config.self_train.variants:
         checks["discriminate.mode"] = (config.discriminate.mode == "cross-fit", '"cross-fit", which variant E starts from')
     for key, (good, due) in checks.items():
         if not good:

@@ -138,12 +138,9 @@ def _by_model(lines: Iterator[Line], system: str, workdir: Path | None, conventi
 
 
 def _tagging(workdir: Path, name: str) -> Predict:
-    from builder.model.store import load
-    from builder.model.tagger import Tagger
+    from builder.model.kinds import load_extractor
 
-    model = load(workdir / "models" / name)
-    assert isinstance(model, Tagger), f"{name} was saved by self_train"
-    return model.predict
+    return load_extractor(workdir / "models" / name).predict
 
 
 def _both(workdir: Path, name: str, convention: Convention) -> Predict:

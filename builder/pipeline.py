@@ -21,6 +21,7 @@ from pathlib import Path
 from builder import __version__, sources
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
+from builder.model import kinds
 from builder.resources import Lexicon, Rule, load_lexicon, load_rules, overlays, rules_digest
 from builder.sources.opening import check_readable
 from builder.stages.context import Context
@@ -46,8 +47,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/splits.py", "stages/gold.py", "export/near_duplicates.py", "export/reading.py"), ("inputs", "gold")),
     Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "resources.py", "stages/annotate.py"), ("lexicons", "models")),
     Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
-    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads"), ("model", "stages/discriminate.py", "stages/training.py")),
-    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads"), ("model", "stages/self_train.py", "stages/training.py")),
+    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "profile", "paper."), ("model", "stages/discriminate.py", "stages/training.py"), ("base",)),
+    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "profile", "paper."), ("model", "stages/self_train.py", "stages/cotrain.py", "stages/rounds.py", "stages/training.py"), ("base",)),
     Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics", "stages/evaluate.py", "stages/gold.py"), ("gold",)),
     Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py", "stages/rows.py")),
 )  # fmt: skip
@@ -142,12 +143,13 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
         "lexicons": lexicon.digest,
         "rules": rules_digest(),
         "models": _models(build.resolved.config),
+        "base": _base(build.resolved.config),
     }
     keys: dict[str, str] = {}
     for stage in STAGES:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
         settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
-        settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models")}
+        settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models", "paper.base")}
         parts = [stage.name, upstream, settings, code_digest(stage.code), {name: digests[name] for name in stage.data}]
         keys[stage.name] = _sha(json.dumps(parts, sort_keys=True).encode())[:16]
     return keys
@@ -212,6 +214,7 @@ def _check(build: Build) -> None:
     config = build.resolved.config
     for path in (*build.inputs, *([Path(config.evaluate.gold)] if config.evaluate.gold else [])):
         check_readable(path)
+    kinds.check(config)
     variants = config.self_train.variants
     if config.release.train_source and config.release.train_source not in variants:
         raise ConfigError(
@@ -228,6 +231,8 @@ def _check(build: Build) -> None:
 def _remember(connection: sqlite3.Connection, build: Build) -> None:
     config = flat(build.resolved.config)
     config |= {key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]}
+    if (base := Path(str(config["paper.base"]))).is_dir():
+        config["paper.base"] = str(base.resolve())
     kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
     with db.atomic(connection):
         runs.set_setting(connection, "build", json.dumps(kept))
@@ -237,6 +242,14 @@ def _models(config: Config) -> str:
     from builder import nlp
 
     return nlp.load(config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None).signature
+
+
+def _base(config: Config) -> object:
+    """The base model of the profile `paper`: its name, or what its folder holds. The embedded profile has none."""
+    base = Path(config.paper.base)
+    if config.profile != "paper" or not base.is_dir():
+        return config.paper.base if config.profile == "paper" else ""
+    return [(path.name, path.stat().st_size, _sha(path)) for path in sorted(base.iterdir()) if path.is_file()]
 
 
 def _sha(content: bytes | Path) -> str:

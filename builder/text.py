@@ -235,7 +235,7 @@ class _Folds(dict[int, str]):
         if _DROPPED.match(char):
             folded = ""
         else:
-            lower = _FULLWIDTH.get(char, char).lower()
+            lower = _SHOWN_AS.get(char, char).lower()
             simple = converter("t2s")(lower) if len(lower) == 1 and HAN.match(lower) else lower
             folded = simple if len(simple) == 1 else char
             folded = " " if folded.isspace() else folded

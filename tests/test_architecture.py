@@ -32,6 +32,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("privacy", "text"): "masks compare in one script",
     ("privacy", "place_names"): "a place's own name is one of the things that are masked",
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
+    ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
     ("cli", "commands"): "the command line is made of its commands",
     ("__main__", "cli"): "`python -m builder` is the command line",

@@ -72,9 +72,9 @@ def bar(total: int | None, note: str, unit: str = " reviews") -> tqdm[None]:
 class ModelBar:
     """Shows a model's progress; gives the model package its `Progress` without handing it a terminal."""
 
-    def __init__(self, note: str) -> None:
+    def __init__(self, note: str, unit: str = " chars") -> None:
         self._note = note
-        self._bar = bar(None, note, unit=" chars")
+        self._bar = bar(None, note, unit=unit)
 
     def __call__(self, done: int, total: int, note: str) -> None:
         if self._bar.total != total or done < self._bar.n:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from builder.config import Config
 from builder.errors import ModelError
+from builder.model import kinds
 from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, TaggerConfig, sized
 from builder.records import StoredTriplet
 from builder.stages.context import Context, ModelBar
@@ -32,7 +33,7 @@ def run(context: Context) -> runs.Counts:
         raise ModelError(
             "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
         )
-    shown = ModelBar("discriminator")
+    shown = ModelBar("discriminator", kinds.unit(context.config))
     made = {split: examples(context, seeds[split])[0] for split in ("train", "valid")}
     judge, facts = _MODES[context.config.discriminate.mode](context, made, shown)
     with db.atomic(connection):
@@ -46,15 +47,10 @@ def run(context: Context) -> runs.Counts:
 
 
 def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]:
-    from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
-    from builder.model.store import save
 
-    config = context.config
-    judged = {split: [discriminator_data(one, config.seed) for one in listed] for split, listed in made.items()}
-    settings = sized(_settings(config), _chars(made["train"]))
-    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, context.models / f"{NAME}.training", shown)
-    save(judge, context.models / NAME)
+    judged = {split: [discriminator_data(one, context.config.seed) for one in listed] for split, listed in made.items()}
+    judge = _train(context, judged, shown)
     return judge, {"trained on": _size(judged["train"]), "agreement": round(_accuracy(judge, judged["valid"]), 4)}
 
 
@@ -87,9 +83,23 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
 _MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts]]] = {"paper": _paper, "cross-fit": _cross_fit}
 
 
+def _train(context: Context, judged: Mapping[str, list[Judged]], shown: ModelBar) -> Judge:
+    """Train the discriminator of the config's profile and leave it in the working directory."""
+    from builder.model.discriminator import train_discriminator
+    from builder.model.store import save
+
+    config, folder, checkpoints = context.config, context.models / NAME, context.models / f"{NAME}.training"
+    if config.profile in kinds.KINDS:
+        return kinds.KINDS[config.profile].train_judge(config, judged["train"], judged["valid"], folder, checkpoints, shown)
+    settings = sized(_settings(config), sum(len(one.text) for one in judged["train"]))
+    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown)
+    save(judge, folder)
+    return judge
+
+
 def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTriplet], shown: ModelBar) -> None:
     """Judge stored triplets and write the verdicts, inside the caller's transaction."""
-    train = set(reviews.ids(context.connection, "train"))
+    train = set(reviews.split_ids(context.connection, "train"))
     made, ids = examples(context, stored)
     own = [listed and (listed[0] >> triplets.BITS) in train for listed in ids]
     for seen in (True, False):
@@ -105,16 +115,11 @@ def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTri
 
 
 def load(context: Context) -> Judge:
-    from builder.model.discriminator import Discriminator
     from builder.model.panel import load_panel
-    from builder.model.store import load as load_model
 
     if context.config.discriminate.mode == "cross-fit":
         return load_panel(context.models / "panel")
-    model = load_model(context.models / NAME)
-    if not isinstance(model, Discriminator):
-        raise ModelError("this is no discriminator", where=str(context.models / NAME), fix="`builder run discriminate --force`")
-    return model
+    return kinds.load_judge(context.models / NAME)
 
 
 def _accuracy(judge: Judge, items: list[Judged]) -> float:

@@ -12,22 +12,18 @@ rules' triplets; the predictions of a round are what the rules and M_i hold toge
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from builder.config import VARIANTS
 from builder.errors import ModelError
-from builder.model.task import Extractor, Judge, TaggerConfig, sized
-from builder.records import Review, StoredTriplet, Triplet
-from builder.stages import discriminate
-from builder.stages.annotate import review_view
-from builder.stages.context import Context, ModelBar, to_stored
-from builder.stages.training import examples, stored_predictions, to_view, view_texts
-from builder.store import db, reviews, runs, triplets
-
-if TYPE_CHECKING:
-    from builder.model.cotrain import Taggers
-
+from builder.model import kinds
+from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
+from builder.records import Review, StoredTriplet
+from builder.stages import cotrain, discriminate
+from builder.stages.context import Context, ModelBar
+from builder.stages.rounds import Counted, Made, finish, listed_reviews
+from builder.stages.training import examples, stored_predictions, view_texts
+from builder.store import db, runs, triplets
 
 _SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
 """Rounds with the same training set share their checkpoints: the second finds its training done."""
@@ -50,10 +46,12 @@ def run(context: Context) -> runs.Counts:
         )  # a second adds nothing
         for number in range(last + 1):
             if not any(one.round == number for one in runs.rounds(connection, variant)):
-                (_shared_round if variant == "E" else _round)(context, variant, number, judge)
+                (cotrain.round_ if variant == "E" else _round)(context, variant, number, judge)
         done = runs.rounds(connection, variant)
         counts[f"{variant} S_0"] = done[0].triplets
         counts[f"{variant} S_{done[-1].round}"] = done[-1].triplets
+        wrong = kinds.problems(context.config, context.models / f"{variant}{done[-1].round}")
+        counts |= {f"{variant}{done[-1].round} {reason}": number for reason, number in wrong.items()}
     return counts
 
 
@@ -61,7 +59,7 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
     """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
     connection = context.connection
     started = time.monotonic()
-    listed = _reviews(context)
+    listed = listed_reviews(context)
     base = triplets.training(connection, variant, number - 1) if number else None
     before = [one.id for one in base] if base is not None else []
     proposed = _accepted(context, variant, number, listed["train"])
@@ -72,98 +70,12 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
             where=f"self-train {variant}, round {number}",
             fix="use variant B or D, or more reviews",
         )
-    shown = ModelBar(f"self-train {variant}{number}")
+    shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
     extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
     everything = listed["train"] + listed["valid"] + listed["test"]
-    predictions = stored_predictions(context, everything, extractor.predict(view_texts(context, everything), shown))
-    counted = _Counted(proposed.predicted, len(proposed.accepted), len(after) - len(before))
-    _finish(context, judge, _Made(variant, number, extractor.digest, predictions, after), counted, started, shown)
-
-
-def _shared_round(context: Context, variant: str, number: int, judge: Judge) -> None:
-    """A round of variant E: M_number trained crosswise on S_number, and what it holds together with the rules."""
-    from builder.model.cotrain import load_taggers, train_taggers
-
-    connection, config, started = context.connection, context.config, time.monotonic()
-    shown = ModelBar(f"self-train {variant}{number}")
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None
-    before = triplets.source_id(connection, f"{variant}{number - 1}") if number else rules
-    assert before is not None, "the round before has run"
-    listed = _reviews(context)
-    stored = list(triplets.proposed(connection, before, "train"))
-    if number:
-        train, valid = (examples(context, one)[0] for one in (stored, triplets.proposed(connection, rules, "valid")))
-        folds = config.discriminate.folds
-        chars = sum(len(one.text) for one in train) * (folds - 1) // folds
-        settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), chars)
-        taggers = train_taggers(train, valid, folds, settings, config.seed, context.models / f"{variant}{number}", shown)
-    else:
-        taggers = load_taggers(context.models / "panel" / "taggers")
-    predictions = _held(context, rules, taggers, listed, shown)
-    after, seeds = [one.id for one in stored], {one.id for one in triplets.proposed(connection, rules, "train")}
-    counted = _Counted(len(seeds), len(seeds & set(after)), len(set(after) - seeds))
-    _finish(context, judge, _Made(variant, number, taggers.digest, predictions, after), counted, started, shown)
-
-
-def _held(context: Context, rules: int, taggers: Taggers, listed: dict[str, list[Review]], shown: ModelBar) -> list[tuple[int, Triplet]]:
-    """What rules and taggers hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
-    from builder.model.cotrain import fresh, support
-
-    out = []
-    for split, asked in listed.items():
-        ruled: dict[int, list[StoredTriplet]] = {}
-        for one in triplets.proposed(context.connection, rules, split):
-            ruled.setdefault(one.review, []).append(one)
-        views = [review_view(review, context.lexicon.variants) for review in asked]
-        texts = [one.text for one in views]
-        found = taggers.apart([one.key for one in asked], texts, shown) if split == "train" else taggers.proposals(texts, shown)
-        for review, shown_as, proposals in zip(asked, views, found, strict=True):
-            kept = []
-            for one in ruled.get(review.id, ()):
-                seen = to_view(one.triplet, shown_as)
-                chance = support(seen, proposals) if seen else 0.0
-                if seen and round(chance, 4) >= taggers.drop:
-                    kept.append(seen)
-                    out.append((review.id, replace(one.triplet, confidence=round(chance, 4))))
-            out += [(review.id, to_stored(triplet, shown_as, review.text)) for triplet in fresh(kept, proposals)]
-    return out
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """What a round made: the model's digest, its predictions (review id, triplet), and the training set they come from."""
-
-    variant: str
-    number: int
-    digest: str
-    predictions: list[tuple[int, Triplet]]
-    training: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """Triplets asked about, accepted of them, and added to the training set."""
-
-    predicted: int
-    accepted: int
-    added: int
-
-
-def _finish(context: Context, judge: Judge, made: _Made, counted: _Counted, started: float, shown: ModelBar) -> None:
-    """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts."""
-    connection, name = context.connection, f"{made.variant}{made.number}"
-    with db.atomic(connection):
-        source = triplets.source(connection, name, "model", made.digest)
-        ids = triplets.propose(connection, source, [(review, replace(one, rules=(), source=name)) for review, one in made.predictions])
-        _judge_new(context, judge, ids, shown)
-        triplets.set_training(connection, made.variant, made.number, made.training)
-        done = runs.Round(
-            made.variant, made.number, context.key, made.digest, len({i >> triplets.BITS for i in made.training}), len(made.training),
-            counted.predicted, counted.accepted, counted.added, time.monotonic() - started,
-        )  # fmt: skip
-        runs.finish_round(connection, done)
-    shown.close()
+    predictions = stored_predictions(context, everything, kinds.predict(extractor, _known(context, everything, after), shown))
+    counted = Counted(proposed.predicted, len(proposed.accepted), len(after) - len(before))
+    finish(context, judge, Made(variant, number, extractor.digest, predictions, after), counted, started, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +121,9 @@ def _train(context: Context, name: str, stored: list[StoredTriplet], shown: Mode
     assert rules is not None
     train, _ = examples(context, stored)
     valid, _ = examples(context, triplets.proposed(connection, rules, "valid"))
+    if config.profile in kinds.KINDS:
+        folder, checkpoints = context.models / name, context.models / f"{name}.training"
+        return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
     settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train))
     checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
     extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown)
@@ -216,20 +131,16 @@ def _train(context: Context, name: str, stored: list[StoredTriplet], shown: Mode
     return extractor
 
 
-def _judge_new(context: Context, judge: Judge, ids: list[int], shown: ModelBar) -> None:
-    """Judge the triplets that have no verdict yet, inside the caller's transaction."""
-    source = triplets.source_id(context.connection, discriminate.NAME)
-    assert source is not None
-    known = triplets.verdicts(context.connection, source)
-    fresh = sorted({i for i in ids if i not in known})
-    discriminate.verdicts(context, judge, source, list(triplets.subset(context.connection, fresh)), shown)
-
-
-def _reviews(context: Context) -> dict[str, list[Review]]:
-    """Train reviews with a rule triplet (the paper's successfully analysed ones); all of valid and test."""
-    rules = triplets.source_id(context.connection, "rules")
+def _known(context: Context, listed: list[Review], after: list[int]) -> list[Example]:
+    """The reviews' views with what is known of them before M_i reads them: S_i of the train split, the rules' triplets elsewhere."""
+    connection = context.connection
+    rules = triplets.source_id(connection, "rules")
     assert rules is not None
-    seeded = {one.review for one in triplets.proposed(context.connection, rules, "train")}
-    listed = {split: list(reviews.in_split(context.connection, split)) for split in ("train", "valid", "test")}
-    listed["train"] = [review for review in listed["train"] if review.id in seeded]
-    return listed
+    told = [
+        *triplets.subset(connection, after),
+        *triplets.proposed(connection, rules, "valid"),
+        *triplets.proposed(connection, rules, "test"),
+    ]
+    known = {example.id: example for example in examples(context, told)[0]}
+    texts = view_texts(context, listed)
+    return [known.get(review.key, Example(review.key, text, ())) for review, text in zip(listed, texts, strict=True)]

@@ -117,7 +117,7 @@ def in_split(connection: sqlite3.Connection, split: str) -> Iterator[Review]:
         yield Review(*row)
 
 
-def ids(connection: sqlite3.Connection, split: str) -> list[int]:
+def split_ids(connection: sqlite3.Connection, split: str) -> list[int]:
     """The ids of the distinct reviews of a split."""
     return [row[0] for row in connection.execute("SELECT id FROM reviews WHERE duplicate_of IS NULL AND split = ? ORDER BY id", (split,))]
 

@@ -1,0 +1,73 @@
+"""`builder model pretrain|trim`: the base of the profile `paper`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path)
+_BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
+_OUT = click.option("--out", type=_PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR.")
+
+
+@click.group()
+def model() -> None:
+    """Prepare the base model of the profile `paper`."""
+
+
+@model.command()
+@click.option("--drcd", "files", multiple=True, required=True, type=_PATH, help="Questions in the SQuAD layout, such as DRCD (repeatable).")
+@_BASE
+@_OUT
+@click.option("--seed", default=13, show_default=True)
+@click.option("--epochs", default=3, show_default=True, help="Passes over the questions; the one with the best exact match is kept.")
+@click.option("--batch-tokens", default=8192, show_default=True, help="Tokens of an optimiser step, padding included.")
+@click.option("--rate", default=3e-4, show_default=True, help="The highest learning rate.")
+@click.option("--threads", default=2, show_default=True, help="CPU threads.")
+def pretrain(files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int) -> None:
+    """Fine-tune a base on reading comprehension (paper, section 4.2). A run that was stopped goes on."""
+    from builder.model.paper_task import Seq2SeqConfig
+    from builder.model.squad import pretrain as learn
+    from builder.stages.context import ModelBar
+
+    config = Seq2SeqConfig(epochs=epochs, max_output=64, batch_tokens=batch_tokens, rate=rate, threads=threads)
+    shown = ModelBar("pretrain", " tokens")
+    done = learn(base, files, out, config, seed, shown)
+    shown.close()
+    click.echo(
+        f"{out}: trained on {done.train:,} questions ({done.unanswered:,} without answer left out, {done.cut:,} cut), "
+        f"epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
+    )
+
+
+@model.command()
+@click.argument("inputs", nargs=-1, type=_PATH)
+@_BASE
+@_OUT
+@click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
+@click.option("--encoding", default="", help="Encoding of the input, if it is not Unicode.")
+@click.option("--drcd", "files", multiple=True, type=_PATH, help="Questions in the SQuAD layout, whose pieces are kept too (repeatable).")
+def trim(inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encoding: str, files: tuple[Path, ...]) -> None:
+    """Cut a base's vocabulary to what the reviews of INPUTS need, and a safety set; the logits stay the same."""
+    from builder import sources
+    from builder.errors import ConfigError
+    from builder.model.pretrained import load_base
+    from builder.model.squad import read_squad
+    from builder.model.trim import trim as cut
+    from builder.records import RawReview
+    from builder.resources import load_lexicon
+    from builder.text import view
+
+    if not inputs and not files:
+        raise ConfigError("nothing says which pieces are needed", where="builder model trim", fix="name review files, or --drcd FILE")
+    variants = load_lexicon().variants
+    columns = sources.Columns(text=text_column or None)
+    rows = (row for path in inputs for row in sources.read(path, columns, encoding or None))
+    texts = [row.text for row in rows if isinstance(row, RawReview)]
+    asked = [one.text + answer for path in files for one in read_squad(path)[0] for answer in one.answers]
+    done = cut(load_base(base), [*(view(text, variants).text for text in texts), *texts, *asked], out)
+    click.echo(
+        f"{out}: {done.before:,} rows cut to {done.after:,} ({done.used:,} used by {len(texts):,} reviews), "
+        f"{done.parameters_before / 1e6:.1f} to {done.parameters / 1e6:.1f} million parameters"
+    )

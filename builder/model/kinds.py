@@ -1,0 +1,175 @@
+"""The models that a stage can choose instead of the embedded ones, by `profile`, from a literal table. No torch on import.
+
+A `Kind` trains the two models of the pipeline, writes them to a folder, and reads them back; what it returns meets the Protocols of
+builder.model.task. The embedded profile is not in the table: its training is the stages' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from builder.config import Config
+from builder.errors import ModelError
+from builder.model.task import Example, Extractor, Judge, Judged, Progress
+from builder.records import Triplet
+
+if TYPE_CHECKING:
+    from builder.model.paper_task import Asking, Seq2SeqConfig
+
+TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], Extractor]
+TrainJudge = Callable[[Config, Sequence[Judged], Sequence[Judged], Path, Path, Progress | None], Judge]
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """An extractor that can be told what is known about a text."""
+
+    def predict_examples(self, examples: Sequence[Example], progress: Progress | None = None) -> list[tuple[Triplet, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`train_*`(config, train, valid, folder, checkpoints, progress) leave the trained model in `folder`; `unit` is what progress counts."""
+
+    about: str
+    unit: str
+    train_extractor: TrainExtractor
+    train_judge: TrainJudge
+
+
+def _paper_extractor(
+    config: Config, train: Sequence[Example], valid: Sequence[Example], folder: Path, checkpoints: Path, progress: Progress | None
+) -> Extractor:
+    from builder.model.paper_train import save, train_writer
+
+    numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
+    made = save(train_writer(train, valid, config.paper.base, asking(config), numbers, config.seed, checkpoints, progress), folder)
+    return _extractor(made, folder)
+
+
+def _paper_judge(
+    config: Config, train: Sequence[Judged], valid: Sequence[Judged], folder: Path, checkpoints: Path, progress: Progress | None
+) -> Judge:
+    from builder.model.paper_train import save, train_referee
+
+    paper = config.paper
+    numbers = seq2seq(config, paper.judge_epochs, paper.max_verdict)
+    made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
+    save(made, folder)
+    return made
+
+
+KINDS: dict[str, Kind] = {
+    "paper": Kind("a sequence-to-sequence model such as mT5, as in the paper", " tokens", _paper_extractor, _paper_judge),
+}
+
+
+def check(config: Config) -> None:
+    """What would fail hours later fails now: the extra that is not installed, the folder that holds no model. No torch. Raises ModelError."""
+    if config.profile not in KINDS:
+        return
+    for name in ("transformers", "accelerate"):
+        if find_spec(name) is None:
+            raise ModelError(f"the profile {config.profile} needs {name}", fix="install it with `pip install 'builder[paper]'`")
+    from builder.model.paper_task import is_folder
+
+    base = Path(config.paper.base)
+    if is_folder(config.paper.base) and not (base / "config.json").is_file():
+        raise ModelError("no model here: there is no config.json", where=str(base), fix="set paper.base to a model's folder or a hub name")
+
+
+def unit(config: Config) -> str:
+    """What the progress of the config's models counts."""
+    return KINDS[config.profile].unit if config.profile in KINDS else " chars"
+
+
+def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
+    """The numbers of one fine-tuning."""
+    from builder.model.paper_task import Seq2SeqConfig
+
+    paper = config.paper
+    return Seq2SeqConfig(
+        epochs=epochs,
+        max_input=paper.max_input,
+        max_output=longest,
+        batch_tokens=paper.batch_tokens,
+        generate_tokens=paper.generate_tokens,
+        rate=paper.rate,
+        patience=paper.patience,
+        save_steps=paper.save_steps,
+        precision=paper.precision,
+        processes=paper.processes,
+        threads=config.threads,
+    )
+
+
+def asking(config: Config) -> Asking:
+    from builder.model.paper_task import Asking
+
+    return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
+
+
+def predict(model: Extractor, examples: Sequence[Example], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
+    """The triplets of each example's text. Its own triplets give the aspects that are known, to a model that is asked about them."""
+    if isinstance(model, Informed):
+        return model.predict_examples(examples, progress)
+    return model.predict([example.text for example in examples], progress)
+
+
+def problems(config: Config, folder: Path) -> dict[str, int]:
+    """What a model that writes its answers wrote that is no triplet, by reason; empty for models that do not write."""
+    if config.profile not in KINDS:
+        return {}
+    from builder.model.paper import problem_counts
+
+    return problem_counts(folder)
+
+
+def load_extractor(folder: Path) -> Extractor:
+    """The extractor in a folder, of whatever kind it is. Raises ModelError."""
+    if _is_paper(folder):
+        from builder.model.paper_train import load
+
+        return _extractor(load(folder), folder)
+    from builder.model.store import load as load_embedded
+    from builder.model.tagger import Tagger
+
+    model = load_embedded(folder)
+    if not isinstance(model, Tagger):
+        raise ModelError("this model finds no triplets", where=str(folder), fix="`builder run self_train --force`")
+    return model
+
+
+def load_judge(folder: Path) -> Judge:
+    """The discriminator in a folder, of whatever kind it is. Raises ModelError."""
+    if _is_paper(folder):
+        from builder.model.paper import Referee
+        from builder.model.paper_train import load
+
+        model = load(folder)
+        if isinstance(model, Referee):
+            return model
+    else:
+        from builder.model.discriminator import Discriminator
+        from builder.model.store import load as load_embedded
+
+        embedded = load_embedded(folder)
+        if isinstance(embedded, Discriminator):
+            return embedded
+    raise ModelError("this is no discriminator", where=str(folder), fix="`builder run discriminate --force`")
+
+
+def _is_paper(folder: Path) -> bool:
+    return (folder / "paper.json").is_file()
+
+
+def _extractor(model: object, folder: Path) -> Extractor:
+    from builder.model.paper import Writer
+
+    if not isinstance(model, Writer):
+        raise ModelError("this model finds no triplets", where=str(folder), fix="`builder run self_train --force`")
+    return model

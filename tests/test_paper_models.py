@@ -1,0 +1,449 @@
+"""The models of the paper profile: loading and its errors, the trimmed vocabulary, writing and judging, and what is kept on disk."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
+
+from builder.errors import InputError, ModelError
+from builder.model.generate import write
+from builder.model.kinds import load_extractor, load_judge, predict
+from builder.model.negatives import discriminator_data
+from builder.model.paper import AnswerScore, Referee, Writer, problem_counts
+from builder.model.paper_task import Asking, Seq2SeqConfig
+from builder.model.paper_train import load, save, train_referee, train_writer
+from builder.model.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, quiet, unknown
+from builder.model.squad import pretrain, read_squad
+from builder.model.task import Example, Judged
+from builder.model.templates import said_of
+from builder.model.trim import MULTIPLE, trim
+from builder.records import Triplet
+
+CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
+EXAMPLES = [
+    Example(f"r{i}", text, tuple(triplet(text, one) for one in told)) for i, (text, told) in enumerate(zip(REVIEWS, TOLD, strict=True))
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_base(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A base whose vocabulary is for the most part of another script."""
+    draw = random.Random(5)
+    words = tuple("".join(draw.choice("абвгдежзиклмнопрст") for _ in range(draw.randint(3, 6))) for _ in range(600))
+    return make_base(tmp_path_factory.mktemp("large"), (*REVIEWS, *words), size=900)
+
+
+@pytest.fixture(scope="module")
+def writer(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("writer")
+    made = train_writer(EXAMPLES, EXAMPLES[:2], str(folder), Asking(), CONFIG, 3, to / "training")
+    save(made, to / "model")
+    return to / "model"
+
+
+@pytest.fixture(scope="module")
+def referee(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("referee")
+    judged = [discriminator_data(example, 1) for example in EXAMPLES[:3]]
+    save(train_referee(judged, judged[:1], str(folder), True, replace(CONFIG, max_output=64), 3, to / "training"), to / "model")
+    return to / "model"
+
+
+def copied(folder: Path, to: Path) -> Path:
+    shutil.copytree(folder, to)
+    return to
+
+
+def test_a_fresh_model_starts_at_the_loss_of_a_guess(folder: Path) -> None:
+    """transformers ties mT5's output to embeddings of variance 1 without T5's factor: the loss would be several times as high."""
+    base = load_base(str(folder))
+    ids = torch.tensor([base.tokens(text, 20)[:12] for text in REVIEWS])
+    loss = float(base.network(input_ids=ids, labels=ids).loss.detach())
+    assert loss == pytest.approx(math.log(base.network.config.vocab_size), rel=0.2)
+
+
+def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tmp_path: Path) -> None:
+    """mT5's published weights have one, while transformers 5 says of every mT5 that its output is tied."""
+    own = untied(folder, tmp_path / "own")
+    base = load_base(str(own))
+    assert not torch.equal(base.network.lm_head.weight, base.network.shared.weight)
+    from builder.model.paper_train import save_base
+
+    save_base(base, tmp_path / "again")
+    again = load_base(str(tmp_path / "again"))
+    assert torch.equal(again.network.lm_head.weight, base.network.lm_head.weight)
+    assert torch.equal(again.network.shared.weight, base.network.shared.weight)
+
+
+def untied(folder: Path, to: Path) -> Path:
+    from safetensors.torch import load_file, save_file
+
+    copied(folder, to)
+    tensors = load_file(to / "model.safetensors")
+    tensors["lm_head.weight"] = torch.randn(tensors["shared.weight"].shape, generator=torch.Generator().manual_seed(1)) / 8
+    save_file(tensors, to / "model.safetensors", {"format": "pt"})
+    return to
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["tied", "own output"])
+def test_a_trimmed_model_gives_the_same_logits_on_the_kept_pieces(large: Path, tmp_path: Path, tied: bool) -> None:
+    source = large if tied else untied(large, tmp_path / "own")
+    whole = load_base(str(source))
+    done = trim(load_base(str(source)), REVIEWS[:3], tmp_path / "trimmed")
+    small = load_base(str(tmp_path / "trimmed"))
+    assert done.after == small.network.get_input_embeddings().weight.shape[0] == len(small.tokenizer) < done.before
+    assert done.parameters == sum(p.numel() for p in small.network.parameters()) < done.parameters_before
+    assert done.after % MULTIPLE == 0
+    assert done.before - done.after > 200, done
+    new = small.tokenizer.get_vocab()
+    kept = {i: new[piece] for piece, i in whole.tokenizer.get_vocab().items() if piece in new}
+    assert len(kept) == done.after
+    for text in (*REVIEWS[:3], "AZ 09 湯麵店、味道。"):
+        before, after = whole.tokens(text, 999), small.tokens(text, 999)
+        assert tuple(kept[i] for i in before) == after, "cut the same"
+        with torch.inference_mode():
+            old = whole.network(input_ids=torch.tensor([before]), labels=torch.tensor([before])).logits
+            now = small.network(input_ids=torch.tensor([after]), labels=torch.tensor([after])).logits
+        assert torch.equal(old[..., list(kept)], now[..., list(kept.values())])
+
+
+def test_the_files_of_a_trimmed_tokenizer_agree_and_special_ids_are_kept(large: Path, tmp_path: Path) -> None:
+    import sentencepiece
+
+    trim(load_base(str(large)), REVIEWS[:3], tmp_path)
+    small = load_base(str(tmp_path))
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "spiece.model"))
+    assert [pieces.id_to_piece(i) for i in range(pieces.get_piece_size())] == small.tokenizer.convert_ids_to_tokens(
+        range(len(small.tokenizer))
+    )
+    for text in REVIEWS[:3]:
+        assert (*pieces.encode(text), small.eos) == small.tokens(text, 999)
+    config = small.network.config
+    assert (small.pad, small.eos, small.tokenizer.unk_token_id) == (config.pad_token_id, config.eos_token_id, 2) == (0, 1, 2)
+
+
+def test_a_trimmed_model_keeps_characters_that_no_review_has(large: Path, tmp_path: Path) -> None:
+    trim(load_base(str(large)), REVIEWS[:1], tmp_path)
+    small = load_base(str(tmp_path))
+    assert unknown(small, "".join(REVIEWS[1:]).replace("😋", "")) == (0.0, "")
+    assert unknown(small, "abcxyzABC0123456789,.?!、。：（）") == (0.0, "")
+
+
+def shorten(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-2000])
+
+
+def other_architecture(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "vocab_size": config["vocab_size"]}))
+
+
+def fewer_weights(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors.pop("encoder.final_layer_norm.weight")
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+
+
+def another_size(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "d_ff": config["d_ff"] * 2}))
+
+
+@pytest.mark.parametrize(
+    ("harm", "error"),
+    [
+        (shorten, "the weights cannot be read, cut short perhaps: .*; fetch the model again"),
+        (other_architecture, "a 'bert' model is no encoder-decoder; use one such as google/mt5-base"),
+        (fewer_weights, "1 weights are missing or of another shape, encoder.final_layer_norm.weight for one"),
+        (another_size, "weights are missing or of another shape|cannot be read"),
+        (lambda at: (at / "model.safetensors").unlink(), "the weights cannot be read, cut short perhaps: .*"),
+        (lambda at: (at / "config.json").unlink(), "no model here: there is no config.json; name a model's folder"),
+        (lambda at: (at / "config.json").write_text("{"), "no readable model config"),
+        (lambda at: (at / "config.json").write_text('{"model_type": "no such thing"}'), "no readable model config"),
+        (lambda at: [(at / name).unlink() for name in ("spiece.model", "tokenizer_config.json")], "no tokenizer|does not know"),
+    ],
+)
+def test_a_model_that_cannot_serve_says_why(folder: Path, tmp_path: Path, harm: Callable[[Path], object], error: str) -> None:
+    broken = copied(folder, tmp_path / "broken")
+    harm(broken)
+    with pytest.raises(ModelError, match=error) as raised:
+        train_writer(EXAMPLES, (), str(broken), Asking(), CONFIG, 3, tmp_path / "training")
+    assert str(broken) in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["/no/such/folder", "./none"])
+def test_a_path_that_is_no_folder_is_not_asked_for_at_a_hub(name: str) -> None:
+    with pytest.raises(ModelError, match=r"no model here"):
+        load_base(name)
+
+
+def test_a_name_that_no_hub_gives_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelError, match="builder-tests/no-such-model: neither a folder nor a model that a hub gives us"):
+        load_base("builder-tests/no-such-model")
+
+
+def test_a_tokenizer_without_the_needed_characters_reports_their_share(folder: Path) -> None:
+    base = load_base(str(folder))
+    assert check_characters(base, REVIEWS) == 0
+    assert unknown(base, ["牛肉麵龘", "龘龖 "]) == (3 / 6, "龘龖")
+    with pytest.raises(
+        ModelError, match=re.escape(f"does not know 50.0% of the reviews' characters, 龘龖 for example (at most {100 * MAX_UNKNOWN:.0f}%)")
+    ):
+        check_characters(base, ["牛肉麵龘", "龘龖 "])
+
+
+def test_a_tokenizer_that_cannot_write_the_templates_is_an_error(folder: Path, tmp_path: Path) -> None:
+    broken = copied(folder, tmp_path / "broken")
+    import tiny_mt5
+
+    lines = tiny_mt5.wording
+    try:
+        tiny_mt5.wording = lambda: [line.replace("評", "品") for line in lines()]
+        make_tokenizer(broken)
+    finally:
+        tiny_mt5.wording = lines
+    base = load_base(str(folder))
+    with quiet():
+        from transformers import AutoTokenizer
+
+        other = Base.of(base.network, AutoTokenizer.from_pretrained(broken), "here")
+    with pytest.raises(ModelError, match="here: the tokenizer does not know 評, which questions and answers are written with"):
+        check_characters(other, REVIEWS)
+
+
+def test_loading_is_silent_and_leaves_the_librarys_logging_as_it_was(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from transformers.utils import logging
+
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    load_base(str(folder))
+    assert capfd.readouterr() == ("", "")
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+
+
+def test_no_triplet_to_learn_from_is_an_error(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no triplet in 1 training items; train on reviews with triplets"):
+        train_writer([Example("a", "湯", ())], (), str(folder), Asking(), CONFIG, 3, tmp_path)
+    with pytest.raises(ModelError, match="no judged triplet in 1 training items"):
+        train_referee([Judged("a", "湯", ())], (), str(folder), True, CONFIG, 3, tmp_path)
+
+
+def test_a_constrained_writer_says_only_what_stands_in_the_review(writer: Path) -> None:
+    model = load(writer)
+    assert isinstance(model, Writer)
+    for asking in (Asking(), Asking("1"), Asking(given=False)):
+        answers = replace(model, asking=asking, folder=None).answers(EXAMPLES)
+        assert any(written.triplets for written in answers), "an untrained model says a lot"
+        for example, written in zip(EXAMPLES, answers, strict=True):
+            reasons = {reason for reason, _ in written.problems}
+            assert not reasons & {"form", "polarity", "unnamed", "opinion-not-in-text"}, written
+            for one in written.triplets:
+                for part in (one.aspect, one.opinion, one.aspect_full, one.opinion_full):
+                    assert "".join(example.text[a:b] for a, b in part.spans) == part.text
+                assert one.confidence is not None
+                assert 0 < one.confidence <= 1
+
+
+def test_an_unconstrained_writers_nonsense_is_kept_with_reasons(writer: Path, tmp_path: Path) -> None:
+    model = load(writer)
+    assert isinstance(model, Writer)
+    free = replace(model, asking=Asking(constrained=False), folder=tmp_path)
+    written = free.answers(EXAMPLES)
+    assert sum(len(one.problems) for one in written) == sum(problem_counts(tmp_path).values()) > 0
+    assert free.artefact is not None
+    rows = [json.loads(line) for line in free.artefact.read_text().splitlines()]
+    assert {row["answer"] for row in rows} == {one.text for one in written}
+
+
+def test_the_confidence_is_the_mean_probability_of_the_tokens_before_any_constraint(writer: Path) -> None:
+    model = load(writer)
+    assert isinstance(model, Writer)
+    base, asked = model.base, model.base.tokens("question: 請問  context: 湯很好喝", 99)
+    ((_, output),) = write(base, [asked], CONFIG)
+    ids = torch.tensor([[*output.ids, base.eos][: CONFIG.max_output]])
+    logs = base.network(input_ids=torch.tensor([asked]), labels=ids).logits.log_softmax(-1).gather(-1, ids.unsqueeze(-1))
+    assert output.confidence == pytest.approx(float(logs.mean().exp().detach()), rel=1e-3)
+
+
+def test_the_batch_and_the_order_change_nothing_of_what_is_written(writer: Path) -> None:
+    model = load(writer)
+    assert isinstance(model, Writer)
+    together = replace(model, folder=None).answers(EXAMPLES)
+    alone = replace(model, folder=None, config=replace(model.config, generate_tokens=1)).answers(EXAMPLES[::-1])
+    assert [one.text for one in together] == [one.text for one in alone[::-1]]
+
+
+def test_out_of_memory_while_writing_halves_the_batch_says_so_and_changes_nothing(writer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(writer)
+    assert isinstance(model, Writer)
+    model = replace(model, folder=None)
+    due, generate = model.answers(EXAMPLES), model.base.network.generate
+
+    def scarce(most: int) -> Callable[..., Any]:
+        def generate_few(input_ids: torch.Tensor, **more: Any) -> Any:
+            if len(input_ids) > most:
+                raise torch.OutOfMemoryError("CUDA out of memory (as a test says)")
+            return generate(input_ids=input_ids, **more)
+
+        return generate_few
+
+    monkeypatch.setattr(model.base.network, "generate", scarce(2))
+    with pytest.warns(RuntimeWarning, match=r"out of memory: batches now have \d+ tokens"):
+        assert model.answers(EXAMPLES) == due
+    monkeypatch.setattr(model.base.network, "generate", scarce(0))
+    with pytest.warns(RuntimeWarning), pytest.raises(ModelError, match=r"out of memory on one item of \d+ tokens; lower paper.max_input"):
+        model.answers(EXAMPLES)
+
+
+def test_answers_are_kept_with_the_models_digest_and_written_once(writer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(copied(writer, tmp_path / "model"))
+    assert isinstance(model, Writer)
+    first = model.answers(EXAMPLES)
+    path = model.artefact
+    assert path is not None
+    assert model.digest in path.name
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-25])  # as a kill leaves it
+    assert model.answers(EXAMPLES) == first
+    assert path.read_bytes() == whole
+    monkeypatch.setattr("builder.model.paper.write", lambda base, asked, *more: iter(()) if not asked else pytest.fail("asked again"))
+    assert model.answers(EXAMPLES) == first
+    assert problem_counts(tmp_path / "model") == problem_counts(tmp_path / "model")
+
+
+def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer: Path, tmp_path: Path) -> None:
+    model = load(copied(writer, tmp_path / "model"))
+    assert isinstance(model, Writer)
+    predict(model, EXAMPLES[:1])
+    model.predict([EXAMPLES[1].text])
+    assert model.artefact is not None
+    asked = [json.loads(line)["question"] for line in model.artefact.read_text().splitlines()]
+    assert "請問以下文字對牛肉麵的描述為何？ 請問以下文字對服務人員的描述為何？" in asked[0]
+    assert asked[1] == f"question: 請問以下文字的評論對象有哪些？  context: {EXAMPLES[1].text}"
+
+
+def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> None:
+    model = load(referee)
+    assert isinstance(model, Referee)
+    flat = [(example.text, said_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
+    for (text, said), found in zip(flat, model.chances(flat), strict=True):
+        from builder.model.templates import judge_answers, judge_question
+
+        sums = []
+        for answer in judge_answers(said).values():
+            ids = torch.tensor([model.base.tokens(answer, 64)])
+            asked = torch.tensor([model.base.tokens(judge_question(text, said), 999)])
+            sums.append(-float(model.base.network(input_ids=asked, labels=ids).loss.detach()) * ids.numel())
+        due = torch.tensor(sums).softmax(-1).tolist()
+        assert list(found.values()) == pytest.approx(due, abs=1e-5)
+    verdicts = model.classify(EXAMPLES[:2])
+    assert [len(one) for one in verdicts] == [len(example.triplets) for example in EXAMPLES[:2]]
+    assert model.classify([Example("", "湯", ())]) == [()]
+
+
+def test_a_referee_without_the_constraint_writes_and_falls_back_on_the_chances(referee: Path) -> None:
+    model = load(referee)
+    assert isinstance(model, Referee)
+    free = replace(model, constrained=False)
+    assert free.free([(EXAMPLES[0].text, said_of(EXAMPLES[0].triplets[0]))]) == [None], "an untrained model writes none of the three"
+    assert free.classify(EXAMPLES[:1]) == model.classify(EXAMPLES[:1])
+
+
+def test_a_writer_that_has_seen_a_review_often_writes_its_triplets(folder: Path, tmp_path: Path) -> None:
+    """The whole way: text to tokens to weights to tokens to triplets at their places."""
+    config = replace(CONFIG, epochs=12, rate=1e-2, max_output=60, batch_tokens=100)
+    seen = EXAMPLES[:1]
+    model = train_writer(seen * 8, (), str(folder), Asking(), config, 3, tmp_path / "training")
+    score = AnswerScore(model.base, model.asking, model.config, (*seen, EXAMPLES[2]))
+    assert score(model.base.network, (0, 2)) == (1.0, 1)
+    assert score(model.base.network, (1, 2))[0] < 1, "a review that it has not seen"
+    (found,) = model.predict_examples(seen)
+    assert [(said_of(one), one.aspect.spans, one.opinion.spans) for one in found] == [
+        (said_of(one), one.aspect.spans, one.opinion.spans) for one in seen[0].triplets
+    ]
+
+
+def test_triplets_that_no_answer_can_hold_and_cut_texts_are_counted(folder: Path, tmp_path: Path) -> None:
+    text = "湯、麵好吃，服務好"
+    examples = [Example("a", text, (triplet(text, ("服務", "好", "POS")), triplet(text, ("湯、麵", "好吃", "POS"))))]
+    model = train_writer(examples, (), str(folder), Asking(), replace(CONFIG, max_input=12), 3, tmp_path)
+    assert (model.facts["triplets_lost"], model.facts["cut"]) == (1, 1)
+
+
+def test_loading_gives_the_model_that_was_saved_or_says_what_is_wrong(writer: Path, referee: Path, tmp_path: Path) -> None:
+    assert isinstance(load_extractor(writer), Writer)
+    assert isinstance(load_judge(referee), Referee)
+    with pytest.raises(ModelError, match="this is no discriminator"):
+        load_judge(writer)
+    with pytest.raises(ModelError, match="this model finds no triplets"):
+        load_extractor(referee)
+    mixed = copied(writer, tmp_path / "mixed")
+    shutil.copy(referee / "model.safetensors", mixed)
+    with pytest.raises(ModelError, match=r"digest is \w+, paper.json says \w+; train the model again"):
+        load(mixed)
+    (mixed / "paper.json").write_text("{}")
+    with pytest.raises(ModelError, match="no readable model of the paper profile"):
+        load(mixed)
+
+
+def squad(path: Path, *asked: dict[str, Any]) -> Path:
+    path.write_text(json.dumps({"version": "1.3", "data": [{"paragraphs": [{"context": REVIEWS[0], "qas": list(asked)}]}]}), "utf-8")
+    return path
+
+
+def test_a_base_learns_reading_comprehension_and_is_a_base_again(folder: Path, tmp_path: Path) -> None:
+    asked = [{"id": str(i), "question": "牛肉麵", "answers": [{"text": "好吃", "answer_start": 4}]} for i in range(40)]
+    file = squad(tmp_path / "a.json", *asked, {"id": "none", "question": "湯", "answers": []})
+    done = pretrain(str(folder), [file], tmp_path / "out", replace(CONFIG, max_output=16, rate=1e-2, epochs=4, batch_tokens=400), 3)
+    assert (done.train + done.valid, done.unanswered, done.cut) == (40, 1, 0)
+    assert done.valid >= 1
+    assert done.exact == 1.0, "the one answer there is"
+    base = load_base(str(tmp_path / "out"))
+    ((_, output),) = write(base, [base.tokens(f"question: 牛肉麵  context: {REVIEWS[0]}", 99)], CONFIG)
+    assert decode(base, output.ids) == "好吃"
+
+
+def test_a_file_in_another_layout_is_an_error_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[]")
+    with pytest.raises(InputError, match="no file in the SQuAD layout"):
+        read_squad(tmp_path / "a.json")
+    with pytest.raises(InputError, match=r"a.json:data\[0\].paragraphs\[0\].qas\[0\]: not in the SQuAD layout: KeyError\('question'\)"):
+        read_squad(squad(tmp_path / "a.json", {"id": "1", "answers": [{"text": "湯"}]}))
+
+
+def test_a_missing_extra_says_how_to_install_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    for name in [name for name in sys.modules if name.split(".")[0] == "transformers"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ModelError, match=r"the paper profile needs transformers.*; install it with `pip install 'builder\[paper\]'`"):
+        load_base(str(folder))
+
+
+def test_every_training_begins_from_the_same_base(folder: Path, tmp_path: Path) -> None:
+    """Section 3.3.1: in each iteration the same base is fine-tuned."""
+    before = (folder / "model.safetensors").read_bytes()
+    digests = [train_writer(EXAMPLES[:2], (), str(folder), Asking(), CONFIG, 3, tmp_path / name).digest for name in "ab"]
+    assert digests[0] == digests[1]
+    assert (folder / "model.safetensors").read_bytes() == before
+    assert isinstance(EXAMPLES[0].triplets[0], Triplet)

@@ -1,0 +1,185 @@
+"""The profile `paper` through the stages: a handful of reviews, a tiny random model in a folder, the commands that a user runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tiny_mt5 import make_base
+
+from builder import pipeline
+from builder.cli import cli
+from builder.config import resolve
+from builder.errors import ConfigError, ModelError
+from builder.pipeline import Build
+from builder.store import db, runs, triplets
+
+LINES = (
+    "牛肉麵很好吃，服務人員也很親切。", "餐點不會太鹹，湯頭普通。", "環境乾淨，價格便宜。", "店員態度差，飲料不好喝。",
+    "雞腿飯很香，配菜新鮮。", "蛋糕濃郁，咖啡很香。", "甜點太甜了，服務好。", "湯頭很鹹，環境髒。",
+)  # fmt: skip
+SETTINGS = {
+    "profile": "paper",
+    "workers": 1,
+    "threads": 1,
+    "ingest.valid_share": 0.2,
+    "ingest.test_share": 0.1,
+    "self_train.variants": ("D",),
+    "self_train.iterations": 1,
+    "paper.epochs": 1,
+    "paper.judge_epochs": 1,
+    "paper.max_output": 30,
+    "paper.batch_tokens": 1500,
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    folder = tmp_path_factory.mktemp("paper")
+    base = make_base(folder / "base", LINES)
+    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
+    build = Build(folder / "w", folder / "out", (folder / "reviews.csv",), resolve(options=SETTINGS | {"paper.base": str(base)}))
+    pipeline.run(build, until="evaluate")
+    return build
+
+
+def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database(built: Build) -> None:
+    with db.reading(built.workdir) as connection:
+        rounds = runs.rounds(connection, "D")
+        assert [done.round for done in rounds] == [0, 1]
+        judge = triplets.source_id(connection, "discriminator")
+        rules, model = triplets.source_id(connection, "rules"), triplets.source_id(connection, "D1")
+        assert judge is not None and rules is not None and model is not None
+        assert set(triplets.verdicts(connection, judge).values()) <= {"YY", "YN", "NX"}
+        judged = set(triplets.verdicts(connection, judge))
+        assert {one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, rules, split)} <= judged
+        told = [one for split in ("train", "valid", "test") for one in triplets.proposed(connection, model, split)]
+        assert {one.id for one in told} <= judged
+        digests = {done.round: done.model for done in rounds}
+    manifests = [json.loads((built.workdir / "models" / name / "paper.json").read_text()) for name in ("D0", "D1")]
+    assert [one["digest"] for one in manifests] == [digests[0], digests[1]]
+    assert [one["base"] for one in manifests] == [built.resolved.config.paper.base] * 2, "the same base every time"
+
+
+def test_every_prediction_of_the_paper_profile_may_be_added(built: Build) -> None:
+    """The paper adds all that its filter lets through: the profile sets the confidence to 0, unless the user says otherwise."""
+    assert built.resolved.config.self_train.confidence == 0
+    assert built.resolved.origin["self_train.confidence"] == "profile paper"
+    mine = resolve(options={"profile": "paper", "paper.base": "x/y", "self_train.confidence": 0.3})
+    assert (mine.config.self_train.confidence, mine.origin["self_train.confidence"]) == (0.3, "option")
+    assert resolve().config.self_train.confidence == 0.5
+
+
+def test_the_answers_are_kept_and_the_questions_name_the_aspects_known_before_the_round(built: Build) -> None:
+    (path,) = (built.workdir / "models" / "D1").glob("answers-*.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(rows) == len(LINES)
+    with db.reading(built.workdir) as connection:
+        known = {one.triplet.aspect.text for one in triplets.training(connection, "D", 1)}
+    assert known
+    asked = "".join(row["question"] for row in rows)
+    assert all(f"請問以下文字對{aspect}的描述為何？" in asked for aspect in known)
+
+
+def test_a_second_run_does_nothing_and_another_base_trains_anew(built: Build, tmp_path: Path) -> None:
+    assert not any(done.ran for done in pipeline.run(built, until="self_train"))
+    with db.reading(built.workdir) as connection:
+        assert set(runs.runs(connection)) >= {"discriminate", "self_train"}
+    other = make_base(tmp_path / "base", LINES, seed=8)
+    keys = pipeline.stage_keys(built, _lexicon())
+    changed = pipeline.stage_keys(replace(built, resolved=_with(built, "paper.base", str(other))), _lexicon())
+    assert [name for name in keys if keys[name] != changed[name]] == ["discriminate", "self_train", "evaluate", "release"]
+
+
+def _lexicon():  # type: ignore[no-untyped-def]
+    from builder.resources import load_lexicon
+
+    return load_lexicon()
+
+
+def _with(built: Build, key: str, value: object):  # type: ignore[no-untyped-def]
+    return resolve(options=SETTINGS | {"paper.base": built.resolved.config.paper.base, key: value})
+
+
+def test_extract_uses_the_trained_writer(built: Build, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"id": "a", "text": LINES[0]}) + "\n", "utf-8")
+    done = run("extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl", "--source", "D", "--workdir", built.workdir)
+    assert done.exit_code == 0, done.output
+    (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text("utf-8").splitlines())
+    assert row["id"] == "a"
+    for one in row["triplets"]:
+        assert "".join(LINES[0][a:b] for a, b in one["opinion_spans"]) == one["opinion"]
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def test_a_base_is_trimmed_and_trained_by_command_and_serves_the_stages(built: Build, tmp_path: Path) -> None:
+    base = built.resolved.config.paper.base
+    done = run("model", "trim", built.inputs[0], "--base", base, "--out", tmp_path / "small")
+    assert done.exit_code == 0, done.exception
+    assert f"used by {len(LINES)} reviews" in done.output
+    questions = [{"id": str(i), "question": "湯頭", "answers": [{"text": "普通", "answer_start": 0}]} for i in range(8)]
+    (tmp_path / "q.json").write_text(json.dumps({"data": [{"paragraphs": [{"context": LINES[1], "qas": questions}]}]}), "utf-8")
+    done = run(
+        "model",
+        "pretrain",
+        "--drcd",
+        tmp_path / "q.json",
+        "--base",
+        tmp_path / "small",
+        "--out",
+        tmp_path / "next",
+        "--epochs",
+        1,
+        "--threads",
+        1,
+    )
+    assert done.exit_code == 0, done.exception
+    assert "trained on" in done.output
+    again = replace(built, workdir=tmp_path / "w", out=tmp_path / "o", resolved=_with(built, "paper.base", str(tmp_path / "next")))
+    counts = pipeline.run(again, until="discriminate")[-1].counts
+    assert int(counts["judged"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"profile": "paper"}, r'paper.base = "" is not a model: set it to "google/mt5-base" or a folder'),
+        ({"profile": "paper", "paper.base": "a/b", "paper.epochs": 0}, "paper.epochs = 0 is not at least 1"),
+        ({"profile": "paper", "paper.base": "a/b", "paper.template": "3"}, "paper.template = '3' is not one of '1', '2'"),
+        ({"profile": "papers"}, "profile = 'papers' is not one of 'embedded', 'paper'"),
+    ],
+)
+def test_settings_that_no_model_can_be_trained_with_are_errors(settings: dict[str, object], error: str) -> None:
+    with pytest.raises(ConfigError, match=error):
+        resolve(options=settings)
+
+
+def test_a_base_that_is_no_model_stops_the_build_before_its_first_stage(built: Build, tmp_path: Path) -> None:
+    wrong = replace(built, workdir=tmp_path / "w", resolved=_with(built, "paper.base", str(tmp_path)))
+    with pytest.raises(ModelError, match=r"no model here: there is no config\.json; set paper.base to a model's folder or a hub name"):
+        pipeline.run(wrong)
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_discriminator_that_lets_nothing_through_is_an_error_that_says_what_to_do(built: Build, tmp_path: Path) -> None:
+    """A random model may call every triplet NX: then there is nothing to train on."""
+    with db.reading(built.workdir) as connection:
+        judge = triplets.source_id(connection, "discriminator")
+        assert judge is not None
+        passed = "YY" in triplets.verdicts(connection, judge).values()
+    wanted = replace(built, resolved=_with(built, "self_train.variants", ("C",)))
+    if passed:
+        assert pipeline.run(wanted, until="self_train")[-1].ran
+    else:
+        with pytest.raises(
+            ModelError, match="self-train C, round 0: the training set is empty after filtering; use variant B or D, or more reviews"
+        ):
+            pipeline.run(wanted, until="self_train")
