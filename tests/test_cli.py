@@ -253,7 +253,7 @@ def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, builder
     assert re.search(r"^  rules +opinion +鹹 \S+ [\d.]+ \(opinions/\w+\.tsv:\d+\)$", salty, re.M), salty
     assert re.search(r"^  rules +negator +不會$", salty, re.M), salty
     assert re.search(r"^  rules +(path|pattern) +\S", salty, re.M), salty
-    assert re.search(r"^  discriminator +verdict +(YY|YN|NX) [01]\.\d{3}$", salty, re.M), salty
+    assert re.search(r"^  discriminator +verdict +(YY|YN|NX|abstains) [01]\.\d{3}$", salty, re.M), salty
 
 
 def test_explain_names_the_lexicon_line_that_holds_the_word(built: Built, here: Command) -> None:

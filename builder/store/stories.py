@@ -150,7 +150,7 @@ def _told(connection: sqlite3.Connection, key: str, stored: list[StoredTriplet])
     for i, name, label, score in _of(
         connection, "v.triplet, s.name, v.label, v.score FROM verdicts v JOIN sources s ON s.id = v.source", "v", "s.id", stored
     ):
-        steps[i].append(Step(name, "verdict", f"{label} {score:.3f}"))
+        steps[i].append(Step(name, "verdict", f"{label or 'abstains'} {score:.3f}"))
     for i, variant, number in _of(connection, "x.triplet, x.variant, x.round FROM training_sets x", "x", "x.variant, x.round", stored):
         steps[i].append(Step(variant, "training set", f"S_{number}"))
     for i, step in late:

@@ -7,5 +7,5 @@ WITH
   judged AS (SELECT f.mask, v.label, count(*) AS number FROM found f CROSS JOIN verdicts v ON v.source = (SELECT id FROM judge) AND v.triplet = f.triplet
              GROUP BY f.mask, v.label)
 SELECT m.name AS model, sum(number) AS judged, sum(number * (label = 'YY')) AS YY, sum(number * (label = 'YN')) AS YN,
-       sum(number * (label = 'NX')) AS NX, round(100.0 * sum(number * (label <> 'YY')) / sum(number), 1) AS rejected_percent
+       sum(number * (label = 'NX')) AS NX, sum(number * (label IS NULL)) AS abstained, round(100.0 * sum(number * (label <> 'YY')) / sum(number), 1) AS rejected_percent
 FROM models m JOIN judged j ON j.mask & m.bit GROUP BY m.id ORDER BY m.name
