@@ -231,7 +231,7 @@ def _check(build: Build) -> None:
 def _remember(connection: sqlite3.Connection, build: Build) -> None:
     config = flat(build.resolved.config)
     config |= {key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]}
-    if (base := Path(str(config["paper.base"]))).is_dir():
+    if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
         config["paper.base"] = str(base.resolve())
     kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
     with db.atomic(connection):

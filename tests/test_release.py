@@ -71,7 +71,7 @@ def make(source: Path, out: Path, **settings: object) -> Path:
     """The release stage alone."""
     out.mkdir(exist_ok=True)
     given = {"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2, "release.licence": "CC-BY-4.0"}
-    chosen = resolve(options=given | {key.replace("__", "."): value for key, value in settings.items()})
+    chosen = resolve(options={"self_train.variants": ("C",)} | given | {key.replace("__", "."): value for key, value in settings.items()})
     with db.writing(source) as connection:
         made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key", {}))
     return Path(str(made["path"]))

@@ -230,7 +230,7 @@ def test_weak_labels_are_held_against_gold_and_rejects_counted_by_round(built: B
         ).fetchone()
     assert {row[4] for row in rows} <= {"both", "weak only", "people only"}
     assert sum(row[4] != "weak only" for row in rows) == gold
-    assert all(row[1] == row[2] + row[3] + row[4] for row in rejects)  # type: ignore[operator]
+    assert all(row[1] == sum(row[2:6]) for row in rejects)  # type: ignore[operator]
     assert tuple(summary["rules"][2:]) == tuple(plain)
 
 

@@ -76,7 +76,7 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
     with db.atomic(connection):
         reviews.insert(connection, (new(key, text, row) for row, (key, text) in enumerate(TEXTS.items(), start=1)))
         reviews.mark_duplicates(connection)
-        ids = {key: i for i, key, _ in reviews.hashes(connection, 0, 10)}
+        ids = {key: i for i, key, *_ in reviews.distinct(connection)}
         reviews.set_splits(connection, ((split, ids[key]) for key, split in SPLITS.items()))
         reviews.reject(connection, "ingest", [("row 9", "empty", "no text", ""), ("row 10", "no_han", "no Han", "ok")])
         backend = reviews.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
