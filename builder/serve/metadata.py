@@ -43,7 +43,10 @@ _TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "Which source proposes which triplet, how sure it is, and why.",
         {"story": "JSON: the decisions in order", "confidence": "of a model, 0 to 1"},
     ),
-    "verdicts": ("What the discriminator says of each triplet.", {"label": "YY, YN or NX; nothing where it abstains", "score": "of YY, 0 to 1"}),
+    "verdicts": (
+        "What the discriminator says of each triplet.",
+        {"label": "YY, YN or NX; nothing where it abstains", "score": "of YY, 0 to 1"},
+    ),
     "training_sets": ("S_i of Algorithm 1: the training set of each variant and round.", {}),
     "rejected": ("What was not used, by which stage and why: nothing vanishes.", {"item": "row of a file, review or triplet"}),
     "sources": ("Whoever proposes or judges triplets.", {"signature": "code, settings and data that decide what it says"}),

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
@@ -103,12 +104,8 @@ def sharded(
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(prepare, arguments)) as pool:
 
         def submit(ready: Iterable[Task]) -> list[Future[Answer]]:
-            # Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-            try:
+            with _undisturbed():
                 return [pool.submit(work, task) for task in ready]
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
         flying = submit(head) + submit(islice(queue, workers))
         try:
@@ -118,6 +115,28 @@ def sharded(
                 yield answer
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Workers are born whole: Ctrl-C and SIGTERM wait until the block is done.
+
+    Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision. The mask alone does not keep
+    this thread: another one takes the signal, and Python runs the handler here, between a worker's birth and its first orders.
+    """
+    waiting: list[int] = []
+    both = (signal.SIGINT, signal.SIGTERM)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, both)
+    mine = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, lambda number, frame: waiting.append(number)) for number in both} if mine else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number in waiting[:1]:
+            os.kill(os.getpid(), number)
 
 
 def _begin_worker(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
