@@ -135,8 +135,8 @@ def _undisturbed() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number in waiting[:1]:
-            os.kill(os.getpid(), number)
+        for taken in waiting[:1]:
+            os.kill(os.getpid(), taken)
 
 
 def _begin_worker(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
