@@ -76,7 +76,7 @@ class Discriminate:
 
 @dataclass(frozen=True, slots=True)
 class SelfTrain:
-    """Algorithm 1 with its variants A to D, and E, in which rules and cross-fitted taggers teach each other: variants to run, iterations n after M_0, epochs of every fine-tuning.
+    """Algorithm 1 with its variants A to D, and E, what the rules and the cross-fitted panel hold together: variants to run, iterations n after M_0, epochs of every fine-tuning.
 
     Predictions below `confidence` are not added to a training set; the paper adds all (0).
     """

@@ -129,7 +129,7 @@ def _by_model(lines: Iterator[Line], system: str, workdir: Path | None, conventi
     if not chosen:
         raise ConfigError(f"no model {system!r} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
     name = chosen[-1]
-    predict = _both(workdir, name, convention) if name[0] == "E" else _tagging(workdir, name)
+    predict = _both(workdir, convention) if name == "E0" else _tagging(workdir, name)
     lexicon = load_lexicon(overlays=overlays(workdir))
     for batch in _batches(lines, _MODEL_CHUNK):
         shown = [view(text, lexicon.variants) for _, text in batch]
@@ -143,17 +143,22 @@ def _tagging(workdir: Path, name: str) -> Predict:
     return load_extractor(workdir / "models" / name).predict
 
 
-def _both(workdir: Path, name: str, convention: Convention) -> Predict:
-    """What the rules and the taggers of variant E hold together."""
-    from builder.model.cotrain import load_taggers, merged
+def _both(workdir: Path, convention: Convention) -> Predict:
+    """What the rules and the panel of variant E hold together."""
+    from builder.model.cotrain import merged
+    from builder.model.panel import load_panel
+    from builder.model.task import Example
 
-    taggers = load_taggers(workdir / "models" / ("panel/taggers" if name == "E0" else name))
+    panel = load_panel(workdir / "models" / "panel")
     _prepare(convention, overlays(workdir))
     backend, engine = _worker["backend"], _worker["engine"]
 
     def predict(texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
         annotated = backend.annotate(list(texts))  # type: ignore[attr-defined]
         ruled = [engine.extract(Doc.of(text, tokens)) for text, tokens in zip(texts, annotated, strict=True)]  # type: ignore[attr-defined]
-        return [merged(rules, found, taggers.drop) for rules, found in zip(ruled, taggers.proposals(texts), strict=True)]
+        judged = panel.classify([Example("", text, rules) for text, rules in zip(texts, ruled, strict=True)])
+        scores = [[score for _, score in labels] for labels in judged]
+        told = zip(ruled, scores, panel.taggers.proposals(texts), strict=True)
+        return [merged(rules, listed, found, panel.drop) for rules, listed, found in told]
 
     return predict

@@ -248,7 +248,9 @@ def test_a_gold_triplet_that_cannot_be_is_named(changed: dict[str, object], mess
     for listed, code in (([triplet], 0), ([triplet | changed], 2)):
         gold = write(tmp_path / "gold.jsonl", json.dumps({"id": "r1", "triplets": listed}) + "\n")
         if code == 0:
-            assert ingested(tmp_path / "w", source, **{"evaluate.gold": str(gold)}).counts["test"] == 4  # near-duplicates follow a labelled review
+            assert (
+                ingested(tmp_path / "w", source, **{"evaluate.gold": str(gold)}).counts["test"] == 4
+            )  # near-duplicates follow a labelled review
             continue
         ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}")
         assert ran.error.startswith(f"{gold}, review r1: "), ran.error

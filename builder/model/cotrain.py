@@ -1,16 +1,16 @@
-"""Variant E: two views of a review teach each other. In: the rules' triplets and the taggers' proposals. Out: what both together hold.
+"""Variant E: two views of a review check each other. In: the rules' triplets and the taggers' proposals. Out: what both together hold.
 
-The rules know words and grammar, the tagger knows what stands where in reviews; they err at different places (Blum and Mitchell 1998). A
-rule triplet that the tagger finds very improbable goes, a proposal that the tagger finds more probable than not and that no rule triplet
-contradicts comes in. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained
-without one of them; on a review that none has seen they speak together.
+The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and Mitchell 1998). A
+rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; a proposal of which the taggers are sure and that no rule
+triplet contradicts comes in. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each
+trained without one of them; on a review that none has seen they speak together.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,11 +23,10 @@ from builder.records import Triplet
 
 FLOOR = 0.02
 """Proposals below are not looked at."""
-DROP, MOST = 0.1, 0.1
-"""A rule triplet that the taggers give less than DROP is left out, unless that would be more than the share MOST of the validation reviews':
-taggers that have seen little find everything improbable."""
-ADD = 0.5
-"""A proposal of at least this much, more probable than not, is taken in."""
+DROP = 0.3
+"""A rule triplet that the panel gives less is left out, if the panel has learnt enough (Panel.drop)."""
+ADD = 0.7
+"""A proposal of at least this much is taken in."""
 
 
 def fold_of(key: str, folds: int) -> int:
@@ -37,15 +36,13 @@ def fold_of(key: str, folds: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taggers:
-    """k taggers; the one at place f was trained without the reviews of fold f. Rule triplets with less support than `drop` are left out."""
+    """k taggers; the one at place f was trained without the reviews of fold f."""
 
     members: tuple[Tagger, ...]
-    drop: float = DROP
 
     @property
     def digest(self) -> str:
-        parts = [*(member.digest for member in self.members), self.drop]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+        return hashlib.sha256(" ".join(member.digest for member in self.members).encode()).hexdigest()[:16]
 
     def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
         """What all together propose for texts that none was trained on."""
@@ -77,12 +74,8 @@ def train_taggers(
         others = [one for one in train if fold_of(one.id, folds) != fold]
         members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress))
         save(members[-1], folder / str(fold))
-    untold = Taggers(tuple(members))
-    found = zip(valid, untold.proposals([one.text for one in valid], progress), strict=True)
-    backed = sorted(support(triplet, proposals) for one, proposals in found for triplet in one.triplets)
-    taggers = replace(untold, drop=round(min(DROP, backed[int(MOST * len(backed))]), 4) if backed else 0.0)
-    settings = {"drop": taggers.drop, "digest": taggers.digest}
-    write_file(folder / "taggers.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+    taggers = Taggers(tuple(members))
+    write_file(folder / "taggers.json", (json.dumps({"digest": taggers.digest}) + "\n").encode())
     return taggers
 
 
@@ -91,11 +84,11 @@ def load_taggers(folder: Path) -> Taggers:
     path = folder / "taggers.json"
     try:
         settings = json.loads(path.read_text("utf-8"))
-        drop, digest = float(settings["drop"]), settings["digest"]
+        digest = settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
     found = [load(one) for one in sorted(folder.iterdir()) if one.name.isdigit()]
-    taggers = Taggers(tuple(one for one in found if isinstance(one, Tagger)), drop)
+    taggers = Taggers(tuple(one for one in found if isinstance(one, Tagger)))
     if taggers.digest != digest:
         raise ModelError("the members are not those that were trained together", where=str(folder), fix="train them again")
     return taggers
@@ -126,21 +119,15 @@ def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
     return out
 
 
-def support(triplet: Triplet, proposals: Iterable[Proposal]) -> float:
-    """How probable the tagger finds a pair: the best of its proposals that overlap it on both sides, else 0. The polarity is not asked."""
-    return max((chance for chance, other in proposals if clashes(triplet, other)), default=0.0)
-
-
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
     """The proposals to take in beside the rule triplets that stay, none of them clashing with those or with another."""
     sure = settle([triplet for chance, triplet in proposals if chance >= ADD])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
-def merged(rules: Sequence[Triplet], proposals: Sequence[Proposal], drop: float = DROP) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the taggers' support."""
-    backed = [replace(triplet, confidence=round(support(triplet, proposals), 4)) for triplet in rules]
-    kept = [triplet for triplet in backed if (triplet.confidence or 0.0) >= drop]
+def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], drop: float) -> tuple[Triplet, ...]:
+    """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the panel's `score` of it."""
+    kept = [replace(triplet, confidence=score) for triplet, score in zip(rules, scores, strict=True) if score >= drop]
     out = kept + fresh(kept, proposals)
     return tuple(sorted(out, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from builder.errors import ModelError
 from builder.model.checkpoint import write_file
-from builder.model.cotrain import Taggers, clashes, fold_of, load_taggers
+from builder.model.cotrain import DROP, Taggers, clashes, fold_of, load_taggers
 from builder.model.discriminator import Discriminator
 from builder.model.store import load
 from builder.model.tagger import Proposal
@@ -35,15 +35,19 @@ Shares = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is rejected."""
+    """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is rejected.
+
+    `drop` is that below which variant E leaves out a rule's triplet: 0 where the panel has learnt too little (see `trusted`).
+    """
 
     taggers: Taggers
     discriminators: tuple[Discriminator, ...]
     cut: float
+    drop: float
 
     @property
     def digest(self) -> str:
-        parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut]
+        parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut, self.drop]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
@@ -84,25 +88,39 @@ def unseen(
     return both(items, asked, found)
 
 
-def noise(
-    taggers: Taggers, discriminators: Sequence[Discriminator], judged: Sequence[Judged], progress: Progress | None = None
-) -> tuple[float, float]:
-    """The share of the triplets given as YY that are not, and the probability of YY below which that share of them lies (even odds at most).
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What a panel says of the triplets given as YY: the share it takes for noise, the probability of YY below which that share of them lies
+    (even odds at most), and their mean probability."""
 
-    Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
+    share: float
+    cut: float
+    mean: float
+
+
+def noise(taggers: Taggers, discriminators: Sequence[Discriminator], judged: Sequence[Judged], progress: Progress | None = None) -> Noise:
+    """Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
     several the most probable. In: the discriminator's training data with its made YN and NX.
     """
     items = [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in judged]
     shares = np.concatenate([np.empty((0, 3)), *unseen(taggers, discriminators, items, progress)])
     given = np.array([VERDICTS.index(label) for one in judged for _, label in one.verdicts], dtype=np.int64)
     if not (given == YY).any():
-        return 0.0, 0.0
+        return Noise(0.0, 0.0, 0.0)
     means = np.array([shares[given == j, j].mean() if (given == j).any() else 2.0 for j in range(3)])
     reached = np.where(shares >= means, shares, -1.0)
     counted = (reached.max(1) >= 0) & (given == YY)
     wrong = counted & (reached.argmax(1) != YY)
     share = float(wrong.sum() / max(1, counted.sum()))
-    return share, min(0.5, float(np.quantile(shares[given == YY, YY], share)))
+    return Noise(share, min(0.5, float(np.quantile(shares[given == YY, YY], share))), float(means[YY]))
+
+
+def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], told: Noise) -> Panel:
+    """The panel with its thresholds. One that gives the rules' triplets less than even odds on average has not learnt enough to drop any:
+    a few hundred reviews make such a panel. Else whatever is less probable than DROP is rejected, even if confident learning asks for less.
+    """
+    drop = DROP if told.mean >= 0.5 else 0.0
+    return Panel(taggers, discriminators, max(told.cut, drop), drop)
 
 
 def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
@@ -126,7 +144,7 @@ def _mean(one: Shares, other: Shares) -> Shares:
 
 def save_panel(panel: Panel, folder: Path) -> None:
     """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were trained."""
-    settings = {"cut": panel.cut, "digest": panel.digest}
+    settings = {"cut": panel.cut, "drop": panel.drop, "digest": panel.digest}
     write_file(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
@@ -135,12 +153,12 @@ def load_panel(folder: Path) -> Panel:
     path, fix = folder / "panel.json", "`builder run discriminate --force`"
     try:
         settings = json.loads(path.read_text("utf-8"))
-        cut, digest = float(settings["cut"]), settings["digest"]
+        cut, drop, digest = float(settings["cut"]), float(settings["drop"]), settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
     taggers = load_taggers(folder / "taggers")
     judges = [load(folder / "discriminators" / str(fold)) for fold in range(len(taggers.members))]
-    panel = Panel(taggers, tuple(one for one in judges if isinstance(one, Discriminator)), cut)
+    panel = Panel(taggers, tuple(one for one in judges if isinstance(one, Discriminator)), cut, drop)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel

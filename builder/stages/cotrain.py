@@ -1,4 +1,7 @@
-"""A round of variant E (builder.model.cotrain): taggers trained crosswise on what rules and taggers held together before."""
+"""Variant E (builder.model.cotrain): what the rules and the discriminator's cross-fitted panel hold together. It trains nothing more.
+
+Its one set S_0 is that of the train split; a second round with taggers trained on it was measured to add more wrong triplets than right ones.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +9,57 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from builder.model.task import Judge, TaggerConfig, sized
+from builder.model.task import Judge
 from builder.records import Review, StoredTriplet, Triplet
+from builder.stages import discriminate
 from builder.stages.annotate import review_view
 from builder.stages.context import Context, ModelBar, to_stored
 from builder.stages.rounds import Counted, Made, finish, listed_reviews
-from builder.stages.training import examples, to_view
+from builder.stages.training import to_view
 from builder.store import triplets
 
 if TYPE_CHECKING:
-    from builder.model.cotrain import Taggers
+    from builder.model.panel import Panel
 
 
-def round_(context: Context, variant: str, number: int, judge: Judge) -> None:
-    """M_number trained crosswise on S_number, and what it holds together with the rules."""
-    from builder.model.cotrain import load_taggers, train_taggers
+def hold(context: Context, judge: Judge) -> None:
+    """Round 0 of variant E, its only one."""
+    from builder.model.panel import Panel
 
-    connection, config, started = context.connection, context.config, time.monotonic()
-    shown = ModelBar(f"self-train {variant}{number}")
+    assert isinstance(judge, Panel), "the config was checked"
+    connection, started = context.connection, time.monotonic()
+    shown = ModelBar("self-train E0")
+    listed = listed_reviews(context)
+    predictions = _held(context, judge, listed, shown)
+    train = {review.id for review in listed["train"]}
+    after = sorted({triplets.triplet_id(review, one) for review, one in predictions if review in train})
     rules = triplets.source_id(connection, "rules")
     assert rules is not None
-    before = triplets.source_id(connection, f"{variant}{number - 1}") if number else rules
-    assert before is not None, "the round before has run"
-    listed = listed_reviews(context)
-    stored = list(triplets.proposed(connection, before, "train"))
-    if number:
-        train, valid = (examples(context, one)[0] for one in (stored, triplets.proposed(connection, rules, "valid")))
-        folds = config.discriminate.folds
-        chars = sum(len(one.text) for one in train) * (folds - 1) // folds
-        settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), chars)
-        taggers = train_taggers(train, valid, folds, settings, config.seed, context.models / f"{variant}{number}", shown)
-    else:
-        taggers = load_taggers(context.models / "panel" / "taggers")
-    predictions = _held(context, rules, taggers, listed, shown)
-    after, seeds = [one.id for one in stored], {one.id for one in triplets.proposed(connection, rules, "train")}
+    seeds = {one.id for one in triplets.proposed(connection, rules, "train")}
     counted = Counted(len(seeds), len(seeds & set(after)), len(set(after) - seeds))
-    finish(context, judge, Made(variant, number, taggers.digest, predictions, after), counted, started, shown)
+    finish(context, judge, Made("E", 0, judge.digest, predictions, after), counted, started, shown)
 
 
-def _held(context: Context, rules: int, taggers: Taggers, listed: dict[str, list[Review]], shown: ModelBar) -> list[tuple[int, Triplet]]:
-    """What rules and taggers hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
-    from builder.model.cotrain import fresh, support
+def _held(context: Context, panel: Panel, listed: dict[str, list[Review]], shown: ModelBar) -> list[tuple[int, Triplet]]:
+    """What rules and panel hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
+    from builder.model.cotrain import fresh
 
+    connection = context.connection
+    rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, discriminate.NAME)
+    assert rules is not None and judge is not None, "rules and discriminator have run"
+    scores = triplets.scores(connection, judge)
     out = []
     for split, asked in listed.items():
         ruled: dict[int, list[StoredTriplet]] = {}
-        for one in triplets.proposed(context.connection, rules, split):
-            ruled.setdefault(one.review, []).append(one)
+        for one in triplets.proposed(connection, rules, split):
+            if scores.get(one.id, 0.0) >= panel.drop:
+                ruled.setdefault(one.review, []).append(one)
         views = [review_view(review, context.lexicon.variants) for review in asked]
         texts = [one.text for one in views]
-        found = taggers.apart([one.key for one in asked], texts, shown) if split == "train" else taggers.proposals(texts, shown)
+        found = panel.taggers.apart([one.key for one in asked], texts, shown) if split == "train" else panel.taggers.proposals(texts, shown)
         for review, shown_as, proposals in zip(asked, views, found, strict=True):
-            kept = []
-            for one in ruled.get(review.id, ()):
-                seen = to_view(one.triplet, shown_as)
-                chance = support(seen, proposals) if seen else 0.0
-                if seen and round(chance, 4) >= taggers.drop:
-                    kept.append(seen)
-                    out.append((review.id, replace(one.triplet, confidence=round(chance, 4))))
+            own = ruled.get(review.id, [])
+            kept = [seen for one in own if (seen := to_view(one.triplet, shown_as))]
+            out += [(review.id, replace(one.triplet, confidence=round(scores.get(one.id, 0.0), 4))) for one in own]
             out += [(review.id, to_stored(triplet, shown_as, review.text)) for triplet in fresh(kept, proposals)]
     return out

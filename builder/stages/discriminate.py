@@ -58,7 +58,7 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
     from builder.model.cotrain import fold_of, train_taggers
     from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
-    from builder.model.panel import Panel, noise, save_panel
+    from builder.model.panel import noise, save_panel, trusted
     from builder.model.store import save
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
@@ -73,11 +73,11 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
         settings = sized(_settings(config), chars)
         members.append(train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown))
         save(members[-1], place)
-    share, cut = noise(taggers, members, judged["train"], shown)
-    panel = Panel(taggers, tuple(members), cut)
+    told = noise(taggers, members, judged["train"], shown)
+    panel = trusted(taggers, tuple(members), told)
     save_panel(panel, folder)
     agreement = round(_accuracy(panel, judged["valid"]), 4)
-    return panel, {"trained on": _size(judged["train"]), "agreement": agreement, "noise": round(share, 4), "cut": round(cut, 4)}
+    return panel, {"trained on": _size(judged["train"]), "agreement": agreement, "noise": round(told.share, 4), "cut": round(panel.cut, 4)}
 
 
 _MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts]]] = {"paper": _paper, "cross-fit": _cross_fit}

@@ -5,8 +5,7 @@ reviews of the training data, filters by the variant, adds what is new, and fine
 is one transaction (training set, predictions, verdicts, counts), and inside a round the model resumes at its last epoch. What variants
 share is trained once: M_0 of A and C, and of B and D.
 
-E (builder.model.cotrain): M_i are taggers that are trained crosswise on S_i, those of the discriminator's panel in round 0, where S_0 is the
-rules' triplets; the predictions of a round are what the rules and M_i hold together, and S_{i+1} is those of the train split.
+E is builder.stages.cotrain.
 """
 
 from __future__ import annotations
@@ -41,12 +40,14 @@ def run(context: Context) -> runs.Counts:
     judge = discriminate.load(context)
     counts: dict[str, int | float | str] = {}
     for variant in context.config.self_train.variants:
-        last = (
-            context.config.self_train.iterations if variant != "E" else min(1, context.config.self_train.iterations)
-        )  # a second adds nothing
+        last = 0 if variant == "E" else context.config.self_train.iterations
         for number in range(last + 1):
-            if not any(one.round == number for one in runs.rounds(connection, variant)):
-                (cotrain.round_ if variant == "E" else _round)(context, variant, number, judge)
+            if any(one.round == number for one in runs.rounds(connection, variant)):
+                continue
+            if variant == "E":
+                cotrain.hold(context, judge)
+            else:
+                _round(context, variant, number, judge)
         done = runs.rounds(connection, variant)
         counts[f"{variant} S_0"] = done[0].triplets
         counts[f"{variant} S_{done[-1].round}"] = done[-1].triplets

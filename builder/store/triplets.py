@@ -125,6 +125,11 @@ def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict |
     return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
 
 
+def scores(connection: sqlite3.Connection, source: int) -> dict[int, float]:
+    """Triplet id -> the probability of YY that a judge gives."""
+    return dict(connection.execute("SELECT triplet, score FROM verdicts WHERE source = ?", (source,)))
+
+
 def proposed(connection: sqlite3.Connection, source: int, split: str) -> Iterator[StoredTriplet]:
     """The triplets that a source proposes for the reviews of a split, by review and place."""
     rows = connection.execute(

@@ -1,0 +1,102 @@
+"""Every system of a working directory against human gold: `python tests/bench/variants.py WORKDIR DATA_DIR`.
+
+WORKDIR is that of a build, DATA_DIR holds the dimABSA files. A sentence that is a review of the build gets the triplets that the build
+stored for it (for variant E those of taggers that were not trained on it); the others are extracted with the build's models. Prints lenient
+micro P, R, F1 per system; what the discriminator catches of the wrong and keeps of the right rule triplets; and how many triplets with an
+opinion that no lexicon holds are right (Table 6 of the paper).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from dimabsa import Gold, gold
+
+from builder.extraction import extract_file
+from builder.metrics import Answer, micro
+from builder.records import StoredTriplet
+from builder.resources import load_lexicon, overlays
+from builder.store import db, triplets
+
+Found = dict[str, list[tuple[int, Answer, str]]]
+"""Per sentence: triplet id (0 where none is stored), answer, opinion."""
+
+
+def stored(connection: sqlite3.Connection, system: str, at: dict[str, int]) -> Found:
+    """What the build holds for the sentences that it read."""
+    source = triplets.source_id(connection, system)
+    assert source is not None, system
+    by_review: dict[int, list[StoredTriplet]] = {}
+    for split in ("train", "valid", "test"):
+        for one in triplets.proposed(connection, source, split):
+            by_review.setdefault(one.review, []).append(one)
+    return {
+        key: [
+            (t.id, (t.triplet.aspect.text, t.triplet.opinion.text, t.triplet.polarity), t.triplet.opinion.text)
+            for t in by_review.get(i, ())
+        ]
+        for key, i in at.items()
+    }
+
+
+def extracted(workdir: Path, system: str, texts: dict[str, str]) -> Found:
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
+        source.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()), encoding="utf-8")
+        extract_file(source, target, system, workdir, "natural", 1)
+        rows = map(json.loads, target.read_text(encoding="utf-8").splitlines())
+        return {row["id"]: [(0, (t["aspect"], t["opinion"], t["polarity"]), t["opinion"]) for t in row["triplets"]] for row in rows}
+
+
+def right(due: list[Answer], told: list[Answer]) -> list[bool]:
+    """Whether each answer has a gold triplet of its own, greedily in the order of the gold."""
+    both = [(answer, micro({"": due}, {"": [answer]}, "lenient").right == 1) for answer in told]
+    return [good for _, good in both]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workdir", type=Path)
+    parser.add_argument("data", type=Path)
+    options = parser.parse_args()
+    due: Gold = gold(options.data)
+    flat = {key: answers for key, (_, answers) in due.items()}
+    lexicon = load_lexicon(overlays=overlays(options.workdir))
+    with db.reading(options.workdir) as connection:
+        ids = {text: first or i for i, text, first in connection.execute("SELECT id, text, duplicate_of FROM reviews")}
+        placed = {i for (i,) in connection.execute("SELECT id FROM reviews WHERE split IS NOT NULL")}
+        at = {key: ids[text] for key, (text, _) in due.items() if ids.get(text) in placed}
+        left = {key: text for key, (text, _) in due.items() if key not in at}
+        systems = [name for (name,) in connection.execute("SELECT name FROM sources WHERE kind IN ('rules', 'model') ORDER BY id")]
+        judge = triplets.source_id(connection, "discriminator")
+        labels = triplets.verdicts(connection, judge) if judge is not None else {}
+        print(f"{len(due):,} sentences, {len(at):,} of them read by the build")
+        for system in systems:
+            found = stored(connection, system, at) | extracted(options.workdir, system, left)
+            told = {key: [answer for _, answer, _ in listed] for key, listed in found.items()}
+            for name, part in (("all", flat), ("not read", {key: flat[key] for key in left})):
+                score = micro(part, told, "lenient")
+                print(f"{system:6} {name:9} P {score.precision:.1f} R {score.recall:.1f} F1 {score.f1:.1f}")
+            good = {key: right(flat[key], told[key]) for key in found}
+            new = [
+                ok
+                for key, listed in found.items()
+                for (_, _, opinion), ok in zip(listed, good[key], strict=True)
+                if not lexicon.knows(opinion)
+            ]
+            print(f"{system:6} out of lexicon: {len(new)}, right {100 * sum(new) / max(1, len(new)):.1f}%")
+            if system == "rules" and labels:
+                judged = [(labels[i], ok) for key in at for (i, _, _), ok in zip(found[key], good[key], strict=True) if i in labels]
+                kept = [label in ("YY", None) for label, ok in judged if ok]
+                caught = [label in ("YN", "NX") for label, ok in judged if not ok]
+                print(
+                    f"discriminator: keeps {100 * sum(kept) / len(kept):.1f}% of {len(kept)}, catches {100 * sum(caught) / len(caught):.1f}% of {len(caught)}"
+                )
+
+
+if __name__ == "__main__":
+    main()
