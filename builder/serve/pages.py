@@ -65,7 +65,7 @@ def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
         charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(told["growth"])),
         charts.Chart(
             "Verdicts", "what the discriminator says of each model's findings; it rejects so many", "rejects-by-round",
-            (("YY", "accepted"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(told["rejects-by-round"]),
+            (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(told["rejects-by-round"]),
         ),
         charts.Chart(
             "Rules", "triplets by the rule that made them; the discriminator accepts so many", "by-rule", charts.LEGEND,
