@@ -17,7 +17,7 @@ from pathlib import Path
 from builder.errors import ModelError
 from builder.model.checkpoint import write_file
 from builder.model.store import load, save
-from builder.model.tagger import Proposal, Tagger, overlap, propose, settle, train_tagger
+from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
 from builder.model.task import Example, Progress, TaggerConfig
 from builder.records import Triplet
 
@@ -129,7 +129,7 @@ def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequenc
     """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the panel's `score` of it."""
     kept = [replace(triplet, confidence=score) for triplet, score in zip(rules, scores, strict=True) if score >= drop]
     out = kept + fresh(kept, proposals)
-    return tuple(sorted(out, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
+    return tuple(sorted(out, key=in_place))
 
 
 def clashes(one: Triplet, other: Triplet) -> bool:

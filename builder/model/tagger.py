@@ -135,7 +135,12 @@ def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
     for triplet in sorted(triplets, key=lambda t: (-(t.confidence or 0.0), t.aspect_full.spans, t.opinion_full.spans)):
         if not any(overlap(triplet.aspect_full, t.aspect_full) and overlap(triplet.opinion_full, t.opinion_full) for t in kept):
             kept.append(triplet)
-    return tuple(sorted(kept, key=lambda t: (min(t.aspect.start, t.opinion.start), t.key)))
+    return tuple(sorted(kept, key=in_place))
+
+
+def in_place(triplet: Triplet) -> tuple[int, int, Key]:
+    """Sorts as the rules do: in text order of the opinions. Scorers that match one to one in order of appearance depend on it."""
+    return triplet.opinion.start, triplet.aspect.start, triplet.key
 
 
 def overlap(a: Element, b: Element) -> bool:

@@ -18,6 +18,7 @@ from dimabsa import Gold, gold
 
 from builder.extraction import extract_file
 from builder.metrics import Answer, micro
+from builder.model.tagger import in_place
 from builder.records import StoredTriplet
 from builder.resources import load_lexicon, overlays
 from builder.store import db, triplets
@@ -37,7 +38,7 @@ def stored(connection: sqlite3.Connection, system: str, at: dict[str, int]) -> F
     return {
         key: [
             (t.id, (t.triplet.aspect.text, t.triplet.opinion.text, t.triplet.polarity), t.triplet.opinion.text)
-            for t in by_review.get(i, ())
+            for t in sorted(by_review.get(i, ()), key=lambda one: in_place(one.triplet))
         ]
         for key, i in at.items()
     }
@@ -53,9 +54,8 @@ def extracted(workdir: Path, system: str, texts: dict[str, str]) -> Found:
 
 
 def right(due: list[Answer], told: list[Answer]) -> list[bool]:
-    """Whether each answer has a gold triplet of its own, greedily in the order of the gold."""
-    both = [(answer, micro({"": due}, {"": [answer]}, "lenient").right == 1) for answer in told]
-    return [good for _, good in both]
+    """Whether each answer has a gold triplet that it matches."""
+    return [micro({"": due}, {"": [answer]}, "lenient").right == 1 for answer in told]
 
 
 def main() -> None:
@@ -67,9 +67,8 @@ def main() -> None:
     flat = {key: answers for key, (_, answers) in due.items()}
     lexicon = load_lexicon(overlays=overlays(options.workdir))
     with db.reading(options.workdir) as connection:
-        ids = {text: first or i for i, text, first in connection.execute("SELECT id, text, duplicate_of FROM reviews")}
-        placed = {i for (i,) in connection.execute("SELECT id FROM reviews WHERE split IS NOT NULL")}
-        at = {key: ids[text] for key, (text, _) in due.items() if ids.get(text) in placed}
+        ids = dict(connection.execute("SELECT text, id FROM reviews WHERE duplicate_of IS NULL AND split IS NOT NULL"))
+        at = {key: ids[text] for key, (text, _) in due.items() if text in ids}
         left = {key: text for key, (text, _) in due.items() if key not in at}
         systems = [name for (name,) in connection.execute("SELECT name FROM sources WHERE kind IN ('rules', 'model') ORDER BY id")]
         judge = triplets.source_id(connection, "discriminator")
