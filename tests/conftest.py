@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """A shell lets its background jobs ignore Ctrl-C, and their children inherit that: some tests press it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "builder" / "sample"
