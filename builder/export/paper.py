@@ -51,7 +51,9 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
             told.append(opinion)
     questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given)]
     answer = "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items()) if grouped else ""
-    return json.dumps({"id": number, "question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False)
+    return json.dumps(
+        {"id": number, "question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False
+    )
 
 
 def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:
