@@ -112,6 +112,13 @@ def test_a_triplet_with_a_mark_of_the_format_is_refused_by_name(mark: str) -> No
     assert paper.refused(plain("湯頭", "好喝")) is None
 
 
+def test_a_triplet_that_a_reader_would_cut_elsewhere_is_refused() -> None:
+    assert paper.refused(plain("湯context: 頭", "好")) == "the aspect '湯context: 頭' holds a mark of the format"
+    for odd in (" 湯", "湯\r", "\u2028湯"):
+        assert paper.refused(plain(odd, "好")) == f"the aspect {odd!r} begins or ends with white space"
+        assert paper.refused(plain("湯", odd)) == f"the opinion {odd!r} begins or ends with white space"
+
+
 TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7❤、。：()\n"), min_size=1, max_size=6).filter(
     lambda text: text == text.strip()
 )

@@ -16,6 +16,8 @@ from builder.records import Polarity, Span, Triplet
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
 _MARKS = re.compile("[、。：()\\n]")
+_CONTEXT = "context: "
+"""What a review begins behind, in the question that names the aspects."""
 _OPINION = re.compile(r"(?P<opinion>[^、：。]+?)\((?P<polarity>正面|負面|中性)\)")
 
 
@@ -30,8 +32,10 @@ def aspect_text(triplet: Triplet) -> str:
 def refused(triplet: Triplet) -> str | None:
     """Why the format cannot hold a triplet, or None."""
     for name, text in (("aspect", aspect_text(triplet)), ("opinion", triplet.opinion.text)):
-        if _MARKS.search(text):
+        if _MARKS.search(text) or _CONTEXT in text:
             return f"the {name} {text!r} holds a mark of the format"
+        if text != text.strip():
+            return f"the {name} {text!r} begins or ends with white space"
     return None
 
 
@@ -47,7 +51,9 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
             told.append(opinion)
     questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given)]
     answer = "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items()) if grouped else ""
-    return json.dumps({"id": number, "question": f"question: {' '.join(questions)}  context: {text}", "answer": answer}, ensure_ascii=False)
+    return json.dumps(
+        {"id": number, "question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False
+    )
 
 
 def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:
@@ -57,7 +63,7 @@ def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]
         if one.strip():
             try:
                 row = json.loads(one)
-                found.append((str(row["id"]), str(row["question"]).partition("context: ")[2], parse(row["answer"])))
+                found.append((str(row["id"]), str(row["question"]).partition(_CONTEXT)[2], parse(row["answer"])))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"line {number}: {error}") from error
     return found
