@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ class Running:
         """A process that has ended stays a zombie until its nursery has waited for it, which is at once."""
         try:
             return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # gone before the opening, or between opening and reading
             return False
 
     def wait_for(self, word: str) -> bool:
@@ -80,7 +81,7 @@ class Running:
         return False
 
     def send(self, number: signal.Signals) -> None:
-        if self.alive():
+        with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
     def end(self) -> int:
