@@ -244,6 +244,7 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
     }
     if config.profile == "paper":
         checks["discriminate.mode"] = (config.discriminate.mode == "paper", '"paper", the only one that the profile "paper" has')
+        checks["self_train.variants"] = (set(config.self_train.variants) <= set("ABCD"), 'A, B, C or D, those that the profile "paper" has')
     elif "E" in config.self_train.variants:
         checks["discriminate.mode"] = (config.discriminate.mode == "cross-fit", '"cross-fit", which variant E starts from')
     for key, (good, due) in checks.items():

@@ -104,7 +104,7 @@ def _accepted(context: Context, variant: str, number: int, train: list[Review]) 
     if variant in ("AC" if number == 0 else "ABC"):
         # A judge that abstains leaves a rule's triplet alone; what a model adds needs its yes.
         good = ("YY", None) if number == 0 else ("YY",)
-        kept = [one for one in kept if labels[one.id] in good]
+        kept = [one for one in kept if one.id in labels and labels[one.id] in good]
     return _Proposed(len(stored), [one.id for one in kept])
 
 
