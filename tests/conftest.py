@@ -10,13 +10,16 @@ import csv
 import hashlib
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +42,24 @@ FAST = {
     "ingest.valid_share": "0.2",
 }
 """Chunks small enough that there are several. Variant D takes what the tagger finds, so that the release shows what was learned."""
+
+
+WORDS = "湯頭 服務 店員 餐點 牛肉麵 好吃 很鹹 親切 不會 太 甜 這家 下次 再來 環境 乾淨 排隊 一小時 值得 推薦 價格 便宜 份量 大".split()
+
+
+def sentence(seed: int, words: int = 14) -> str:
+    """Words of reviews by chance: two of these have little in common, for near-duplicates would go together."""
+    return "".join(random.Random(seed).choices(WORDS, k=words))
+
+
+class LocalServer(ThreadingHTTPServer):
+    """A server whose clients may go away, as those that are refused do: no news for the terminal, which the tests read."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @dataclass(frozen=True, slots=True)

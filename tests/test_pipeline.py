@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FAST, Built, Command, contents, settings
+from conftest import FAST, Built, Command, contents, sentence, settings
 
 from builder import pipeline
 from builder.config import Resolved, flat, resolve
@@ -307,31 +306,7 @@ def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_
 
 def generated(path: Path, numbers: list[int]) -> Path:
     """Reviews that have little in common: near-duplicates would go together."""
-    words = [
-        "湯頭",
-        "服務",
-        "店員",
-        "餐點",
-        "牛肉麵",
-        "好吃",
-        "很鹹",
-        "親切",
-        "不會",
-        "太甜",
-        "這家",
-        "下次",
-        "再來",
-        "環境",
-        "乾淨",
-        "排隊",
-        "一小時",
-        "值得",
-        "推薦",
-        "價格",
-        "便宜",
-        "份量",
-    ]
-    said = {n: "".join(random.Random(n).choices(words, k=12)) for n in numbers}
+    said = {n: sentence(n, 12) for n in numbers}
     path.write_text("text,id\n" + "".join(f"第{n}次{said[n]},k{n}\n" for n in numbers), encoding="utf-8")
     return path
 

@@ -10,12 +10,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command
+from conftest import ROOT, Command, LocalServer
 
 hub = pytest.importorskip("huggingface_hub", reason="the extra publish is not installed")
 SECRET = "hf_secretSECRETsecretSECRETsecretSEC"
@@ -182,7 +182,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     """A fake hub that the real client talks to."""
     state = Hub()
     handler = type("Bound", (Handler,), {"hub": state})
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    httpd = LocalServer(("127.0.0.1", 0), handler)
     state.url = f"http://127.0.0.1:{httpd.server_address[1]}"
     thread = threading.Thread(target=httpd.serve_forever, daemon=True)
     thread.start()

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from conftest import sentence
 from hypothesis import given
 from hypothesis import strategies as st
 from test_pipeline import ask
@@ -18,37 +19,6 @@ from builder.config import resolve
 from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
 from builder.pipeline import Build
 from builder.stages.splits import assign, by_hash, norm_hash
-
-WORDS = [
-    "湯頭",
-    "服務",
-    "店員",
-    "餐點",
-    "牛肉麵",
-    "好吃",
-    "很鹹",
-    "親切",
-    "不會",
-    "太",
-    "甜",
-    "這家",
-    "下次",
-    "再來",
-    "環境",
-    "乾淨",
-    "排隊",
-    "一小時",
-    "值得",
-    "推薦",
-    "價格",
-    "便宜",
-    "份量",
-    "大",
-]
-
-
-def sentence(seed: int, words: int = 14) -> str:
-    return "".join(random.Random(seed).choices(WORDS, k=words))
 
 
 @given(st.lists(st.text(st.sampled_from("湯頭好吃鹹甜a1"), min_size=1, max_size=14), max_size=14))

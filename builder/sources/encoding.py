@@ -115,8 +115,9 @@ def _named(source: Source, head: bytes) -> str:
 
 def _raw_lines(stream: BinaryIO, codec: Codec, source: Source) -> Iterator[bytes]:
     if codec.wide:  # their line ends are not the byte \n
-        for text in io.TextIOWrapper(stream, codec.name, codec.errors, newline="\n"):
-            yield text.encode(codec.name, codec.errors)
+        with io.TextIOWrapper(stream, codec.name, codec.errors, newline="\n") as lines:
+            for text in lines:
+                yield text.encode(codec.name, codec.errors)
         return
     number = 0
     while raw := stream.readline(LINE_LIMIT):

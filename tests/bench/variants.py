@@ -73,6 +73,7 @@ def main() -> None:
         systems = [name for (name,) in connection.execute("SELECT name FROM sources WHERE kind IN ('rules', 'model') ORDER BY id")]
         judge = triplets.source_id(connection, "discriminator")
         labels = triplets.verdicts(connection, judge) if judge is not None else {}
+        scores = triplets.scores(connection, judge) if judge is not None else {}
         print(f"{len(due):,} sentences, {len(at):,} of them read by the build")
         for system in systems:
             found = stored(connection, system, at) | extracted(options.workdir, system, left)
@@ -89,12 +90,19 @@ def main() -> None:
             ]
             print(f"{system:6} out of lexicon: {len(new)}, right {100 * sum(new) / max(1, len(new)):.1f}%")
             if system == "rules" and labels:
-                judged = [(labels[i], ok) for key in at for (i, _, _), ok in zip(found[key], good[key], strict=True) if i in labels]
-                kept = [label in ("YY", None) for label, ok in judged if ok]
-                caught = [label in ("YN", "NX") for label, ok in judged if not ok]
-                print(
-                    f"discriminator: keeps {100 * sum(kept) / len(kept):.1f}% of {len(kept)}, catches {100 * sum(caught) / len(caught):.1f}% of {len(caught)}"
-                )
+                known = [(i, ok) for key in at for (i, _, _), ok in zip(found[key], good[key], strict=True) if i in labels]
+                _tell("by its labels", [(labels[i] in ("YY", None), ok) for i, ok in known])
+                for least in (0.2, 0.3, 0.5, 0.7):
+                    _tell(f"P(YY) at least {least}", [(scores[i] >= least, ok) for i, ok in known])
+
+
+def _tell(how: str, kept: list[tuple[bool, bool]]) -> None:
+    """`kept`: whether the discriminator leaves a rule triplet in, and whether it is right."""
+    right_kept, wrong_kept = ([one for one, ok in kept if ok is good] for good in (True, False))
+    caught = 100 * (1 - sum(wrong_kept) / len(wrong_kept))
+    print(
+        f"discriminator, {how}: keeps {100 * sum(right_kept) / len(right_kept):.1f}% of {len(right_kept)}, catches {caught:.1f}% of {len(wrong_kept)}"
+    )
 
 
 if __name__ == "__main__":
