@@ -44,12 +44,12 @@ FAST = {
 """Chunks small enough that there are several. Variant D takes what the tagger finds, so that the release shows what was learned."""
 
 
-WORDS = "湯頭 服務 店員 餐點 牛肉麵 好吃 很鹹 親切 不會 太 甜 這家 下次 再來 環境 乾淨 排隊 一小時 值得 推薦 價格 便宜 份量 大".split()
+WORDS = "湯頭 服務 店員 餐點 牛肉麵 好吃 很鹹 親切 不會 太 甜 這家 下次 再來 環境 乾淨 排隊 一小時 值得 推薦 價格 便宜 份量 大"
 
 
 def sentence(seed: int, words: int = 14) -> str:
     """Words of reviews by chance: two of these have little in common, for near-duplicates would go together."""
-    return "".join(random.Random(seed).choices(WORDS, k=words))
+    return "".join(random.Random(seed).choices(WORDS.split(), k=words))
 
 
 class LocalServer(ThreadingHTTPServer):
