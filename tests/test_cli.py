@@ -346,6 +346,24 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: 
             assert 1 <= triplet["valence"] <= 10
 
 
+def test_extract_reads_the_texts_of_gold_files_in_their_own_layout(builder: Command, tmp_path: Path) -> None:
+    soup, staff = "湯頭很好喝。", "店員態度很差。"
+    question = f"question: 請問以下文字的評論對象有哪些？  context: {soup}"
+    files = {
+        "dimabsa-2024.json": json.dumps([{"ID": "a", "Sentence": soup, "Aspect": []}, {"ID": "b", "Sentence": staff}], indent=2),
+        "dimabsa-2026.jsonl": json.dumps({"ID": "a", "Text": soup, "Triplet": []}) + "\n" + json.dumps({"ID": "b", "Text": staff}),
+        "dimabsa.txt": f"ID, Sentence\na, {soup}\nb, {staff}\n",
+        "paper.json": json.dumps({"id": "a", "question": question, "answer": ""}) + "\n" + json.dumps({"id": "b", "text": staff}),
+    }
+    for name, content in files.items():
+        source, target = tmp_path / name, tmp_path / "out.jsonl"
+        source.write_text(content, encoding="utf-8")
+        ran = builder("extract", "--input", source, "--output", target)
+        assert ran.code == 0, (name, ran.err)
+        told = [(row["id"], [(t["aspect"], t["opinion"], t["polarity"]) for t in row["triplets"]]) for row in read_lines(target)]
+        assert told == [("a", [("湯頭", "好喝", "POS")]), ("b", [("店員態度", "差", "NEG")])], name
+
+
 def test_extract_finds_what_the_build_found(built: Built, here: Command, tmp_path: Path) -> None:
     texts = ask(built.workdir, "SELECT key, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
     source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text} for key, text in texts])
