@@ -255,7 +255,10 @@ def test_the_question_asks_in_each_language_alone_and_goes_with_a_correction(tmp
     for page in served(workdir, pool):
         browser.open(page.address)
         _walk_to(browser, pool, "湯頭")
-        assert browser.text("#question").split("\n") == ["「濃郁」在描述「湯頭」嗎？是正面的描述嗎？", "Does “濃郁” describe “湯頭”? As positive?"]
+        assert browser.text("#question").split("\n") == [
+            "「濃郁」在描述「湯頭」嗎？是正面的描述嗎？",
+            "Does “濃郁” describe “湯頭”? As positive?",
+        ]
         where = browser.text("#where")
         browser.press("c", "ArrowRight", "a", "Enter")
         while browser.text("#where") != where:
@@ -274,9 +277,9 @@ def test_correcting_starts_on_the_aspect_and_tab_leads_to_the_opinion(tmp_path: 
         browser.open(page.address)
         _walk_to(browser, pool, "湯頭")
         browser.press("c")
-        assert browser.text("#chosen").split() == "選到 selected: 湯頭 ＝現在的對象 the aspect now".split()
+        assert browser.text("#chosen").split() == ["選到", "selected:", "湯頭", "＝現在的對象", "the", "aspect", "now"]
         browser.press("Tab")
-        assert browser.text("#chosen").split() == "選到 selected: 濃郁 ＝現在的意見 the opinion now".split()
+        assert browser.text("#chosen").split() == ["選到", "selected:", "濃郁", "＝現在的意見", "the", "opinion", "now"]
         browser.press("Tab", "Tab", "ArrowRight")
         assert browser.text("#chosen").split()[2:5] == ["郁", "按", "A"]
         browser.press("o", "Enter")
@@ -290,7 +293,7 @@ def test_caps_lock_is_no_shift(tmp_path: Path, browser: Browser) -> None:
         browser.open(page.address)
         _walk_to(browser, pool, "湯頭")
         browser.press("C", "ArrowRight", "A")  # Caps Lock: the letters are large, Shift is not held
-        assert browser.text("#picked").split() == "對象 aspect 頭 意見 opinion 濃郁 正面 positive".split()
+        assert browser.text("#picked").split() == ["對象", "aspect", "頭", "意見", "opinion", "濃郁", "正面", "positive"]
         browser.press("Home")
         browser.press("a", shift=True)  # and small ones with Shift: a piece is added
         assert browser.text("#picked").split()[2] == "\U0001f35c…頭"
