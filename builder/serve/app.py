@@ -6,6 +6,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +80,21 @@ def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
     shown = f"[{host}]" if ":" in host else host
     told(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
-    server.run(sockets=[opened])
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
+        server.run(sockets=[opened])
 
 
 def _listen(host: str, port: int) -> socket.socket:
     """An open socket; ConfigError where the address cannot be had."""
+    opened = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
     except OSError as error:
+        if opened is not None:
+            opened.close()
         raise ConfigError(
             f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
         ) from error
