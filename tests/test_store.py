@@ -232,8 +232,9 @@ def test_switching_query_only_off_does_not_let_a_reader_write(tmp_path: Path) ->
     with db.writing(tmp_path):
         pass
     with db.reading(tmp_path) as reader:
-        queries.free(reader, "PRAGMA query_only = OFF", None)
-        with pytest.raises(QueryError, match="readonly"):
+        with pytest.raises(QueryError, match="this is no reading"):
+            queries.free(reader, "PRAGMA query_only = OFF", None)
+        with pytest.raises(QueryError, match="this is no reading"):
             queries.free(reader, "INSERT INTO settings VALUES ('a', 'b')", None)
 
 
@@ -582,7 +583,7 @@ def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connec
 def test_free_sql_gives_columns_and_at_most_the_asked_rows(filled: sqlite3.Connection) -> None:
     assert queries.free(filled, "SELECT key FROM reviews ORDER BY id", 2) == (("key",), [("r1",), ("r2",)])
     assert queries.free(filled, "SELECT :x AS y", None, {"x": "1"}) == (("y",), [("1",)])
-    with pytest.raises(QueryError, match=r"no such table: nowhere; `builder sql"):
+    with pytest.raises(QueryError, match=r"no such table: nowhere; known: .*reviews"):
         queries.free(filled, "SELECT * FROM nowhere", None)
     with pytest.raises(QueryError, match="syntax error"):
         queries.free(filled, "SELEKT 1", None)

@@ -80,7 +80,22 @@ def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-_READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+_NO_READS = frozenset(
+    getattr(sqlite3, f"SQLITE_{name}")
+    for name in [
+        "ATTACH",
+        "DETACH",
+        "TRANSACTION",
+        "SAVEPOINT",
+        "REINDEX",
+        "ANALYZE",
+        "CREATE_TEMP_TABLE",
+        "CREATE_TEMP_VIEW",
+        "CREATE_TEMP_INDEX",
+        "CREATE_TEMP_TRIGGER",
+    ]
+)
+"""What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare themselves by CREATE TABLE."""
 _TELLING = frozenset(
     [
         "application_id",
@@ -120,8 +135,8 @@ _SET = frozenset(
 
 
 def _reads_only(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    telling = action == sqlite3.SQLITE_PRAGMA and first in _TELLING and not (first in _SET and second is not None)
-    return sqlite3.SQLITE_OK if action in _READS or telling else sqlite3.SQLITE_DENY
+    telling = action != sqlite3.SQLITE_PRAGMA or (first in _TELLING and not (first in _SET and second is not None))
+    return sqlite3.SQLITE_OK if action not in _NO_READS and telling else sqlite3.SQLITE_DENY
 
 
 @contextmanager

@@ -77,14 +77,12 @@ def free(
     try:
         cursor = connection.execute(statement, dict(params or {}))
         rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-    except sqlite3.OperationalError as error:
+    except (sqlite3.Error, sqlite3.Warning) as error:
         if "interrupted" in str(error):
             raise QueryError(f"the query took longer than {allowed:.0f} s", fix="add a LIMIT or a WHERE") from error
-        raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        if "not authorized" in str(error) or "authorization denied" in str(error):
+        if any(words in str(error) for words in ("not authorized", "authorization denied", "readonly database")):
             raise QueryError("this is no reading, and nothing else is allowed here", fix=_READING) from error
-        raise QueryError(str(error)) from error
+        raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error
     finally:
         connection.set_progress_handler(None, 0)
     return tuple(column[0] for column in cursor.description or ()), rows
