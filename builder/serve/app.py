@@ -70,7 +70,8 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, told: Calla
             title, source = f"working directory {workdir.resolve().name}", f"{workdir}, as it was when the server started"
             told(f"copying {workdir}")
             database = of_workdir(workdir, Path(folder))
-        _run(datasette(database, title, source, host).app(), host, port, told)
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
+            _run(datasette(database, title, source, host).app(), host, port, told)
 
 
 def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
@@ -80,8 +81,7 @@ def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
     shown = f"[{host}]" if ":" in host else host
     told(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
-    with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
-        server.run(sockets=[opened])
+    server.run(sockets=[opened])
 
 
 def _listen(host: str, port: int) -> socket.socket:
