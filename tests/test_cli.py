@@ -346,6 +346,12 @@ def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, her
     assert re.search(rf"^  release +released +in v0\.1\.0, {held[first]}, ", here("explain", first, "--workdir", built.workdir).out, re.M)
 
 
+def test_every_stored_score_has_its_interval(built: Built) -> None:
+    rows = ask(built.workdir, "SELECT low, value, high FROM metrics")
+    assert len(rows) >= 9
+    assert all(0 <= low <= value <= high <= 100 for low, value, high in rows), rows
+
+
 def test_explain_says_who_proposes_a_triplet_that_no_rule_made(built: Built, here: Command) -> None:
     only = ask(
         built.workdir,

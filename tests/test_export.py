@@ -291,6 +291,13 @@ def release(folder: Path, files: Files) -> Path:
     return folder
 
 
+def test_the_card_says_what_the_panel_did_and_how_sure_a_score_is() -> None:
+    told = card(replace(facts(reviews()), panel="The discriminator's panel is not trusted: it dropped nothing."))
+    assert "\n- The discriminator's panel is not trusted: it dropped nothing.\n- Left out" in told
+    assert "| rules | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
+    assert "panel" not in card(facts(reviews()))
+
+
 def test_a_sound_release_has_no_faults_and_sha256sum_agrees(tmp_path: Path) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     assert verify(made) == []
