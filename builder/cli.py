@@ -111,8 +111,19 @@ def _terminate(number: int, frame: object) -> None:
     raise _Terminated
 
 
+_KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume` goes on") | {
+    "judge": "the answers so far are kept, the same command goes on",
+    "publish": "the same command goes on",
+    "release": "nothing half made is left, the same command goes on",
+    "annotate": "what was answered or imported is kept",
+}
+"""By command, what a user who stops it should know; of the others nothing stays."""
+
+
 def _stopped(by: signal.Signals) -> NoReturn:
-    click.echo("builder: stopped; what is finished is kept, `builder resume` goes on", err=True)
+    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    kept = _KEPT.get(name)
+    click.echo(f"builder: stopped{f'; {kept}' if kept else ''}", err=True)
     sys.exit(128 + by)
 
 

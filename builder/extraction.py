@@ -1,6 +1,6 @@
 """`extract`: triplets of texts outside a build, one line out for each line in, in order.
 
-In: JSON lines {"id", "text"}, read as a stream. Out: JSON lines {"id", "triplets"} written beside the target and renamed, so that there is
+In: JSON lines {"id", "text"}, read as a stream, or gold files that hold texts (`sources.texts`). Out: JSON lines {"id", "triplets"} written beside the target and renamed, so that there is
 a whole file or none. The rules need no working directory; a variant's last model comes from one.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -18,10 +18,11 @@ from typing import cast
 from builder import nlp
 from builder.config import Convention
 from builder.engine import Doc, Engine
-from builder.errors import ConfigError, InputError
+from builder.errors import ConfigError
 from builder.export.records import extracted
 from builder.records import Triplet
 from builder.resources import load_lexicon, load_rules, overlays
+from builder.sources.texts import texts
 from builder.stages.context import bar, sharded, to_stored
 from builder.store import db, runs
 from builder.text import view
@@ -42,49 +43,24 @@ class Counts:
 
 
 def extract_file(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> Counts:
-    """Extract from a file. InputError names the line that is not {"id", "text"}."""
+    """Extract from a file. InputError names the line that holds no id or no text."""
     started = time.monotonic()
-    lines = _lines(source)
+    lines = texts(source)
     habits = cast(Convention, convention)
     answers = _by_rules(lines, habits, workers, workdir) if system == "rules" else _by_model(lines, system, workdir, habits)
     building = target.with_name(f".{target.name}.building")
-    texts = triplets = 0
+    read = triplets = 0
     try:
         with building.open("w", encoding="utf-8") as out, bar(None, "extract", unit=" texts") as shown:
             for i, found in answers:
                 row = {"id": i, "triplets": [extracted(one, convention == "paper") for one in found]}
                 out.write(json.dumps(row, ensure_ascii=False) + "\n")
-                texts, triplets = texts + 1, triplets + len(found)
+                read, triplets = read + 1, triplets + len(found)
                 shown.update()
         os.replace(building, target)
     finally:
         building.unlink(missing_ok=True)
-    return Counts(texts, triplets, time.monotonic() - started)
-
-
-def _lines(source: Path) -> Iterator[Line]:
-    try:
-        with source.open("rb") as handle:
-            for number, raw in enumerate(handle, start=1):
-                if raw.strip():
-                    yield _line(raw, f"{source}:{number}")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(source)) from error
-
-
-def _line(raw: bytes, where: str) -> Line:
-    fix = 'each line is {"id": …, "text": "…"} in UTF-8'
-    try:
-        row = json.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not a JSON line: {error}", where=where, fix=fix) from error
-    if not isinstance(row, Mapping) or "id" not in row or not isinstance(row.get("text"), str):
-        raise InputError('"id" or a string "text" is missing', where=where, fix=fix)
-    try:
-        json.dumps([row["id"], row["text"]], ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise InputError("a lone surrogate (half an emoji) in id or text", where=where, fix="write the whole character") from error
-    return row["id"], row["text"]
+    return Counts(read, triplets, time.monotonic() - started)
 
 
 def _batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 READY = "document.body && document.body.dataset.ready === '1'"
-_KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35}
+_KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, "Tab": 9}
 
 
 def needed() -> str:

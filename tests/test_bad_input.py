@@ -430,10 +430,11 @@ TEXTS: dict[str, tuple[bytes, str]] = {
     "not UTF-8": ('{"id": 1, "text": "好吃"}\n'.encode("big5"), r"in\.jsonl:1: not a JSON line: .*utf-8"),
     "no text": (b'{"id": 1}\n', r'in\.jsonl:1: "id" or a string "text" is missing; each line is'),
     "no id": (b'\n{"text": "a"}\n', r'in\.jsonl:2: "id" or a string "text" is missing'),
-    "no object": (b'["id", "text"]\n', r'in\.jsonl:1: "id" or a string "text" is missing'),
+    "no object": (b'["id", "text"]\n', r'in\.jsonl, item 1: "id" or a string "text" is missing'),
     "a number for a text": (b'{"id": 1, "text": 5}\n', r'in\.jsonl:1: "id" or a string "text" is missing'),
     "half an emoji": (b'{"id": 1, "text": "\\ud83d"}\n', r"in\.jsonl:1: a lone surrogate \(half an emoji\) in id or text"),
-    "very deep": (b"[" * 100_000, r"in\.jsonl:1: not a JSON line"),
+    "very deep": (b"[" * 100_000, r"in\.jsonl: not a JSON array"),
+    "a sentence without its id": ("ID, Sentence\nR1:S1, 湯好喝\n湯好喝\n".encode(), r"in\.jsonl:3: no `ID, Sentence` here"),
 }
 
 

@@ -9,6 +9,7 @@ import json
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Built, Command, contents, environment
+
+from builder import cli
+from builder.store import db, stories
 
 OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
 STAGES = ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
@@ -136,6 +140,25 @@ def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
     assert builder("buidl").error.startswith("No such command 'buidl'")
 
 
+@pytest.mark.parametrize(
+    ("words", "due"),
+    [
+        (["build", "x.csv"], "builder: stopped; what is finished is kept, `builder resume` goes on"),
+        (["--help"], "builder: stopped"),
+        (["judge", "--model", "build"], "builder: stopped; the answers so far are kept, the same command goes on"),
+        (["release", "--bump", "auto"], "builder: stopped; nothing half made is left, the same command goes on"),
+        (["score", "--gold", "x"], "builder: stopped"),
+    ],
+)
+def test_ctrl_c_gives_the_advice_that_fits_the_command(
+    words: list[str], due: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["builder", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli._stopped(signal.SIGINT)
+    assert (ended.value.code, capsys.readouterr().err) == (130, due + "\n")
+
+
 # ---- sql, query, explain
 
 
@@ -159,6 +182,25 @@ def test_sql_shows_text_that_looks_like_a_number_as_it_is(built: Built, here: Co
     assert json.loads(listed) == [{"a": "007", "d": "00ff"}]
 
 
+def test_sql_tells_what_pragmas_tell(built: Built, here: Command) -> None:
+    for statement, words in (
+        ("PRAGMA user_version", "user_version"),
+        ("PRAGMA table_info(reviews)", "norm_hash"),
+        ("EXPLAIN SELECT 1", "opcode"),
+    ):
+        ran = here("sql", statement, "--workdir", built.workdir)
+        assert (ran.code, words in ran.out) == (0, True), (statement, ran.err)
+
+
+def test_csv_holds_cells_as_stored_unless_a_spreadsheet_is_to_read_them(built: Built, here: Command) -> None:
+    statement = "SELECT '=1+1' AS a, '-2' AS b, -2 AS c, '好吃' AS d, char(39) || '=x' AS e"
+    for options, due in (((), ["=1+1", "-2", "-2", "好吃", "'=x"]), (("--safe",), ["'=1+1", "'-2", "-2", "好吃", "''=x"])):
+        ran = here("sql", statement, "--format", "csv", *options, "--workdir", built.workdir)
+        assert list(csv.reader(io.StringIO(ran.out)))[1] == due
+    for command in (("query", "by-aspect", "--param", "aspect=餐點"), ("search", "餐點")):
+        assert here(*command, "--format", "csv", "--safe", "--workdir", built.workdir).code == 0
+
+
 def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Command) -> None:
     cut = here("sql", "SELECT id FROM reviews", "--limit", "4", "--format", "csv", "--workdir", built.workdir)
     assert len(cut.out.splitlines()) == 5
@@ -171,19 +213,25 @@ def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Com
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("DELETE FROM reviews", "attempt to write a readonly database"),
-        ("UPDATE triplets SET polarity = 'POS'", "attempt to write a readonly database"),
-        ("DROP TABLE reviews", "attempt to write a readonly database"),
-        ("CREATE TABLE mine (a)", "attempt to write a readonly database"),
-        ("PRAGMA user_version = 9", "attempt to write a readonly database"),
-        ("ATTACH 'file:beside.db?mode=rwc' AS beside", "not authorized"),
-        ("VACUUM INTO 'beside.db'", "authorization denied"),
+        ("DELETE FROM reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
+        ("UPDATE triplets SET polarity = 'POS'", "this is no reading, and nothing else is allowed here; ask with SELECT"),
+        ("DROP TABLE reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
+        ("CREATE TABLE mine (a)", "this is no reading, and nothing else is allowed here; ask with SELECT"),
+        ("PRAGMA user_version = 9", "this is no reading, and nothing else is allowed here; ask with SELECT"),
+        ("ATTACH 'file:beside.db?mode=rwc' AS beside", "this is no reading"),
+        ("VACUUM INTO 'beside.db'", "this is no reading"),
+        ("PRAGMA writable_schema = 1", "this is no reading"),
+        ("PRAGMA optimize", "this is no reading"),
+        ("BEGIN", "this is no reading"),
+        ("REINDEX", "this is no reading"),
         ("SELECT 1; DELETE FROM reviews", "You can only execute one statement at a time."),
         ("SELEC 1", 'near "SELEC": syntax error'),
-        ("SELECT * FROM stars", "no such table: stars; `builder sql"),
+        ("SELECT * FROM stars", "no such table: stars; known: adjudications, annotations, annotators"),
+        ("SELECT stars FROM sources", "no such column: stars; sources has id, name, kind, signature"),
+        ("SELECT stars", "no such column: stars"),
     ],
 )
-def test_sql_refuses_in_the_words_of_sqlite(
+def test_sql_refuses_what_is_no_reading_and_names_what_there_is(
     built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -200,7 +248,7 @@ def test_sql_refuses_in_the_words_of_sqlite(
 
 def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built, builder: Command) -> None:
     ran = builder("sql", "INSERT INTO settings VALUES ('a', 'b')", "--workdir", built.workdir)
-    assert ran.err == "builder: error: attempt to write a readonly database\n"
+    assert ran.err.startswith("builder: error: this is no reading, and nothing else is allowed here; ask with SELECT")
     assert (ran.code, ran.out) == (2, "")
 
 
@@ -275,6 +323,35 @@ def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, 
     assert here("explain", number[0][0], "--workdir", built.workdir).out == by_release.out
 
 
+def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, here: Command) -> None:
+    """As many are told to be in each split as the release's files hold, and those; of the others each has a reason."""
+    held = {
+        one["id"]: split
+        for split in ("train", "valid", "test")
+        for row in read_lines(built.release / "data" / f"{split}.jsonl")
+        for one in row["triplets"]
+    }
+    told, reasons = {}, set()
+    with db.reading(built.workdir) as connection:
+        for (i,) in connection.execute("SELECT id FROM reviews WHERE duplicate_of IS NULL").fetchall():
+            for one in stories.review(connection, i).told:
+                if one.outcome.released:
+                    told[one.public] = re.match(r"in v0\.1\.0, (\w+), (gold|silver)$", one.outcome.text)[1]  # type: ignore[index]
+                else:
+                    assert one.outcome.released is False
+                    reasons.add(one.outcome.text)
+    assert told == held
+    assert any(text.startswith("not in v0.1.0: people labelled this review") for text in reasons), reasons
+    first = next(iter(held))
+    assert re.search(rf"^  release +released +in v0\.1\.0, {held[first]}, ", here("explain", first, "--workdir", built.workdir).out, re.M)
+
+
+def test_every_stored_score_has_its_interval(built: Built) -> None:
+    rows = ask(built.workdir, "SELECT low, value, high FROM metrics")
+    assert len(rows) >= 9
+    assert all(0 <= low <= value <= high <= 100 for low, value, high in rows), rows
+
+
 def test_explain_says_who_proposes_a_triplet_that_no_rule_made(built: Built, here: Command) -> None:
     only = ask(
         built.workdir,
@@ -344,6 +421,24 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: 
             assert triplet["source"] == "rules"
             assert triplet["rules"]
             assert 1 <= triplet["valence"] <= 10
+
+
+def test_extract_reads_the_texts_of_gold_files_in_their_own_layout(builder: Command, tmp_path: Path) -> None:
+    soup, staff = "湯頭很好喝。", "店員態度很差。"
+    question = f"question: 請問以下文字的評論對象有哪些？  context: {soup}"
+    files = {
+        "dimabsa-2024.json": json.dumps([{"ID": "a", "Sentence": soup, "Aspect": []}, {"ID": "b", "Sentence": staff}], indent=2),
+        "dimabsa-2026.jsonl": json.dumps({"ID": "a", "Text": soup, "Triplet": []}) + "\n" + json.dumps({"ID": "b", "Text": staff}),
+        "dimabsa.txt": f"ID, Sentence\na, {soup}\nb, {staff}\n",
+        "paper.json": json.dumps({"id": "a", "question": question, "answer": ""}) + "\n" + json.dumps({"id": "b", "text": staff}),
+    }
+    for name, content in files.items():
+        source, target = tmp_path / name, tmp_path / "out.jsonl"
+        source.write_text(content, encoding="utf-8")
+        ran = builder("extract", "--input", source, "--output", target)
+        assert ran.code == 0, (name, ran.err)
+        told = [(row["id"], [(t["aspect"], t["opinion"], t["polarity"]) for t in row["triplets"]]) for row in read_lines(target)]
+        assert told == [("a", [("湯頭", "好喝", "POS")]), ("b", [("店員態度", "差", "NEG")])], name
 
 
 def test_extract_finds_what_the_build_found(built: Built, here: Command, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
     return Facts(
         name="test-aste", version="1.2.0", parent="1.1.0", licence="CC-BY-4.0", builder="9.9", splits=[split(name) for name in rows],
         signatures={"rules": "abc123", "annotations": "embedded/1"}, config={"seed": 13, "rules.convention": "natural"},
-        ingest={"rows": 1500, "rejected": 2}, dropped={"masked": 3, "contradiction": 0}, metrics=[("rules", "test", "micro F1", 61.5)],
+        ingest={"rows": 1500, "rejected": 2}, dropped={"masked": 3, "contradiction": 0}, metrics=[("rules", "test", "micro F1", 61.5, 58.25, 64.0)],
         date="2026-11-21", change="minor", statistics=statistics(rows),
     )  # fmt: skip
 
@@ -289,6 +289,13 @@ def release(folder: Path, files: Files) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
+
+
+def test_the_card_says_what_the_panel_did_and_how_sure_a_score_is() -> None:
+    told = card(replace(facts(reviews()), panel="The discriminator's panel is not trusted: it dropped nothing."))
+    assert "\n- The discriminator's panel is not trusted: it dropped nothing.\n- Left out" in told
+    assert "| rules | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
+    assert "panel" not in card(facts(reviews()))
 
 
 def test_a_sound_release_has_no_faults_and_sha256sum_agrees(tmp_path: Path) -> None:
@@ -449,7 +456,7 @@ def test_the_manifest_says_all_that_decided_the_release() -> None:
     assert body["splits"]["train"] == {
         "source": "rules", "annotation": "silver", "reviews": 2, "triplets": 3, "polarities": {"POS": 2, "NEG": 1, "NEU": 0},
     }  # fmt: skip
-    assert body["metrics"] == [{"system": "rules", "split": "test", "metric": "micro F1", "value": 61.5}]
+    assert body["metrics"] == [{"system": "rules", "split": "test", "metric": "micro F1", "value": 61.5, "low": 58.25, "high": 64.0}]
     assert list(body["files"]) == ["data/a.jsonl", "data/b.jsonl"]
     assert body["files"]["data/a.jsonl"] == {"bytes": 1, "sha256": sha256(b"a")}
 

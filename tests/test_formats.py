@@ -93,7 +93,7 @@ def test_bio_gives_back_each_text_and_each_aspect_that_tags_can_show(listed: lis
         made = export(name, "train", [row(one) for one in listed], words=words)
         kept = [one for one in listed if one.id not in {s.id for s in made.skipped if s.label is None}]
         found = bio.read(made.content)
-        assert [text for _, text, _, _ in found] == [one.text for one in kept]
+        assert [(i, text) for i, text, _, _ in found] == [(one.id, one.text) for one in kept]
         assert sum(len(aspects) for *_, aspects in found) == made.labels
         for one, (_, _, _, aspects) in zip(kept, found, strict=True):
             refused = {s.label.aspect for s in made.skipped if s.label and s.id == one.id}

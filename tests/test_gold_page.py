@@ -250,6 +250,73 @@ def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
     assert browser.text("#missing") == ""
 
 
+def test_the_question_asks_in_each_language_alone_and_goes_with_a_correction(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "湯頭")
+        assert browser.text("#question").split("\n") == [
+            "「濃郁」在描述「湯頭」嗎？是正面的描述嗎？",
+            "Does “濃郁” describe “湯頭”? As positive?",
+        ]
+        where = browser.text("#where")
+        browser.press("c", "ArrowRight", "a", "Enter")
+        while browser.text("#where") != where:
+            browser.press("ArrowLeft")
+        assert browser.text("#question").split("\n") == ["修正成 濃郁 描述 頭，正面。", "Corrected to (頭, 濃郁, positive), saved as YY."]
+        assert "proposed: (湯頭, 濃郁, 正面 positive)" in browser.text("#correction")
+        browser.press("1", "ArrowLeft")
+        assert "「濃郁」在描述「湯頭」嗎？" in browser.text("#question")
+        assert browser.text("#correction") == ""
+
+
+def test_correcting_starts_on_the_aspect_and_tab_leads_to_the_opinion(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "湯頭")
+        browser.press("c")
+        assert browser.text("#chosen").split() == ["選到", "selected:", "湯頭", "＝現在的對象", "the", "aspect", "now"]
+        browser.press("Tab")
+        assert browser.text("#chosen").split() == ["選到", "selected:", "濃郁", "＝現在的意見", "the", "opinion", "now"]
+        browser.press("Tab", "Tab", "ArrowRight")
+        assert browser.text("#chosen").split()[2:5] == ["郁", "按", "A"]
+        browser.press("o", "Enter")
+        assert page.said()[soup.id] == Label("YY", opinion=((4, 5),))
+
+
+def test_caps_lock_is_no_shift(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "湯頭")
+        browser.press("C", "ArrowRight", "A")  # Caps Lock: the letters are large, Shift is not held
+        assert browser.text("#picked").split() == ["對象", "aspect", "頭", "意見", "opinion", "濃郁", "正面", "positive"]
+        browser.press("Home")
+        browser.press("a", shift=True)  # and small ones with Shift: a piece is added
+        assert browser.text("#picked").split()[2] == "\U0001f35c…頭"
+        browser.press("Escape")
+        assert soup.id not in page.said()
+
+
+def test_a_review_without_a_candidate_offers_no_key_that_does_nothing(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    shown = "[...document.querySelectorAll('#more button')].filter(b => b.offsetParent).map(b => b.dataset.key).join(' ')"
+    place = next(n for n, review in enumerate(r for r in pool.reviews for _ in range(max(1, len(r.candidates)))) if not review.candidates)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        browser.press(*["ArrowRight"] * place)
+        assert "Nobody proposed" in browser.text("#question")
+        assert browser.run(shown) == "m u ArrowLeft ArrowRight n"
+        browser.press("m", *["ArrowRight"] * 2, "a", "ArrowRight", "o", "1", "Enter")
+        assert browser.text("#missing").startswith("＋ (跟, 家, 正面 positive)")
+        assert browser.run("getComputedStyle(document.querySelector('#missing')).listStyleType") == "none"
+        browser.press("ArrowLeft" if place else "ArrowRight")
+        assert browser.run(shown) == "c m 0 u ArrowLeft ArrowRight n"
+
+
 def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:
     """The review without a candidate: Enter says that nothing is missing."""
     place = next(
@@ -317,6 +384,7 @@ def test_disputes_are_decided_on_the_page(tmp_path: Path, browser: Browser) -> N
     for page in served(workdir, pool, "--adjudicate"):
         browser.open(page.address)
         assert "bo YY · cy NX" in browser.text("#said")
+        assert not browser.run("document.querySelector('#more [data-key=\"0\"]').offsetParent"), "a decision is not `unsure`"
         browser.press("3")
         assert browser.text("#count").startswith("1 / 1 ")
         with db.reading(workdir) as connection:

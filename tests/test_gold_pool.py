@@ -171,12 +171,14 @@ def test_the_command_says_what_it_made(tmp_path: Path, here: Command) -> None:
     workdir = work(tmp_path)
     ran = here("pool", "--n", "9", "--workdir", workdir)
     assert ran.code == 0, ran.err
-    assert "split test has only 5 reviews: all are in" in ran.err
-    assert "sources: rules, C1; candidates proposed: 5 by 1, 5 by 2" in ran.out
+    assert "split test has only 5 distinct reviews: all are in" in ran.err
+    assert "proposed by the rules and by C1 (variant C after round 1); 5 candidates by one of them, 5 by two" in ran.out
     assert "5 reviews (1 without a candidate), 10 candidates" in ran.out
     assert "(was there)" in here("pool", "--n", "9", "--workdir", workdir).out
     listed = here("pool", "--list", "--workdir", workdir).out
     assert "test" in listed
-    assert listed.endswith("1 pools\n")
+    assert listed.endswith("1 pool\n")
+    assert here("pool", "--n", "2", "--workdir", workdir).code == 0
+    assert here("pool", "--list", "--workdir", workdir).out.endswith("2 pools\n")
     assert "no database here" in here("pool", "--workdir", tmp_path / "nothing").error
     assert not (tmp_path / "nothing").exists()

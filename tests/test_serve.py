@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from chromium import CHROMIUM, Browser
@@ -88,7 +89,10 @@ def fill(workdir: Path) -> None:
         triplets.judge(connection, judge, [(ids[0], "YY", 0.9), (ids[1], "YN", 0.3)])
         triplets.set_training(connection, "C", 0, ids[:2])
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
-        runs.set_metrics(connection, [("rules", "test", "f1 <b>", 50.0, "s")])
+        runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
+        runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
+        runs.set_released(connection, [(ids[0], "0.1.0", "train", "silver")])
+        runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
         reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", "")])
         usage.record(connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")])
 
@@ -281,6 +285,20 @@ def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -
         assert step.detail in text
     assert "a &lt;b&gt; source" in page
     assert "a <b> source" in text
+    other = get(served, f"/triplet/{triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))}").text
+    assert "<td>released</td><td><bdi>in v0.1.0, train, silver</bdi>" in other
+
+
+def test_a_review_is_found_by_its_own_id_too_and_a_page_that_is_not_there_says_so(served: Any) -> None:
+    by_key = asyncio.run(served.client.get("/review/plain", follow_redirects=False))
+    assert (by_key.status_code, by_key.headers["location"]) == (302, "/review?key=plain")
+    assert get(served, "/review/plain").text == get(served, "/review/1").text
+    assert "Review <bdi>a/b" in get(served, "/review/" + quote("a/b?c#d&e=<f>", safe="")).text
+    for path in ("/review/nobody", "/review/99999", "/nowhere", "/builder/nothing", "/review/"):
+        answer = get(served, path)
+        assert answer.status_code == 404
+        assert "Not here" in answer.text and 'href="/search"' in answer.text, path
+        check(answer.text)
 
 
 # ---- marking
@@ -513,6 +531,7 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone(workdir: Path, tmp_
     _, rest = process.communicate(timeout=60)
     assert process.returncode in (0, 130), rest
     assert "Traceback" not in rest
+    assert "resume" not in rest, "no advice about a build: leaving is how it ends"
     assert list(tmp_path.iterdir()) == []
     process.stderr.close()
 

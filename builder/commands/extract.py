@@ -8,11 +8,19 @@ import click
 
 
 @click.command()
-@click.option("--input", "source", type=click.Path(path_type=Path), required=True, help='JSON lines of {"id", "text"}.')
+@click.option(
+    "--input", "source", type=click.Path(path_type=Path), required=True, help='JSON lines of {"id", "text"}, or a gold file with texts.'
+)
 @click.option(
     "--output", "target", type=click.Path(path_type=Path), required=True, help='JSON lines of {"id", "triplets"}, in the same order.'
 )
-@click.option("--source", "system", default="rules", show_default=True, help="rules, or a variant (A, B, C, D) trained in --workdir.")
+@click.option(
+    "--source",
+    "system",
+    default="rules",
+    show_default=True,
+    help="rules, or a variant built in --workdir: E, or A to D (the last round; C1: a round).",
+)
 @click.option("--workdir", type=click.Path(path_type=Path), help="Working directory with the trained models; not needed for rules.")
 @click.option("--convention", type=click.Choice(["natural", "paper"]), default="natural", show_default=True)
 @click.option("--workers", type=int, default=2, show_default=True)

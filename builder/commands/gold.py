@@ -11,12 +11,15 @@ from builder.commands.build import WORKDIR
 
 if TYPE_CHECKING:
     from builder.stages.judging import Judged, Limits
+    from builder.stages.pooling import Made
 
 POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
 
 @click.command()
-@click.option("--n", default=300, show_default=True, type=click.IntRange(min=1), help="Reviews to sample.")
+@click.option(
+    "--n", default=300, show_default=True, type=click.IntRange(min=1), help="Reviews to sample; all of the split where it has fewer."
+)
 @click.option("--seed", default=13, show_default=True, help="Another seed samples and orders differently.")
 @click.option("--split", type=click.Choice(["train", "valid", "test", "all"]), default="test", show_default=True, help="Where to sample.")
 @click.option("--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated).")
@@ -37,16 +40,26 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
     made = make_pool(workdir, Settings(n, seed, split, strata, allocation))
     reviews = made.pool.reviews
     if made.available < n:
-        click.echo(f"split {split} has only {made.available:,} reviews: all are in", err=True)
+        click.echo(f"split {split} has only {made.available:,} distinct reviews: all are in", err=True)
     for cell in sorted({one.stratum for one in reviews} - {""}):
         click.echo(f"  {cell}: {sum(one.stratum == cell for one in reviews):,} reviews")
     empty = sum(not one.candidates for one in reviews)
-    sources = ", ".join(str(name) for name in made.pool.config["sources"])  # type: ignore[attr-defined]
-    by = ", ".join(f"{count:,} by {number}" for number, count in sorted(made.proposers.items()))
-    click.echo(f"sources: {sources}; candidates proposed: {by or 'none'}")
+    click.echo(_proposed(made))
     click.echo(
         f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a candidate), {made.pool.size:,} candidates"
     )
+
+
+def _proposed(made: Made) -> str:
+    """Who was asked, and how many candidates one, two, ... of them propose."""
+    names = [str(name) for name in made.pool.config["sources"]]  # type: ignore[attr-defined]
+    told = ["the rules" if name == "rules" else f"by {name} (variant {name[0]} after round {name[1:]})" for name in names]
+    numbers = {1: "one", 2: "two", 3: "three"}
+    counts = [
+        f"{count:,}{' candidates' * (not n)} by {numbers.get(one, one)}{' of them' * (not n)}"
+        for n, (one, count) in enumerate(sorted(made.proposers.items()))
+    ]
+    return f"proposed by {' and '.join(told)}; {', '.join(counts) or 'no candidate'}"
 
 
 def _listed(workdir: Path) -> None:
@@ -59,7 +72,7 @@ def _listed(workdir: Path) -> None:
     with opened(workdir) as connection:
         rows = pools.listed(connection)
     click.echo(tabulate(rows, headers=["pool", "split", "reviews", "candidates", "made"], disable_numparse=True))
-    click.echo(f"{len(rows)} pools")
+    click.echo(f"{len(rows)} pool{'s' * (len(rows) != 1)}")
 
 
 @click.command()

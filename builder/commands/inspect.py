@@ -9,6 +9,11 @@ import click
 from builder.commands.build import WORKDIR
 
 FORMAT = click.option("--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+SAFE = click.option(
+    "--safe",
+    is_flag=True,
+    help="In CSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are as stored.",
+)
 LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows.")
 
 
@@ -16,24 +21,26 @@ LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_d
 @click.argument("statement", metavar="QUERY")
 @WORKDIR
 @FORMAT
+@SAFE
 @LIMIT
 @click.option("--seconds", type=click.FloatRange(min=0.01), default=60.0, show_default=True, help="Stop a query that takes longer.")
-def sql(statement: str, workdir: Path, shape: str, limit: int, seconds: float) -> None:
-    """Run one SQL QUERY over the working directory; writing is refused by SQLite."""
+def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, seconds: float) -> None:
+    """Run one SQL QUERY over the working directory; SQLite refuses all that is not reading."""
     from builder.store import db, queries
 
     with db.reading(workdir) as connection:
         columns, rows = queries.free(connection, statement, limit + 1, seconds=seconds)
-    _print(columns, rows, shape, limit)
+    _print(columns, rows, shape, limit, safe)
 
 
 @click.command()
 @click.argument("name", required=False)
 @WORKDIR
 @FORMAT
+@SAFE
 @LIMIT
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A value for a query that takes one.")
-def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple[str, ...]) -> None:
+def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, params: tuple[str, ...]) -> None:
     """Run the named query NAME; without one, list them."""
     from builder.store import db, queries
 
@@ -43,7 +50,7 @@ def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple
         return
     with db.reading(workdir) as connection:
         columns, rows = queries.named(connection, name, dict(one.partition("=")[::2] for one in params), limit + 1)
-    _print(columns, rows, shape, limit)
+    _print(columns, rows, shape, limit, safe)
 
 
 @click.command()
@@ -52,8 +59,9 @@ def query(name: str | None, workdir: Path, shape: str, limit: int, params: tuple
 @click.option("--split", type=click.Choice(["train", "valid", "test"]), help="Only reviews of this split.")
 @click.option("--polarity", type=click.Choice(["POS", "NEG", "NEU"]), help="Only reviews with such a triplet.")
 @FORMAT
+@SAFE
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many reviews.")
-def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, limit: int) -> None:
+def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, safe: bool, limit: int) -> None:
     """Find the reviews that hold all WORDS, in either script; a word with blanks is looked for as it is."""
     from builder.store import db
     from builder.store import search as index
@@ -63,7 +71,7 @@ def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: s
     with db.reading(workdir) as connection:
         hits = index.find(connection, words, limit, 0, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
-    _print(("review", "split", "triplets", "text"), rows, shape, limit)
+    _print(("review", "split", "triplets", "text"), rows, shape, limit, safe)
     click.echo(f"{hits.total:,} reviews" + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""), err=True)
 
 
@@ -101,7 +109,7 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
     click.echo(f"{opinions} opinions", err=True)
 
 
-def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int) -> None:
+def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int, safe: bool = False) -> None:
     import csv
     import json
     import sys
@@ -113,9 +121,11 @@ def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str,
     if shape == "json":
         click.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], ensure_ascii=False, indent=1))
     elif shape == "csv":
+        from builder.gold.sheet import escaped
+
         writer = csv.writer(sys.stdout)
         writer.writerow(columns)
-        writer.writerows(rows)
+        writer.writerows([escaped(cell) if safe and isinstance(cell, str) else cell for cell in row] for row in rows)
     else:
         from tabulate import tabulate
 

@@ -5,6 +5,7 @@ Tokens are characters, or words: then an aspect must begin and end with one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from builder.export.labels import Labelled, Skipped, Spans, text_of, tokens
@@ -14,6 +15,10 @@ Words = Sequence[Span]
 """What tiles a text."""
 Review = tuple[Labelled, Words]
 _ID = "# id = "
+_BREAKS = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+"""An id stands on one line as it is, white space included; line breaks and tabs are written \\n, \\r and \\t, a backslash twice."""
+_BROKEN = re.compile(r"\\([\\nrt])")
+_MEANT = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def characters(text: str) -> Words:
@@ -46,7 +51,7 @@ def dump(reviews: Iterable[Review]) -> str:
 
 def _lines(review: Labelled, words: Words) -> Iterator[str]:
     kept, _ = aspects(review, words)
-    yield f"{_ID}{' '.join(review.id.split())}\n"
+    yield f"{_ID}{review.id.translate(_BREAKS)}\n"
     shown = tokens(review.text)
     for start, end in words:
         inside = next((aspect for ((a, b),) in kept for aspect in [(a, b)] if a <= start < b), None)
@@ -62,7 +67,7 @@ def read(content: str) -> list[tuple[str, str, Words, list[Span]]]:
     for number, line in enumerate(content.split("\n"), start=1):
         token, tab, tag = line.rpartition("\t")
         if not tab and line.startswith(_ID):
-            name = line.removeprefix(_ID)
+            name = _BROKEN.sub(lambda found: _MEANT[found[1]], line.removeprefix(_ID))
         elif not line:
             if words:
                 found.append(_review(name or str(len(found) + 1), words, tags))

@@ -21,7 +21,7 @@ def card(facts: Facts, content: Mapping[str, bytes]) -> str:
         + " |"
         for s in facts.splits
     )
-    scores = "\n".join(f"| {system} | {split} | {metric} | {value:.1f} |" for system, split, metric, value in facts.metrics)
+    scores = "\n".join(f"| {' | '.join(one[:3])} | {one[3]:.1f} | {_interval(one[4], one[5])} |" for one in facts.metrics)
     dropped = ", ".join(f"{number:,} {reason}" for reason, number in facts.dropped.items() if number) or "nothing"
     return f"""---
 {chr(10).join(_front(facts, content))}
@@ -44,7 +44,7 @@ dataset = load_dataset("PATH")                      # Table 7's splits; or one l
 
 - Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.
 - Parent: {facts.parent or "none"}{f"; this is a {facts.change} change of it, see CHANGES.md" if facts.parent else ""}.
-- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
+{f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
 
 ## Numbers
 
@@ -75,8 +75,8 @@ parent. `CITATION.cff`: how to cite. `SHA256SUMS`: check with `sha256sum --check
 
 ## Scores
 
-| system | split | metric | percent |
-|---|---|---|---|
+| system | split | metric | percent | 95% interval |
+|---|---|---|---|---|
 {scores}
 """
 
@@ -190,6 +190,10 @@ def known_licence(licence: str) -> bool:
 def size(number: int) -> str:
     """The size category of so many reviews."""
     return next((name for limit, name in _SIZES if number < limit), "1M<n<10M")
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None else f"{low:.1f} to {high:.1f}"
 
 
 def _ids(facts: Facts) -> str:

@@ -28,7 +28,8 @@ class Split:
 class Facts:
     """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor or major.
 
-    `date` is the day of publication, `reason` what the user gave for a drop, `statistics` the numbers of each split.
+    `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel did (if there is one),
+    `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split.
     """
 
     name: str
@@ -41,12 +42,13 @@ class Facts:
     config: Json
     ingest: Json
     dropped: Mapping[str, int]
-    metrics: Sequence[tuple[str, str, str, float]]
+    metrics: Sequence[tuple[str, str, str, float, float | None, float | None]]
     date: str = ""
     creator: str = ""
     url: str = ""
     change: str = "first"
     reason: str = ""
+    panel: str = ""
     statistics: Mapping[str, Json] = field(default_factory=dict)
 
     @property
@@ -98,11 +100,12 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         },
         "statistics": {split: dict(numbers) for split, numbers in facts.statistics.items()},
         "dropped": dict(facts.dropped),
+        "panel": facts.panel,
         "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
         "ingest": dict(facts.ingest),
         "signatures": dict(facts.signatures),
         "config": dict(facts.config),
-        "metrics": [{"system": system, "split": split, "metric": metric, "value": value} for system, split, metric, value in facts.metrics],
+        "metrics": [dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics],
         "paper_input": "given-aspects",
         "files": {path: {"bytes": len(content), "sha256": sha256(content)} for path, content in sorted(files.items())},
     }

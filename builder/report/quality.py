@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from itertools import combinations
 
+from builder.gold import agreement
 from builder.metrics.systems import Settings
 from builder.records import VERDICTS
 from builder.report import scores
@@ -190,11 +191,14 @@ def annotators(connection: sqlite3.Connection) -> Section:
     """How far the annotators of each pool agree: raw and beyond chance."""
     rows: list[tuple[Cell, ...]] = []
     for pool in labels.pools(connection):
+        proposed = {one.id for one in pool.candidates if one.sources}  # what a person found missing was put to nobody
         for one, other in combinations(pool.labels, 2):
-            both = [(pool.labels[one][i].label, pool.labels[other][i].label) for i in pool.labels[one] if i in pool.labels[other]]
+            both = [i for i in pool.labels[one] if i in pool.labels[other] and i in proposed]
+            first, second = ([pool.labels[who][i].label for i in both] for who in (one, other))
             if both:
-                raw = sum(a == b for a, b in both) / len(both)
-                rows.append((pool.id, one, other, len(both), 100.0 * raw, kappa(both)))
+                rows.append(
+                    (pool.id, one, other, len(both), _percent(agreement.raw(first, second)), _percent(agreement.cohen(first, second)))
+                )
     columns = ("pool", "annotator", "annotator", "candidates", "same label %", "Cohen's kappa (percent)")
     note = "Kappa: agreement beyond chance (Cohen 1960); the dash stands where both always say the same one label."
     table = Table(
@@ -210,9 +214,5 @@ def annotators(connection: sqlite3.Connection) -> Section:
     )
 
 
-def kappa(both: list[tuple[str, str]]) -> float | None:
-    """Cohen's kappa in percent; None where chance alone explains everything."""
-    ours, theirs = Counter(a for a, _ in both), Counter(b for _, b in both)
-    chance = sum(ours[label] * theirs[label] for label in ours) / len(both) ** 2
-    raw = sum(a == b for a, b in both) / len(both)
-    return None if chance == 1 else 100 * (raw - chance) / (1 - chance)
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100.0 * share

@@ -6,6 +6,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, told: Calla
             title, source = f"working directory {workdir.resolve().name}", f"{workdir}, as it was when the server started"
             told(f"copying {workdir}")
             database = of_workdir(workdir, Path(folder))
-        _run(datasette(database, title, source, host).app(), host, port, told)
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
+            _run(datasette(database, title, source, host).app(), host, port, told)
 
 
 def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
@@ -84,12 +86,15 @@ def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     """An open socket; ConfigError where the address cannot be had."""
+    opened = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
     except OSError as error:
+        if opened is not None:
+            opened.close()
         raise ConfigError(
             f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
         ) from error

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export.records import ReviewRow
+from builder.export.records import ReviewRow, TripletRow
 from builder.export.records import triplet as released
 from builder.store import browse, db, reviews, runs, search
+from builder.store.triplets import BITS
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
 _BATCH = 2000
@@ -28,6 +29,7 @@ def of_workdir(workdir: Path, folder: Path) -> Path:
 def of_release(release: Path, folder: Path) -> Path:
     """A database of the same tables made of a release directory: its reviews, triplets, sources, rules and scores."""
     manifest = read_manifest(release)
+    version = str(manifest.get("version", ""))
     with db.writing(folder) as connection:
         with db.atomic(connection):
             for split in manifest["splits"]:
@@ -35,12 +37,12 @@ def of_release(release: Path, folder: Path) -> Path:
                 for row in rows(release, split):
                     batch.append(row)
                     if len(batch) == _BATCH:
-                        _store(connection, split, batch)
+                        _store(connection, version, split, batch)
                         batch.clear()
-                _store(connection, split, batch)
+                _store(connection, version, split, batch)
             search.index(connection)
-            told = [(one["system"], one["split"], one["metric"], float(one["value"]), "") for one in manifest.get("metrics", [])]
-            runs.set_metrics(connection, told)
+            runs.set_metrics(connection, [(_score(one), "") for one in manifest.get("metrics", [])])
+            runs.set_release(connection, version, str(release), "")
         browse.finish(connection)
     return folder / db.NAME
 
@@ -81,7 +83,16 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")
 
 
-def _store(connection: Any, split: str, batch: list[ReviewRow]) -> None:
+def _hash(one: TripletRow) -> int:
+    """The triplet's part of its id."""
+    return int(one["id"].rpartition(":")[2], 16)
+
+
+def _score(one: dict[str, Any]) -> runs.Score:
+    return one["system"], one["split"], one["metric"], float(one["value"]), one.get("low"), one.get("high")
+
+
+def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) -> None:
     """A batch of rows; a row without what every release has is a fault of the release."""
     made: list[reviews.NewReview] = []
     for number, row in enumerate(batch, start=1):
@@ -93,8 +104,8 @@ def _store(connection: Any, split: str, batch: list[ReviewRow]) -> None:
     ids = reviews.ids(connection, [row["id"] for row in batch])
     reviews.set_splits(connection, [(split, ids[row["id"]]) for row in batch])
     listed = [
-        (ids[row["id"]], browse.Restored(int(one["id"].rpartition(":")[2], 16), released(one), tuple(one["sources"])))
-        for row in batch
-        for one in row["triplets"]
+        (ids[row["id"]], browse.Restored(_hash(one), released(one), tuple(one["sources"]))) for row in batch for one in row["triplets"]
     ]
     browse.restore(connection, listed)
+    known = [(ids[row["id"]] << BITS | _hash(one), version, split, row["annotation"]) for row in batch for one in row["triplets"]]
+    runs.add_released(connection, known)

@@ -54,7 +54,11 @@ _TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "Rounds of self-training.",
         {"accepted": "predictions that the discriminator lets pass", "added": "new in this round's training set"},
     ),
-    "metrics": ("Scores against gold, or against the rules where there is no gold.", {}),
+    "metrics": (
+        "Scores against gold, or against the rules where there is no gold.",
+        {"value": "percent", "low": "lower end of the 95% interval (bootstrap over reviews)", "high": "its upper end"},
+    ),
+    "released": ("What the last release holds: which triplet in which split, gold or silver.", {}),
     "lexicon_use": ("Lexicon words and how many triplets rest on each.", {"place": "line of the lexicon"}),
     "runs": ("Stages that are done.", {}),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from builder.errors import QueryError
 from builder.serve import charts, spans
@@ -77,7 +77,10 @@ def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
     return {
         "totals": totals,
         "charts": [one for one in shown if one.bars],
-        "metrics": [(system, split, metric, f"{value:.1f}") for system, split, metric, value in runs.metrics(connection)],
+        "metrics": [
+            (system, split, metric, f"{value:.1f}", "" if low is None else f"{low:.1f}–{high:.1f}")
+            for system, split, metric, value, low, high in runs.metrics(connection)
+        ],
         "rejected": told["rejected"],
     }
 
@@ -101,7 +104,14 @@ async def find(request: Any, datasette: Any) -> Any:
 
 
 async def review(request: Any, datasette: Any) -> Any:
-    return await _review(request, datasette, _number(request.url_vars["id"], 0))
+    """By the number of its row, as our links have it, else by its own id, which leads to the address that says so."""
+    from datasette.utils.asgi import Response
+
+    given = unquote(request.url_vars["id"])
+    i = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+    if await _ask(datasette, lambda connection: browse.is_review(connection, i)):
+        return await _review(request, datasette, i)
+    return Response.redirect(f"/review?key={quoted(given)}")
 
 
 async def review_of_key(request: Any, datasette: Any) -> Any:
@@ -169,7 +179,7 @@ ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"^/$", overview),
     (r"^/search$", find),
     (r"^/review$", review_of_key),
-    (r"^/review/(?P<id>[0-9]{1,18})$", review),
+    (r"^/review/(?P<id>.+)$", review),
     (r"^/triplet/(?P<id>[^/]+)$", triplet),
     (rf"^/{DATABASE}/{browse.TABLE}/(?P<id>[0-9]+)$", row),
     (r"^/queries$", named),

@@ -1,20 +1,23 @@
 """evaluate: score the rules and every final model on the test split against gold, or against the rules where there is none.
 
-Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`; scores are rows of `metrics` with their signature.
+Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`; scores are rows of `metrics` with 95% intervals and
+signature.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from builder import metrics
 from builder.metrics import Answer
+from builder.metrics.scores import Metric
+from builder.metrics.systems import Settings, measure
 from builder.records import StoredTriplet
 from builder.stages import gold
 from builder.stages.context import Context
 from builder.store import db, reviews, runs, triplets
 
-Row = tuple[str, str, str, float, str]
+Row = tuple[runs.Score, str]
+METRICS = (Metric("exact", "triplet"), Metric("lenient", "triplet"), Metric("paper", "triplet"))
 
 
 def run(context: Context) -> runs.Counts:
@@ -33,20 +36,24 @@ def run(context: Context) -> runs.Counts:
         scores = [row for system in systems if system != against for row in _scores(context, system, against, split, labelled_keys)]
         runs.set_metrics(connection, scores)
     counts: dict[str, int | float | str] = {"split": split, "against": against}
-    return counts | {f"{system} {metric}": round(value, 1) for system, _, metric, value, _ in scores if metric.endswith("F1")}
+    return counts | {f"{score[0]} {score[2]}": _told(score) for score, _ in scores if score[2].endswith("F1")}
+
+
+def _told(score: runs.Score) -> str:
+    """A value with its interval."""
+    *_, value, low, high = score
+    return f"{value:.1f}" if low is None else f"{value:.1f} ({low:.1f} to {high:.1f})"
 
 
 def _scores(context: Context, system: str, against: str, split: str, only: set[str]) -> Iterable[Row]:
     """`only` these reviews, if there are any."""
     listed = [(review.key, review.id) for review in reviews.in_split(context.connection, split) if not only or review.key in only]
     gold, told = (_answers(context, name, split, listed) for name in (against, system))
-    for name, score in (
-        ("exact", metrics.micro(gold, told, "exact")),
-        ("lenient", metrics.micro(gold, told, "lenient")),
-        ("paper", metrics.paper(gold, told)),
-    ):
-        for part, value in (("P", score.precision), ("R", score.recall), ("F1", score.f1)):
-            yield f"{system} against {against}", split, f"{name} {part}", round(value, 4), score.signature
+    for one in measure(gold, told, METRICS, Settings()):
+        for name, part in (("precision", "P"), ("recall", "R"), ("f1", "F1")):
+            found = one.values[name]
+            low, high = (None if end is None else round(end, 4) for end in (found.low, found.high))
+            yield (f"{system} against {against}", split, f"{one.metric.match} {part}", round(found.value, 4), low, high), one.signature
 
 
 def _answers(context: Context, name: str, split: str, listed: list[tuple[str, int]]) -> dict[str, list[Answer]]:

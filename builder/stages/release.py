@@ -6,6 +6,7 @@ would lose much of the last release without a word is refused.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,7 @@ from builder.stages.rows import Made
 from builder.store import db, reviews, runs, triplets
 
 REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate")
+UNTRUSTED = "The discriminator's panel is not trusted"
 _UNTOLD = (
     "workers", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
@@ -64,7 +66,19 @@ def _run(context: Context) -> runs.Counts:
         reviews.clear_rejected(context.connection, "release")
         reviews.reject(context.connection, "release", ((item, reason, detail, "") for one in made for item, reason, detail in one.dropped))
         runs.set_release(context.connection, version, str(target), digest)
-    return {"version": version, "path": str(target)} | {one.split.name: one.split.triplets for one in made} | dict(facts.dropped)
+        runs.set_released(context.connection, _released(context, made, version))
+    told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.split.name: one.split.triplets for one in made}
+    return told | dict(facts.dropped) | ({"panel": "not trusted"} if facts.panel.startswith(UNTRUSTED) else {})
+
+
+def _released(context: Context, made: list[Made], version: str) -> Iterator[tuple[int, str, str, str]]:
+    """Each triplet of the release by its id here."""
+    for one in made:
+        ids = {released.public(context, review.key): review.id for review in reviews.in_split(context.connection, one.split.name)}
+        for row in one.rows:
+            for told in row["triplets"]:
+                i = ids[row["id"]] << triplets.BITS | int(told["id"].rpartition(":")[2], 16)
+                yield i, version, one.split.name, row["annotation"]
 
 
 def _settled(context: Context, made: list[Made], content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
@@ -174,8 +188,24 @@ def _facts(context: Context, made: list[Made]) -> Facts:
         metrics=runs.metrics(context.connection),
         creator=settings.creator,
         url=settings.url,
+        panel=_panel(context),
         statistics=statistics({one.split.name: one.rows for one in made}),
     )
+
+
+def _panel(context: Context) -> str:
+    """What the cross-fitted panel did to the data, in a sentence; nothing where there is no panel."""
+    path = context.models / "panel" / "panel.json"
+    if context.config.discriminate.mode != "cross-fit" or not path.is_file():
+        return ""
+    least, variant = float(json.loads(path.read_text(encoding="utf-8"))["drop"]), released.chosen(context)[0]
+    if least:
+        held = f": variant E holds no triplet of the rules that it gives less than {least:g}" if variant == "E" else ""
+        return f"The discriminator's panel is trusted{held}."
+    done = (
+        "Variant E drops nothing by it." if variant == "E" else f"It filters variant {variant} all the same: read its verdicts with care."
+    )
+    return f"{UNTRUSTED}: it learnt from too few reviews, and gives the rules' triplets less than even odds on average. {done}"
 
 
 def _date(context: Context, told: str) -> str:

@@ -62,14 +62,14 @@ def _labelled(context: Context) -> frozenset[str]:
     return frozenset(str(row["id"]) for row in gold.rows(context.config.evaluate.gold))
 
 
-def _variant(context: Context) -> tuple[str, int]:
+def chosen(context: Context) -> tuple[str, int]:
     """The variant that train comes from, and its last round."""
     variant = context.config.release.train_source or context.config.self_train.variants[0]
     return variant, runs.rounds(context.connection, variant)[-1].round
 
 
 def _made(context: Context, name: str, rows: list[ReviewRow], dropped: list[Dropped]) -> Made:
-    variant, last = _variant(context)
+    variant, last = chosen(context)
     pool = f"union of rules and self-train-{variant}"
     found = {row["annotation"] for row in rows}
     source = {"train": f"self-train-{variant} S_{last}", "valid": "rules", "test": pool}[name]
@@ -98,7 +98,7 @@ def _people(context: Context, name: str) -> By:
 def _others(context: Context, name: str) -> By:
     """The triplets of rules and models for a split, as Table 7 has them."""
     connection = context.connection
-    variant, last = _variant(context)
+    variant, last = chosen(context)
     if name == "train":
         return _grouped(triplets.training(connection, variant, last))
     sources = ["rules"] if name == "valid" else ["rules", f"{variant}{last}"]
@@ -118,7 +118,7 @@ def _row(told: _Proposals, review: Review, annotation: str, stored: Sequence[Sto
     """A review as it is released. Where two sources mark one place differently, the rules win, then the triplet that stands first."""
     masked = privacy.mask(review.text, [review.place] if review.place else [])
     text = masked.in_script(lambda part: same_script(part, told.context.config.release.script))
-    key = _public(told.context, review.key)
+    key = public(told.context, review.key)
     kept: list[tuple[Triplet, TripletRow]] = []
     order = sorted(
         stored, key=lambda one: ("rules" not in told.names.get(one.id, ()), one.triplet.opinion.start, one.triplet.aspect.start, one.id)
@@ -143,7 +143,7 @@ def _row(told: _Proposals, review: Review, annotation: str, stored: Sequence[Sto
     }  # fmt: skip
 
 
-def _public(context: Context, key: str) -> str:
+def public(context: Context, key: str) -> str:
     """A review's id as it is released: its own, or a hash that leads back to no site (release.ids)."""
     return public_id(key) if context.config.release.ids == "hash" else key
 

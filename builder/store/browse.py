@@ -102,6 +102,11 @@ def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[i
     return out
 
 
+def is_review(connection: sqlite3.Connection, i: int) -> bool:
+    """Whether there is a review with this row id."""
+    return connection.execute("SELECT 1 FROM reviews WHERE id = ?", (i,)).fetchone() is not None
+
+
 def neighbours(connection: sqlite3.Connection, review: int) -> tuple[int | None, int | None]:
     """The distinct reviews with a triplet before and behind one."""
     before = connection.execute("SELECT max(review) FROM triplets WHERE review < ?", (review,)).fetchone()[0]

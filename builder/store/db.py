@@ -63,7 +63,7 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
-    """The database for reading; SQLite itself refuses writes: to it (mode=ro, query_only) and to files beside it (ATTACH, VACUUM INTO)."""
+    """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other files, settings."""
     path = workdir / NAME
     if not path.is_file():
         raise WorkdirError("no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir")
@@ -76,8 +76,67 @@ def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
         if version < schema()[-1][0]:  # an older builder made it
             with lock(workdir), writing(workdir):
                 pass
-        connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK)
+        connection.set_authorizer(_reads_only)
         yield connection
+
+
+_NO_READS = frozenset(
+    getattr(sqlite3, f"SQLITE_{name}")
+    for name in [
+        "ATTACH",
+        "DETACH",
+        "TRANSACTION",
+        "SAVEPOINT",
+        "REINDEX",
+        "ANALYZE",
+        "CREATE_TEMP_TABLE",
+        "CREATE_TEMP_VIEW",
+        "CREATE_TEMP_INDEX",
+        "CREATE_TEMP_TRIGGER",
+    ]
+)
+"""What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare themselves by CREATE TABLE."""
+_TELLING = frozenset(
+    [
+        "application_id",
+        "collation_list",
+        "compile_options",
+        "data_version",
+        "database_list",
+        "encoding",
+        "foreign_key_check",
+        "foreign_key_list",
+        "foreign_keys",
+        "freelist_count",
+        "function_list",
+        "index_info",
+        "index_list",
+        "index_xinfo",
+        "integrity_check",
+        "journal_mode",
+        "module_list",
+        "page_count",
+        "page_size",
+        "pragma_list",
+        "query_only",
+        "quick_check",
+        "schema_version",
+        "table_info",
+        "table_list",
+        "table_xinfo",
+        "user_version",
+    ]
+)
+"""Pragmas that tell something; what they take, if anything, is what they tell about."""
+_SET = frozenset(
+    ["application_id", "encoding", "foreign_keys", "journal_mode", "page_size", "query_only", "schema_version", "user_version"]
+)
+"""Of these the ones that would set a value given to them."""
+
+
+def _reads_only(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    telling = action != sqlite3.SQLITE_PRAGMA or (first in _TELLING and not (first in _SET and second is not None))
+    return sqlite3.SQLITE_OK if action not in _NO_READS and telling else sqlite3.SQLITE_DENY
 
 
 @contextmanager

@@ -23,6 +23,7 @@ def public_id(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
+_READING = "ask with SELECT, WITH, EXPLAIN, or a PRAGMA that only tells, such as table_info(reviews)"
 _PARAM = re.compile(r":(\w+) for example (\S+)")
 
 
@@ -76,14 +77,30 @@ def free(
     try:
         cursor = connection.execute(statement, dict(params or {}))
         rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-    except sqlite3.OperationalError as error:
+    except (sqlite3.Error, sqlite3.Warning) as error:
         if "interrupted" in str(error):
             raise QueryError(f"the query took longer than {allowed:.0f} s", fix="add a LIMIT or a WHERE") from error
-        raise QueryError(
-            str(error), fix='`builder sql "SELECT name FROM sqlite_master"` lists tables and views' if "no such" in str(error) else ""
-        ) from error
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise QueryError(str(error)) from error
+        if any(words in str(error) for words in ("not authorized", "authorization denied", "readonly database")):
+            raise QueryError("this is no reading, and nothing else is allowed here", fix=_READING) from error
+        raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error
     finally:
         connection.set_progress_handler(None, 0)
     return tuple(column[0] for column in cursor.description or ()), rows
+
+
+def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
+    """What there is instead of a name that there is not: the tables, or the columns of the tables that the statement names."""
+    if "no such table" in refusal:
+        return "known: " + ", ".join(_tables(connection))
+    if "no such column" not in refusal:
+        return ""
+    words = set(re.findall(r"\w+", statement.lower()))
+    named = [table for table in _tables(connection) if table.lower() in words]
+    columns = {table: [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))] for table in named}
+    return "; ".join(f"{table} has {', '.join(listed)}" for table, listed in columns.items())
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    """Tables and views, those behind the search index left out."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+    return [name for (name,) in rows if not name.startswith(("sqlite_", "search_"))]

@@ -87,14 +87,21 @@ def forget_rounds(connection: sqlite3.Connection, variant: str) -> None:
     connection.execute("DELETE FROM training_sets WHERE variant = ?", (variant,))
 
 
-def set_metrics(connection: sqlite3.Connection, rows: Iterable[tuple[str, str, str, float, str]]) -> None:
-    """Replace all metrics by `rows` of (system, split, metric, value, signature)."""
+Score = tuple[str, str, str, float, float | None, float | None]
+"""(system, split, metric, value, low, high): percent, with the ends of its 95% interval where there is one."""
+
+
+def set_metrics(connection: sqlite3.Connection, rows: Iterable[tuple[Score, str]]) -> None:
+    """Replace all metrics by `rows` of (score, signature)."""
     connection.execute("DELETE FROM metrics")
-    connection.executemany("INSERT INTO metrics (system, split, metric, value, signature) VALUES (?,?,?,?,?)", rows)
+    connection.executemany(
+        "INSERT INTO metrics (system, split, metric, value, low, high, signature) VALUES (?,?,?,?,?,?,?)",
+        ((*score, signature) for score, signature in rows),
+    )
 
 
-def metrics(connection: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
-    return list(connection.execute("SELECT system, split, metric, value FROM metrics ORDER BY system, split, metric"))
+def metrics(connection: sqlite3.Connection) -> list[Score]:
+    return list(connection.execute("SELECT system, split, metric, value, low, high FROM metrics ORDER BY system, split, metric"))
 
 
 def setting(connection: sqlite3.Connection, name: str) -> str | None:
@@ -108,6 +115,16 @@ def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
     connection.execute("INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest))
+
+
+def set_released(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, str, str]]) -> None:
+    """Replace what is known of the last release by `rows` of (triplet, version, split, annotation)."""
+    connection.execute("DELETE FROM released")
+    add_released(connection, rows)
+
+
+def add_released(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, str, str]]) -> None:
+    connection.executemany("INSERT INTO released (triplet, version, split, annotation) VALUES (?,?,?,?)", rows)
 
 
 def release(connection: sqlite3.Connection, version: str) -> tuple[str, str] | None:

@@ -15,9 +15,11 @@ from typing import Any
 from builder.errors import QueryError
 from builder.records import StoredTriplet
 from builder.store import triplets
+from builder.store.outcomes import Outcome, outcomes
 from builder.store.queries import public_id
 
 _PUBLIC = re.compile("[0-9a-f]{16}")
+_ENDS = {True: "released", False: "left out", None: "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A triplet, its id in a release, every step of its story in order, and why it was left out of the release, if it was."""
+    """A triplet, its id in a release, every step of its story in order, and what became of it in the release."""
 
     stored: StoredTriplet
     public: str
     sources: tuple[str, ...]
     steps: tuple[Step, ...]
-    left_out: tuple[tuple[str, str], ...]
+    outcome: Outcome
 
     def details(self, kind: str) -> list[str]:
         return [step.detail for step in self.steps if step.kind == kind]
@@ -77,7 +79,7 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     ]
     facts += [("repeated by", f"{repeated} other reviews")] if repeated else []
     tokens = tuple((text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]"))
-    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_told(connection, key, stored)))
+    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_told(connection, i, key, split, stored)))
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | None]:
@@ -127,11 +129,10 @@ def _lines(story: Story, one: Told) -> Iterable[str]:
         yield f"  owner     {triplet.owner.text}"
     for step in one.steps:
         yield f"  {step.source:<13} {step.kind:<12} {step.detail}"
-    for reason, detail in one.left_out:
-        yield f"  {'release':<13} {'left out':<12} {reason}: {detail}"
+    yield f"  {'release':<13} {_ENDS[one.outcome.released]:<12} {one.outcome.text}"
 
 
-def _told(connection: sqlite3.Connection, key: str, stored: list[StoredTriplet]) -> Iterable[Told]:
+def _told(connection: sqlite3.Connection, review: int, key: str, split: str | None, stored: list[StoredTriplet]) -> Iterable[Told]:
     """One statement a table for all triplets of a review: a long review has a hundred of them."""
     steps: dict[int, list[Step]] = {one.id: [] for one in stored}
     sources: dict[int, list[str]] = {one.id: [] for one in stored}
@@ -155,13 +156,10 @@ def _told(connection: sqlite3.Connection, key: str, stored: list[StoredTriplet])
         steps[i].append(Step(variant, "training set", f"S_{number}"))
     for i, step in late:
         steps[i].append(step)
+    ends = outcomes(connection, review, key, split, [one.id for one in stored])
     for one in sorted(stored, key=lambda one: (one.triplet.opinion.start, one.triplet.aspect.start, one.id)):
         public = f"{key}:{one.id & triplets.HASH:08x}"
-        left = connection.execute(
-            "SELECT reason, detail FROM rejected WHERE stage = 'release' AND item IN (?, ?)",
-            (public, f"{public_id(key)}{public[len(key) :]}"),
-        ).fetchall()
-        yield Told(one, public, tuple(sources[one.id]), tuple(steps[one.id]), tuple(left))
+        yield Told(one, public, tuple(sources[one.id]), tuple(steps[one.id]), ends[one.id])
 
 
 def _of(connection: sqlite3.Connection, columns: str, table: str, order: str, stored: list[StoredTriplet]) -> Iterable[tuple[Any, ...]]:

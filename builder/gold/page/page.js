@@ -2,7 +2,8 @@
 // Offsets are code points, as in the database; what moves and is drawn are graphemes, so that an emoji of several code points stays whole.
 // Reviews are hostile input: nodes are made with textContent only.
 const KEY = document.querySelector("meta[name=key]").content;
-const NAMES = { POS: "正面 positive", NEG: "負面 negative", NEU: "中性 neutral" };
+const CHINESE = { POS: "正面", NEG: "負面", NEU: "中性" }, ENGLISH = { POS: "positive", NEG: "negative", NEU: "neutral" };
+const named = (polarity) => `${CHINESE[polarity]} ${ENGLISH[polarity]}`;
 const CHUNK = 100;
 const $ = (id) => document.getElementById(id);
 const items = new Map();
@@ -68,18 +69,31 @@ function show() {
   $("where").textContent = `#${place + 1} · ${item.key}` + (item.of > 1 ? ` · 這則評論的第 ${item.nth} / ${item.of} 個 ${item.nth} of ${item.of} in this review` : "");
   const aspect = one && ((label && label.aspect) || one.aspect_spans), opinion = one && ((label && label.opinion) || one.opinion_spans);
   $("text").replaceChildren(marked(item.text, aspect, opinion));
-  const q = $("question"); q.replaceChildren();
-  if (one) q.append("「", element("mark", one.opinion, "o"), "」在描述「", element("mark", one.aspect, "a"), "」嗎？是", element("b", NAMES[one.polarity]), "的描述嗎？", element("span", `Does “${one.opinion}” describe “${one.aspect}”? As ${NAMES[one.polarity].split(" ")[1]}?`, "en"));
-  else q.append("沒有人提出三元組。有漏掉的嗎？ Nobody proposed a triplet here. Is one missing?");
+  asked(one, label, aspect, opinion);
   $("said").textContent = item.said ? "他們說 they said: " + item.said : "";
-  const right = label ? [label.aspect && "對象 " + words(label.aspect, item.text), label.opinion && "意見 " + words(label.opinion, item.text), label.polarity && NAMES[label.polarity]].filter(Boolean) : [];
-  $("correction").textContent = label && label.label === null ? "不確定 unsure" : right.length ? "修正 corrected: " + right.join("，") : "";
   $("labels").hidden = !one; $("none").hidden = !!one;
+  for (const button of document.querySelectorAll("#more button")) button.hidden = !offered(button.dataset.key);
   for (const button of document.querySelectorAll("#labels button")) button.setAttribute("aria-pressed", String(!!label && label.label === button.querySelector("b").textContent));
   $("none").firstElementChild.setAttribute("aria-pressed", String(item.checked));
-  $("missing").replaceChildren(...item.missing.map((t) => element("li", `＋ (${t.aspect}, ${t.opinion}, ${NAMES[t.polarity]})`)));
+  $("missing").replaceChildren(...item.missing.map((t) => element("li", `＋ (${t.aspect}, ${t.opinion}, ${named(t.polarity)})`)));
   const first = $("text").querySelector("mark"); if (first && $("text").scrollHeight > $("text").clientHeight) first.scrollIntoView({ block: "center" });
 }
+
+// What is asked; once corrected, what the correction says instead, so that no question names what is no longer marked.
+function asked(one, label, aspect, opinion) {
+  const q = $("question"), note = $("correction"); q.replaceChildren(); note.textContent = "";
+  if (!one) { q.append("沒有人提出三元組。有漏掉的嗎？", element("span", "Nobody proposed a triplet here. Is one missing?", "en")); return; }
+  if (label && (label.aspect || label.opinion || label.polarity)) {
+    const right = label.polarity || one.polarity;
+    q.append("修正成 ", element("mark", words(opinion, item.text), "o"), " 描述 ", element("mark", words(aspect, item.text), "a"), "，", element("b", CHINESE[right]), "。", element("span", `Corrected to (${words(aspect, item.text)}, ${words(opinion, item.text)}, ${ENGLISH[right]}), saved as ${label.label}.`, "en"));
+    note.textContent = `原本的候選 proposed: (${one.aspect}, ${one.opinion}, ${named(one.polarity)})。 再按 1 2 3 就是回答原本的候選。 1 2 3 answer for the proposal instead.`;
+    return;
+  }
+  q.append("「", element("mark", one.opinion, "o"), "」在描述「", element("mark", one.aspect, "a"), "」嗎？是", element("b", CHINESE[one.polarity]), "的描述嗎？", element("span", `Does “${one.opinion}” describe “${one.aspect}”? As ${ENGLISH[one.polarity]}?`, "en"));
+  if (label && label.label === null) note.textContent = "不確定 unsure";
+}
+// A review without a candidate has nothing to correct or to be unsure of, and a decision is no "unsure".
+const offered = (key) => !((key === "c" || key === "0") && !(item && item.candidate)) && !(key === "0" && head.mode === "adjudicate");
 
 async function answer(at, body) {
   const told = await call("/api/answer", { place: at, ...body });
@@ -114,12 +128,21 @@ function open(kind) {
   const one = item.candidate;
   if (kind === "correct" && !one) return;
   const label = item.label || {};
-  picker = { kind, letters: graphemes(item.text), cursor: 0, anchor: 0, tapped: false, selected: false,
+  picker = { kind, letters: graphemes(item.text), cursor: 0, anchor: 0, tapped: false,
     aspect: kind === "correct" ? label.aspect || one.aspect_spans : null, opinion: kind === "correct" ? label.opinion || one.opinion_spans : null,
     polarity: kind === "correct" ? label.polarity || one.polarity : null };
-  if (one && kind === "correct") picker.cursor = picker.anchor = Math.max(0, picker.letters.findIndex((l) => l.end > one.aspect_spans[0][0]));
+  if (kind === "correct") pick(picker.aspect);
   show();
 }
+// Select the first piece of what is there; Tab goes from the aspect to the opinion and back.
+function pick(spans) {
+  if (!spans) return;
+  const [start, end] = spans[0], at = (point) => Math.max(0, picker.letters.findIndex((l) => l.end > point));
+  picker.anchor = at(start); picker.cursor = at(end - 1); picker.tapped = false;
+}
+const chosen = () => { const [from, to] = selection(); return [picker.letters[from].start, picker.letters[to - 1].end]; };
+const holds = (spans) => { const [start, end] = chosen(); return (spans || []).some(([s, e]) => s === start && e === end); };
+function other() { pick(holds(picker.aspect) ? picker.opinion || picker.aspect : picker.aspect || picker.opinion); }
 const selection = () => { const [a, b] = [picker.anchor, picker.cursor].sort((x, y) => x - y); return [a, b + 1]; };
 // Shift+arrow moves the far end; a cursor alone selects the character it stands before.
 function showPicker() {
@@ -134,7 +157,9 @@ function showPicker() {
     return node;
   }));
   const told = (spans, name) => spans ? element("mark", words(spans, item.text), name) : element("b", "？");
-  $("picked").replaceChildren("對象 aspect ", told(p.aspect, "a"), "　意見 opinion ", told(p.opinion, "o"), "　", element("b", p.polarity ? NAMES[p.polarity] : "正負面？ polarity?"));
+  const now = holds(p.aspect) ? "＝現在的對象 the aspect now" : holds(p.opinion) ? "＝現在的意見 the opinion now" : "按 A 設為對象，按 O 設為意見 press A: aspect, O: opinion";
+  $("chosen").replaceChildren("選到 selected: ", element("b", words([chosen()], item.text), "sel"), " ", now);
+  $("picked").replaceChildren("對象 aspect ", told(p.aspect, "a"), "　意見 opinion ", told(p.opinion, "o"), "　", element("b", p.polarity ? named(p.polarity) : "正負面？ polarity?"));
   $("verdict").textContent = p.kind === "correct" ? "存成 saved as: " + verdict() : "";
   const cursor = $("letters").querySelector(".cur"); if (cursor) cursor.scrollIntoView({ block: "nearest" });
 }
@@ -146,7 +171,7 @@ function verdict() {
   return picker.polarity === one.polarity ? "YY" : "YN";
 }
 function take(name, more) {
-  const [from, to] = selection(), span = [picker.letters[from].start, picker.letters[to - 1].end];
+  const span = chosen();
   const kept = more && picker[name] ? picker[name].filter(([s, e]) => e <= span[0] || span[1] <= s) : [];
   picker[name] = [...kept, span].sort((x, y) => x[0] - y[0]);
   picker.anchor = picker.cursor; picker.tapped = false;
@@ -173,31 +198,39 @@ const WORK = {
   ArrowLeft: () => go(place - 1), ArrowRight: () => go(place + 1),
 };
 function move(to, extend) { picker.cursor = Math.max(0, Math.min(to, picker.letters.length - 1)); if (!extend) picker.anchor = picker.cursor; picker.tapped = false; }
+// As in any editor: an arrow without Shift first goes to that end of what is selected.
+function step(by, extend) {
+  const [from, to] = selection();
+  move(extend || to - from === 1 ? picker.cursor + by : by < 0 ? from : to - 1, extend);
+}
 const PICK = {
-  a: () => take("aspect"), o: () => take("opinion"), A: () => take("aspect", true), O: () => take("opinion", true),
+  a: () => take("aspect"), o: () => take("opinion"), "Shift+a": () => take("aspect", true), "Shift+o": () => take("opinion", true),
   1: () => { picker.polarity = "POS"; }, 2: () => { picker.polarity = "NEG"; }, 3: () => { picker.polarity = "NEU"; },
-  Enter: save, Escape: () => { picker = null; },
-  ArrowLeft: (shift) => move(picker.cursor - 1, shift), ArrowRight: (shift) => move(picker.cursor + 1, shift),
+  Enter: save, Escape: () => { picker = null; }, Tab: other,
+  ArrowLeft: (shift) => step(-1, shift), ArrowRight: (shift) => step(1, shift),
   Home: (shift) => move(0, shift), End: (shift) => move(Infinity, shift),
 };
+// A letter by its key and Shift alone: Caps Lock changes nothing.
+const keyed = (key, shift) => !/^[a-z]$/i.test(key) ? key : (picker && shift && (key.toLowerCase() === "a" || key.toLowerCase() === "o") ? "Shift+" : "") + key.toLowerCase();
+const action = (key) => (picker ? PICK[key] : offered(key) ? WORK[key] : null);
 // One after the other: a key pressed while an answer is being stored waits for it.
 function press(key, shift) {
   busy = busy.then(async () => {
-    const action = (picker ? PICK : WORK)[key] || (picker && shift ? null : (picker ? PICK : WORK)[key.toLowerCase()]);
-    if (!item || !action) return;
+    const run = item && action(keyed(key, shift));
+    if (!run) return;
     $("error").hidden = true;
-    try { await action(shift); if (picker) show(); else if (!$("picker").hidden) show(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
+    try { await run(shift); if (picker) show(); else if (!$("picker").hidden) show(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
     document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
   });
 }
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return;
-  if (event.key in (picker ? PICK : WORK) || event.key.toLowerCase() in (picker ? PICK : WORK)) { event.preventDefault(); press(event.key, event.shiftKey); }
+  if ((picker ? PICK : WORK)[keyed(event.key, event.shiftKey)]) { event.preventDefault(); press(event.key, event.shiftKey); }
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-key]");
-  if (button) { button.blur(); press(button.dataset.key, false); }
+  if (button) { button.blur(); press(button.dataset.key, "shift" in button.dataset); }
 });
 (async () => {
   try {

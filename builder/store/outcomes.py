@@ -1,0 +1,111 @@
+"""How a triplet's story ends: the split of the last release that holds it, or why none does.
+
+What the release itself left out stands in `rejected`; what never came to it follows from the split's source (Table 7 of the paper): train
+holds the last training set of the chosen variant, valid what the rules propose, test what people say, else what rules and last model propose.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from builder.store import runs, triplets
+from builder.store.queries import public_id
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`released` is None where that cannot be told: there is no release, or one of an older builder, which kept no list."""
+
+    released: bool | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a review's triplets: by id, who proposes it how surely, and the verdict on it."""
+
+    by: Mapping[int, Mapping[str, float | None]]
+    verdicts: Mapping[int, tuple[str | None, float]]
+    people: bool
+
+
+def outcomes(connection: sqlite3.Connection, review: int, key: str, split: str | None, ids: Collection[int]) -> dict[int, Outcome]:
+    """Triplet id -> outcome, for the triplets of one review."""
+    last = connection.execute("SELECT version FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
+    if last is None:
+        return dict.fromkeys(ids, Outcome(None, "this build is not released yet; `builder release` does that"))
+    if connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is None:
+        return dict.fromkeys(ids, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one"))
+    first = review << triplets.BITS
+    rows = connection.execute(
+        "SELECT triplet, version, split, annotation FROM released WHERE triplet BETWEEN ? AND ?", (first, first | triplets.HASH)
+    )
+    inside = {i: Outcome(True, f"in v{version}, {where}, {annotation}") for i, version, where, annotation in rows}
+    if "release" not in runs.runs(connection):
+        due = Outcome(None, f"not in v{last[0]}, and this build has changed since; `builder resume` goes on")
+        return {i: inside.get(i, due) for i in ids}
+    left = {i: inside.get(i) or _left_out(connection, key, i) for i in ids}
+    known = _known(connection, first) if None in left.values() else None
+    return {i: one or Outcome(False, f"not in v{last[0]}: {_why(connection, known, split, i)}") for i, one in left.items()}
+
+
+def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | None:
+    """What the release said of the triplet, or of its review as a whole."""
+    suffix = f":{i & triplets.HASH:08x}"
+    row = connection.execute(
+        "SELECT item, reason, detail FROM rejected WHERE stage = 'release' AND item IN (?,?,?,?)",
+        (key + suffix, public_id(key) + suffix, key, public_id(key)),
+    ).fetchone()
+    return row and Outcome(False, f"{row[1]}: {row[2]}" if row[0].endswith(suffix) else f"its review is left out, {row[1]}: {row[2]}")
+
+
+def _known(connection: sqlite3.Connection, first: int) -> _Known:
+    ids = first, first | triplets.HASH
+    by: dict[int, dict[str, float | None]] = {}
+    people = False
+    for i, name, kind, confidence in connection.execute(
+        "SELECT p.triplet, s.name, s.kind, p.confidence FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ?",
+        ids,
+    ):
+        by.setdefault(i, {})[name] = confidence
+        people = people or kind == "human"
+    said = connection.execute("SELECT triplet, label, score FROM verdicts WHERE triplet BETWEEN ? AND ?", ids)
+    return _Known(by, {i: (label, score) for i, label, score in said}, people)
+
+
+def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None, i: int) -> str:
+    assert known is not None, "it was asked for"
+    config = json.loads(runs.setting(connection, "build") or '{"config": {}}')["config"]
+    variant = str(config.get("release.train_source") or next(iter(config.get("self_train.variants", [])), ""))
+    rounds = runs.rounds(connection, variant)
+    last = f"{variant}{rounds[-1].round}" if rounds else ""
+    by = known.by.get(i, {})
+    if split is None:
+        return "its review is in no split, for it is like reviews of several"
+    if split == "valid":
+        return "valid holds what the rules propose, and they do not propose this"
+    if split == "test":
+        human = "people labelled this review and do not say this"
+        return human if known.people or "rules" in by or last in by else f"test holds what the rules and {last} propose"
+    return _not_learnt(known, by, variant, rounds[-1].round if rounds else 0, i, float(config.get("self_train.confidence", 0)))
+
+
+def _not_learnt(known: _Known, by: Mapping[str, float | None], variant: str, last: int, i: int, least: float) -> str:
+    """Why a triplet of the train split is not in S_last of the variant."""
+    held = f"train holds S_{last} of variant {variant}"
+    label, score = known.verdicts.get(i, (None, None))
+    verdict = "" if score is None else f"the discriminator says {label or 'nothing'} ({score:.3f})"
+    models = {name: sure for name, sure in by.items() if name[:1] == variant and name[1:].isdigit()}
+    if not models and "rules" not in by:
+        return f"{held}; only {', '.join(by)} proposes this"
+    if variant == "E":
+        return f"{held}: the panel does not hold with the rules here ({verdict})"
+    if models and all(int(name[1:]) >= last for name in models) and "rules" not in by:
+        return f"{held}; only {variant}{last}, trained on it, proposes this"
+    sure = max((one for one in models.values() if one is not None), default=None)
+    if "rules" not in by and sure is not None and sure < least:
+        return f"{held}; confidence {sure:.3f} is below self_train.confidence {least:g}"
+    return f"{held}, which did not take this up" + (f": {verdict}" if verdict else "")
