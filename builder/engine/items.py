@@ -72,3 +72,6 @@ class Grammar:
     companions: frozenset[str]
     sameness: frozenset[str]
     wholes: frozenset[str]
+    levels: frozenset[str]
+    unequal: frozenset[str]
+    level_gap: int

@@ -14,6 +14,7 @@ from builder.records import Span
 from builder.resources import Lexicon
 
 NUMERALS = "一二兩三四五六七八九十半"
+_MEETING = "吃喝嚐看見遇碰找"
 
 
 def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -141,4 +142,20 @@ def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> i
             if j < taken or units[j].symbol != "N" or edge - j > grammar.gap + 1:
                 break
             edge = j
+    return _level(units, edge, taken, grammar) if edge < k or units[k - 1].word in grammar.levels else edge
+
+
+def _level(units: Sequence[Unit], edge: int, taken: int, grammar: Grammar) -> int:
+    """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the opinion.
+
+    好久沒有吃到這麼好喝的 denies that it was met before, not that it is good.
+    """
+    at = edge if units[edge].word in grammar.levels else edge - 1
+    if at < taken or units[at].word not in grammar.levels:
+        return edge
+    for j in range(at - 1, max(taken, at - grammar.level_gap) - 1, -1):
+        if units[j].word in grammar.unequal:
+            return j
+        if units[j].word[0] in _MEETING:
+            break
     return edge
