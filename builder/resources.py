@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from builder.compounds import Kinds, compounds
 from builder.errors import ResourceError
 from builder.text import Variants, view
 
@@ -93,26 +94,26 @@ class Lexicon:
         )
 
     def words(self) -> dict[str, str]:
-        """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide.
+        """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide, or its parts.
 
-        Entries that are other entries in a row (服務態度) are left out: the segmenter finds the parts, the engine joins them.
+        Entries that are several words (服務態度, 微辣) have these as their value, one space between two: the segmenter tells the
+        parts, the engine joins them.
         """
-        out = dict.fromkeys(self.opinions, "")
-        out |= {word: "NOUN" for word in self.aspects if word not in out}
-        out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items() if word not in out}
-        out |= {
-            word: self.general.get(word, "") for listed in (self.degree, self.negators, self.irrealis) for word in listed if word not in out
-        }
-        out |= {word: pos for word, pos in self.general.items() if word not in out}
-        return {word: pos for word, pos in out.items() if not any(map(str.isspace, word)) and not _in_parts(word, out)}
+        out: dict[str, str] = dict.fromkeys((*self.degree, *self.negators, *self.irrealis), "") | dict(self.general)
+        out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items()}
+        out |= dict.fromkeys(self.aspects, "NOUN") | dict.fromkeys(self.opinions, "")
+        out |= compounds(out.keys(), self._kinds(out), self.degree)
+        return {word: pos for word, pos in out.items() if not any(map(str.isspace, word))}
 
-
-def _in_parts(word: str, known: Mapping[str, str]) -> bool:
-    """Whether a word is two or more known words in a row, of two characters or more each."""
-    reached = [True] + [False] * len(word)
-    for end in range(2, len(word) + 1):
-        reached[end] = any(reached[at] and word[at:end] in known for at in range(end - 1) if end - at < len(word))
-    return reached[-1] and len(word) > 3
+    def _kinds(self, known: Iterable[str]) -> Kinds:
+        before_dishes = [word for word, role in self.morphemes.items() if role in ("method", "flavour")]
+        amounts = [word for word, kind in self.degree.items() if kind == "post"]
+        amounts += [word for word, reason in self.not_aspects.items() if reason == "quantity"]
+        verbs = [word for word, pos in self.general.items() if pos == "VERB"]
+        nouns = [*self.aspects, *self.not_aspects]
+        rest = [*known, *self.morphemes]
+        listed = (("A", self.opinions), ("Y", amounts), ("N", nouns), ("V", verbs), ("M", before_dishes), ("X", rest))
+        return Kinds.of(listed, self.general)
 
 
 @dataclass(frozen=True, slots=True)

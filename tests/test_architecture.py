@@ -18,7 +18,7 @@ from conftest import ROOT, environment
 PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
-    ("config", "text", "resources", "place_names", "privacy"),
+    ("config", "text", "compounds", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
     ("stages", "extraction", "report", "serve"),
     ("pipeline",),
@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ALLOWED: dict[tuple[str, str], str] = {
     ("resources", "text"): "words are stored as the view writes them",
+    ("resources", "compounds"): "a lexicon says which of its entries are several words",
     ("place_names", "text"): "names are compared in one script",
     ("privacy", "text"): "masks compare in one script",
     ("privacy", "place_names"): "a place's own name is one of the things that are masked",

@@ -111,6 +111,12 @@ def test_the_longer_user_word_wins_where_there_is_one(backend: embedded.Embedded
     assert surfaces(longer, "服務態度很棒")[0] == "服務態度"
 
 
+def test_a_user_word_that_is_several_words_comes_out_in_its_parts() -> None:
+    found = embedded.load({**WORDS, "微辣": "微 辣", "人很好": "人 很 好", "辣": "ADJ"})
+    assert surfaces(found, "湯頭微辣，老闆人很好") == ["湯頭", "微", "辣", "，", "老闆", "人", "很", "好"]
+    assert [token.pos for token in found.annotate(["湯頭微辣"])[0]][-1] == "ADJ"
+
+
 def test_overlapping_user_words_are_settled_by_the_segmenters_margins() -> None:
     words = Words.of({"甲乙": "", "乙丙": ""})
     assert chosen("甲乙丙", words, [0, -3.0, 3.0], [False] * 3) == [(0, 2)]
@@ -170,7 +176,13 @@ def test_an_unknown_backend_lists_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [({"好 吃": ""}, "holds whitespace"), ({"": ""}, "empty"), ({"好吃": "VA"}, "unknown tag 'VA'")]
+    ("words", "message"),
+    [
+        ({"好 吃": ""}, "holds whitespace"),
+        ({"": ""}, "empty"),
+        ({"好吃": "VA"}, "unknown tag 'VA'"),
+        ({"微辣": "微 甜"}, "is not its parts"),
+    ],
 )
 def test_user_words_that_cannot_be_words_are_refused(words: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

@@ -162,8 +162,23 @@ def test_a_word_that_is_never_an_aspect_is_not_listed_as_one(lexicon: Lexicon) -
 def test_the_words_for_the_segmenter_are_whole_words_with_universal_tags(lexicon: Lexicon) -> None:
     words = lexicon.words()
     assert not [word for word in words if not word or any(map(str.isspace, word))]
-    assert set(words.values()) <= UPOS | {""}
+    assert {tag for tag in words.values() if " " not in tag} <= UPOS | {""}
+    assert [word for word, parts in words.items() if " " in parts and "".join(parts.split()) != word] == []
     assert {"牛肉麵", "好吃", "不會", "非常", "今天"} <= words.keys()
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [("微辣", "微 辣"), ("不錯吃", "不錯 吃"), ("人很好", "人 很 好"), ("服務態度", "服務 態度"), ("女店員", "女 店員"), ("冰紅茶", "冰 紅茶"),
+     ("太貴", "太 貴"), ("一點也不", "一點 也 不"), ("每道菜", "每 道 菜"), ("波士頓龍蝦", "波士頓 龍蝦")],
+)  # fmt: skip
+def test_entries_that_are_several_words_are_told_as_their_parts(lexicon: Lexicon, word: str, parts: str) -> None:
+    assert lexicon.words()[word] == parts
+
+
+@pytest.mark.parametrize("word", ["好吃", "不錯", "小心", "牛肉麵", "紅茶", "值得", "不過", "還好", "用餐", "更新", "微妙", "葡萄乾"])
+def test_words_that_only_look_like_several_stay_one(lexicon: Lexicon, word: str) -> None:
+    assert " " not in lexicon.words().get(word, "")
 
 
 def test_shipped_rules_load_in_their_order_with_examples_in_the_exchange_form() -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from builder.config import Convention
 from builder.engine.compiled import compile_rules
-from builder.engine.items import Item, Phrase, chain, items
+from builder.engine.items import Item, Phrase
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
+from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
+from builder.engine.terms import chain, compared, terms
 from builder.engine.units import lower, units
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
@@ -40,11 +43,9 @@ class Doc:
         return cls(text, tokens, clauses(text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets."""
 
-    start: int
     items: list[Item]
     sentence: int
     asked: bool
@@ -90,7 +91,7 @@ class Engine:
         for clause in clauses:
             line = "".join([item.symbol for item in clause.items])
             paired: list[Item] = []
-            for index, item in enumerate(clause.items):
+            for index, item in enumerate(clause.items) if "O" in line else ():
                 if item.phrase is None:
                     continue
                 scene = Scene(clause.items, line, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
@@ -103,6 +104,7 @@ class Engine:
         """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
         out = []
         at = 0
+        lexicon, grammar = self._lexicon, self._rules.grammar
         text = lower(doc.text)
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
         for clause in doc.clauses:
@@ -111,9 +113,12 @@ class Engine:
             asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[clause.end - 1] in self._rules.questions
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
-                listed = units(text, doc.tokens, at, piece, self._lexicon, self._rules.vocabulary)
-                out.append(_Clause(clause.start, items(listed, text, self._lexicon, self._rules.grammar), clause.sentence, asked))
+                words = units(text, doc.tokens, at, piece, lexicon, self._rules.vocabulary)
                 at = piece
+                if {word.symbol for word in words}.isdisjoint("OA"):
+                    continue  # three clauses in ten name nothing and judge nothing
+                listed = compared(phrases(words, text, lexicon, grammar), grammar)
+                out.append(_Clause(terms(listed, text, lexicon, grammar), clause.sentence, asked))
         return out
 
     def _pair(self, scene: Scene) -> _Pairing | None:
@@ -146,10 +151,11 @@ class Engine:
 
         A word of contrast ends the marker's reach: 以為會很乾但超多汁.
         """
+        contrast = self._rules.contrast
         for item in reversed(listed[:index]):
             if item.symbol == "I" and self._lexicon.irrealis[item.word] in self._rules.irrealis:
                 return True
-            if item.word in self._rules.contrast:
+            if item.word in contrast:
                 return False
         return False
 
@@ -159,27 +165,35 @@ class Engine:
         assert term is not None and phrase is not None
         value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials)
         entry = self._lexicon.aspects.get(aspect.word.lower())
-        story = [("aspect", f"{aspect.word} {term.cls or 'unlisted noun'}" + (f" ({entry.where})" if entry else "")), *evidence]
-        story += [("negator", doc.text[start:end]) for start, end in phrase.negators]
+        told = f"{aspect.word} {term.cls or 'unlisted noun'} ({entry.where})" if entry else f"{aspect.word} {term.cls or 'unlisted noun'}"
         steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
-        story += [("pairing", detail), ("path", " ".join(steps) if steps is not None else "none: two trees")]
+        path = " ".join(steps) if steps is not None else "none: two trees"
+        negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
+        first = _full_start(scene.items, aspect)
+        aspect_full = _element(doc.text, ((first, aspect.end),))
+        opinion_full = _element(doc.text, ((item.start, item.end),))
+        bare = not phrase.negators and phrase.core == opinion_full.spans[0]
         return Triplet(
-            aspect=_element(doc.text, ((aspect.start, aspect.end),)),
-            aspect_full=_element(doc.text, ((_full_start(scene.items, aspect), aspect.end),)),
-            opinion=_element(doc.text, (*phrase.negators, phrase.core)),
-            opinion_full=_element(doc.text, ((item.start, item.end),)),
+            aspect=aspect_full if first == aspect.start else _element(doc.text, ((aspect.start, aspect.end),)),
+            aspect_full=aspect_full,
+            opinion=opinion_full if bare else _element(doc.text, (*phrase.negators, phrase.core)),
+            opinion_full=opinion_full,
             polarity=polarity_of(value),
             valence=round(value, 2),
             owner=_element(doc.text, (term.owner,)) if term.owner else None,
             rules=(rule,),
-            evidence=tuple(story),
+            evidence=(("aspect", told), *evidence, *negators, ("pairing", detail), ("path", path)),
         )
 
 
 def _full_start(clause: Sequence[Item], aspect: Item) -> int:
     """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
-    at = next((i for i, item in enumerate(clause) if item is aspect), None)
-    while at is not None and at > 0 and clause[at - 1].end == clause[at].start:
+    at = 0
+    while at < len(clause) and clause[at] is not aspect:
+        at += 1
+    if at == len(clause):
+        return aspect.start
+    while at > 0 and clause[at - 1].end == clause[at].start:
         before = clause[at - 1].symbol
         if before in "pmnj" or (before == "t" and clause[at - 1].word[0] in _POINTERS):
             at -= 1
@@ -187,7 +201,7 @@ def _full_start(clause: Sequence[Item], aspect: Item) -> int:
             at -= 2
         else:
             break
-    return aspect.start if at is None else clause[at].start
+    return clause[at].start
 
 
 def _element(text: str, spans: Sequence[Span]) -> Element:
@@ -205,20 +219,26 @@ def _element(text: str, spans: Sequence[Span]) -> Element:
 
 def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...], touching: bool) -> tuple[Item, ...]:
     """The found aspect and those of its coordination (paper: `conj`)."""
-    at = next((i for i, item in enumerate(listed) if item is aspects[0]), None) if len(aspects) == 1 else None
-    return aspects if at is None else aspects + tuple(listed[i] for i in chain(listed, at, touching) if i != at)
+    if len(aspects) != 1:
+        return aspects
+    for at, item in enumerate(listed):
+        if item is aspects[0]:
+            return aspects + tuple([listed[i] for i in chain(listed, at, touching) if i != at])
+    return aspects
 
 
 def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None, touching: bool) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
-    terms = [item for item in listed if item.term is not None]
-    if not paired and not terms:
+    named = [item for item in listed if item.term is not None]
+    if not paired and not named:
         return topic
-    last = paired[-1] if paired else terms[-1]
+    last = paired[-1] if paired else named[-1]
     aspects = _coordinated(listed, (last,), touching)
-    named = [item for item in terms if item.start < last.start and _is_dish(item)]
+    if _is_dish(last):
+        return Topic(aspects, not paired, None)
+    dishes = [item for item in named if item.start < last.start and _is_dish(item)]
     before = (topic.aspects[-1] if _is_dish(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, named=not paired, whole=None if _is_dish(last) else named[-1] if named else before)
+    return Topic(aspects, not paired, dishes[-1] if dishes else before)
 
 
 def _is_dish(item: Item) -> bool:

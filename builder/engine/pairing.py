@@ -7,7 +7,8 @@ kind is a small function; rules/*.toml say in which order and with which paramet
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from builder.engine.items import Item, Term
 from builder.engine.patterns import CURRENT, compile_pattern, named
@@ -16,8 +17,7 @@ from builder.records import Token
 from builder.resources import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(NamedTuple):
     """What an earlier clause was about: the aspect items last paired there (or merely named, if `named`).
 
     `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them.
@@ -28,24 +28,22 @@ class Topic:
     whole: Item | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """One opinion to be paired: the clause's items and symbols, its index, the tokens, the topic carried over, and the sentence."""
+class Scene(NamedTuple):
+    """One opinion to be paired: the clause's items and symbols, its place among them, the tokens, the topic carried over, and the sentence."""
 
     items: Sequence[Item]
     symbols: str
-    index: int
+    at: int
     tokens: Sequence[Token]
     topic: Topic | None
     sentence: Sequence[Item] = ()
 
     @property
     def opinion(self) -> Item:
-        return self.items[self.index]
+        return self.items[self.at]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The aspects (one, or several of a coordination carried over) and the detail for the story of the triplet."""
 
     aspects: tuple[Item, ...]
@@ -60,14 +58,16 @@ def pattern(rule: Rule) -> Pairer:
     expression = compile_pattern(_string(rule, "pattern"), rule.where)
     only, never = strings(rule, "categories"), strings(rule, "not_categories")
 
+    @cache
+    def reads(category: str) -> bool:
+        return (not only or category.startswith(only)) and not (never and category.startswith(never))
+
     def find(scene: Scene) -> Found | None:
         phrase = scene.opinion.phrase
         assert phrase is not None
-        if "A" not in scene.symbols:
+        if "A" not in scene.symbols or not reads(phrase.entry.category):
             return None
-        if (only and not phrase.entry.category.startswith(only)) or (never and phrase.entry.category.startswith(never)):
-            return None
-        marked = scene.symbols[: scene.index] + CURRENT + scene.symbols[scene.index + 1 :]
+        marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
         match = expression.search(marked)
         return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()])) if match else None
 
@@ -131,7 +131,7 @@ def noun(rule: Rule) -> Pairer:
     shortest, relations = _number(rule, "shortest"), strings(rule, "relations")
 
     def find(scene: Scene) -> Found | None:
-        marked = scene.symbols[: scene.index] + CURRENT
+        marked = scene.symbols[: scene.at] + CURRENT
         match = expression.search(marked)
         if match is None:
             return None
@@ -153,7 +153,7 @@ def carry(rule: Rule) -> Pairer:
     wholes = strings(rule, "wholes")
 
     def find(scene: Scene) -> Found | None:
-        if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.index]):
+        if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.at]):
             return None
         phrase, whole = scene.opinion.phrase, scene.topic.whole
         if whole is not None and phrase is not None and phrase.entry.category.startswith(wholes or ("-",)):

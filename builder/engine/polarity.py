@@ -73,7 +73,10 @@ def negated(value: float) -> float:
 def context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
     """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price)."""
     best: tuple[int, str, float] | None = None
-    for target, value in lexicon.context.get(word, ()):
+    rows = lexicon.context.get(word)
+    if rows is None:
+        return None
+    for target, value in rows:
         literal = target[0] != "@"
         if target in aspect if literal else term.cls and term.cls.startswith(target[1:]):
             rank = len(target) + (100 if literal else 0)

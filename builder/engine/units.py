@@ -118,11 +118,11 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
     known, reach = vocabulary.symbols, vocabulary.reach
     i = first
     while i < stop:
-        token = tokens[i]
-        if token.pos == "SPACE":
+        start, end, pos, _, _ = tokens[i]
+        if pos == "SPACE":
             i += 1
             continue
-        start, end, j = token.start, token.end, i
+        j = i
         word = text[start:end]
         if start + reach.get(word[:2] if end - start > 1 else text[start : start + 2], 0) > end:
             j = _longest(text, tokens, i, stop, vocabulary)
@@ -136,7 +136,7 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
         elif parts := _parts(word, vocabulary):
             out += [Unit(start + a, start + b, word[a:b], role, i, i) for a, b, role in parts]
         else:
-            out.append(Unit(start, end, word, _POS.get(token.pos, "x"), i, i))
+            out.append(Unit(start, end, word, _POS.get(pos, "x"), i, i))
         i = j + 1
     return _resolve(out, lexicon)
 
@@ -151,10 +151,13 @@ def _longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabulary: 
     """The last token of the longest entry that starts at token i; token i if none does."""
     start = tokens[i].start
     limit = start + vocabulary.reach.get(text[start : start + 2], 0)
-    reach = i
-    while reach + 1 < stop and tokens[reach + 1].end <= limit:
-        reach += 1
-    return next((j for j in range(reach, i, -1) if text[start : tokens[j].end] in vocabulary.symbols), i)
+    j = i
+    while j + 1 < stop and tokens[j + 1].end <= limit:
+        j += 1
+    known = vocabulary.symbols
+    while j > i and text[start : tokens[j].end] not in known:
+        j -= 1
+    return j
 
 
 def _cut_behind_latin(text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: Vocabulary) -> list[Unit]:

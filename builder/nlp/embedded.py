@@ -94,7 +94,7 @@ def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list
     lengths = [len(chain) for chain in chains]
     scores = crf.emissions(segmenter, chains)
     margins = crf.margins(segmenter, scores, lengths).tolist()
-    numbers = {tag: i for i, tag in enumerate(segmenter.tags)} | {"": crf.WORD}
+    numbers: dict[str | None, int] = {**{tag: i for i, tag in enumerate(segmenter.tags)}, "": crf.WORD, None: crf.ANY}
     gaps: list[int] = []
     fixed: list[int] = []
     for chain, length in zip(chains, lengths, strict=True):
@@ -105,7 +105,7 @@ def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list
     return crf.spans(crf.viterbi(segmenter, scores, lengths), lengths, len(segmenter.tags))
 
 
-def _steered(chain: str, words: Words, margins: Sequence[float], numbers: Mapping[str, int]) -> tuple[list[int], list[int]]:
+def _steered(chain: str, words: Words, margins: Sequence[float], numbers: Mapping[str | None, int]) -> tuple[list[int], list[int]]:
     """What is decided beforehand about a chain, per character: gaps and tags; runs first, user words over them."""
     size = len(chain)
     gaps, fixed, joined = [crf.FREE] * (size + 1), [crf.ANY] * size, [False] * size
@@ -118,7 +118,9 @@ def _steered(chain: str, words: Words, margins: Sequence[float], numbers: Mappin
     for start, end in chosen(chain, words, margins, joined):
         gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
         gaps[start] = gaps[end] = crf.SPLIT
-        fixed[start:end] = [numbers[words.tag(chain[start:end])]] * (end - start)
+        for first, last, part in words.cut(chain[start:end]):
+            gaps[start + first] = crf.SPLIT
+            fixed[start + first : start + last] = [numbers[part]] * (last - first)
     return gaps[:size], fixed
 
 
@@ -132,7 +134,7 @@ def _pieces(text: str) -> list[_Piece]:
 
 
 def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
-    """The backend with the models in a folder (the shipped ones by default) and the user's words, {word: UPOS or ""}.
+    """The backend with the models in a folder (the shipped ones by default) and the user's words, {word: UPOS, "" or its parts: "微 辣"}.
 
     A user word that holds whitespace can never be a word and is refused, as is a tag that the segmenter does not have.
     """
@@ -142,7 +144,10 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     for word, tag in words.items():
         if not word or any(map(str.isspace, word)):
             raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
-        if tag and TAGS_V1.get(tag, tag) not in segmenter.tags:
+        if " " in tag:
+            if "".join(tag.split()) != word:
+                raise ConfigError(f"user word {word!r} is not its parts {tag!r}", fix="write the parts in a row, with spaces between")
+        elif tag and TAGS_V1.get(tag, tag) not in segmenter.tags:
             raise ConfigError(f"user word {word!r} has the unknown tag {tag!r}", fix=f"known: {', '.join(segmenter.tags)}")
     from builder.nlp import parser
 

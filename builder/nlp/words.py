@@ -33,18 +33,23 @@ _RUN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The user's words, lower case, ready to be found. `lengths` holds by the first two characters the lengths to try, longest first."""
+    """The user's words, lower case, ready to be found.
+
+    `lengths` holds by the first two characters the lengths to try, longest first; `parts` what a word is told as (微 辣).
+    """
 
     tags: Mapping[str, str]
     lengths: Mapping[str, tuple[int, ...]]
+    parts: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def of(cls, words: Mapping[str, str]) -> Words:
-        tags = {word.lower(): TAGS_V1.get(tag, tag) for word, tag in words.items()}
+        parts = {word.lower(): tuple(tag.lower().split()) for word, tag in words.items() if " " in tag}
+        tags = {word.lower(): "" if " " in tag else TAGS_V1.get(tag, tag) for word, tag in words.items()}
         lengths: dict[str, set[int]] = {}
         for word in tags:
             lengths.setdefault(word[:2], set()).add(len(word))
-        return cls(tags, {key: tuple(sorted(found, reverse=True)) for key, found in lengths.items()})
+        return cls(tags, {key: tuple(sorted(found, reverse=True)) for key, found in lengths.items()}, parts)
 
     def matches(self, chain: str) -> Iterator[Span]:
         """Every occurrence of every word, also overlapping ones, by start."""
@@ -62,6 +67,13 @@ class Words:
     def tag(self, surface: str) -> str:
         """The tag the user gave, or the empty string."""
         return self.tags.get(surface.lower(), "")
+
+    def cut(self, surface: str) -> Iterator[tuple[int, int, str | None]]:
+        """(start, end, tag) of the parts of a user word, or of the word itself; the tag of a part that is no word of the user is None."""
+        at = 0
+        for part in self.parts.get(surface.lower(), (surface,)):
+            yield at, at + len(part), self.tags.get(part.lower())
+            at += len(part)
 
 
 def runs(chain: str) -> Iterator[tuple[int, int, str]]:

@@ -80,12 +80,13 @@ def _stored(tokens: tuple[Token, ...], shown: View) -> list[Token]:
 def viewed(words: str, shown: View) -> tuple[Token, ...]:
     """Stored words in offsets of the view again. They tile it: each ends where the next begins."""
     rows = reviews.load_words(words)
-    starts = [row[0] for row in rows]
+    if not rows:
+        return ()
+    starts, _, tags, heads, relations = zip(*rows, strict=True)
     if not shown.unshortened:
         first = {start: i for i, start in enumerate(shown.starts)}
-        starts = [first[start] for start in starts]
-    ends = [*starts[1:], len(shown.text)]
-    return tuple([Token(start, end, *row[2:]) for start, end, row in zip(starts, ends, rows, strict=True)])
+        starts = tuple([first[start] for start in starts])
+    return tuple(map(Token, starts, (*starts[1:], len(shown.text)), tags, heads, relations))
 
 
 def review_view(review: Review, variants: Variants) -> View:

@@ -154,6 +154,8 @@ def _end_with_parent() -> None:
 
 def to_stored(triplet: Triplet, view: View, text: str) -> Triplet:
     """A triplet with offsets into a view as one with offsets into the stored text."""
+    if view.unshortened and view.text == text:
+        return triplet
 
     def moved(element: Element) -> Element:
         return view.element(element.spans, text)

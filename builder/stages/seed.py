@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
 def _prepare(added: tuple[Path, ...], convention: Convention) -> None:
     lexicon = load_lexicon(overlays=added)
     _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules(), convention)
+    gc.freeze()  # the lexicon stays: the collector need not look at it again and again
 
 
 def _seed(task: _Task) -> _Answer:

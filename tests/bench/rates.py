@@ -8,6 +8,7 @@ already) as a build does, then the engine alone, from stored words and text to t
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import sqlite3
 import tempfile
@@ -82,6 +83,7 @@ def _tasks(connection: sqlite3.Connection) -> Iterator[_Task]:
 def _prepare() -> None:
     lexicon = load_lexicon()
     _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules())
+    gc.freeze()  # as seed does
 
 
 def _count(task: _Task) -> tuple[int, int]:

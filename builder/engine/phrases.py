@@ -1,0 +1,161 @@
+"""Opinion phrases: each opinion word of a clause with the degree words and negators that belong to it.
+
+In: a clause's units. Out: `Item`s in text order: phrases, aspect entries, and every other word as it is. Pure; all word lists come from
+the lexicons and from the rules' parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builder.engine.items import Grammar, Item, Phrase, Term
+from builder.engine.units import Unit
+from builder.records import Span
+from builder.resources import Lexicon
+
+NUMERALS = "一二兩三四五六七八九十半"
+_MEETING = "吃喝嚐看見遇碰找"
+
+
+def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
+    """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
+    out: list[Item] = []
+    taken = 0
+    for k, unit in enumerate(units):
+        if unit.symbol != "O":
+            continue
+        first = _left_edge(units, k, taken, grammar)
+        if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
+            continue
+        out += [_plain(u, lexicon) for u in units[taken:first]]
+        last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
+        start, end = units[first].start, units[last].end
+        item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], lexicon, grammar))
+        if grammar.merge and out and (run := _one_run(out[-1], item, text)) is not None:
+            out[-1] = run
+        else:
+            out.append(item)
+        taken = last + 1
+    return out + [_plain(u, lexicon) for u in units[taken:]]
+
+
+def _phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> Phrase:
+    """The opinion word `unit` with the units of its phrase that stand before it."""
+    entry = lexicon.opinions[unit.word.lower()]
+    if not before:
+        return Phrase((unit.start, unit.end), entry, (), (), ())
+    negators = [u for u in before if u.symbol == "N"]
+    return Phrase(
+        core=(unit.start, unit.end),
+        entry=entry,
+        negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
+        kinds=tuple([lexicon.negators[u.word] for u in negators]),
+        degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"]),
+    )
+
+
+def bare_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:
+    """A negator without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is 沒有, 不夠 stays."""
+    for cut in range(1, len(word)):
+        same = lexicon.negators.get(word[:cut]) == lexicon.negators.get(word)
+        if same and (word[cut:] in lexicon.degree or word[cut:] in fillers):
+            return word[:cut]
+    return word
+
+
+def _one_run(before: Item, item: Item, text: str) -> Item | None:
+    """親切熱情, 軟嫩好吃: opinions of one sign that touch are one phrase, read with the first one's entry."""
+    first, second = before.phrase, item.phrase
+    if first is None or second is None or before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
+        return None
+    if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
+        return None
+    core = first.core[0], second.core[1]
+    return item._replace(start=before.start, word=text[before.start : item.end], phrase=first._replace(core=core))
+
+
+def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> bool:
+    """Whether opinion word k says something here.
+
+    小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
+    adverb here. 經典 古早味: words that judge only with a degree word. 很多人: a quantity before its noun.
+    """
+    unit = units[k]
+    after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
+    if unit.word in grammar.adverbial and after is not None and after.symbol in ("vrADNnupmHP" if plain else "v"):
+        return False
+    if unit.word in grammar.quantities and after is not None and after.symbol in "ntm" and (plain or after.word[0] not in NUMERALS):
+        return False
+    if not plain:
+        return True
+    if unit.word in grammar.gradable:
+        return False
+    if k and units[k - 1].symbol == "A" and units[k - 1].end == unit.start:  # 湯濃麵硬: said of the aspect it touches
+        return True
+    return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
+
+
+def _kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """麻辣食堂, 酸辣口味: a taste word right before an aspect that is no food names a kind of it."""
+    unit, after = units[k], units[k + 1] if k + 1 < len(units) else None
+    if after is None or after.start != unit.end or after.symbol != "A" or (k and units[k - 1].symbol == "A"):
+        return False
+    return lexicon.opinions[unit.word.lower()].category.startswith(grammar.naming) and not lexicon.aspects[
+        after.word.lower()
+    ].cls.startswith(("food", "drink", "quality"))
+
+
+def _plain(unit: Unit, lexicon: Lexicon) -> Item:
+    start, end, word, symbol, _, last = unit
+    if symbol == "A":
+        entry = lexicon.aspects[word.lower()]
+        return Item(start, end, symbol, word, last, None, Term(entry.cls, _owner(unit, lexicon) if entry.cls[:8] == "quality." else None))
+    return Item(start, end, "j" if symbol == "O" else symbol, word, last)
+
+
+def _owner(unit: Unit, lexicon: Lexicon) -> Span | None:
+    """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
+    for cut in range(2, len(unit.word) - 1):
+        owner, attribute = lexicon.aspects.get(unit.word[:cut]), lexicon.aspects.get(unit.word[cut:])
+        if owner and attribute and not owner.cls.startswith("quality.") and attribute.cls.startswith("quality."):
+            return unit.start, unit.start + cut
+    return None
+
+
+def _left_edge(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> int:
+    """Index of the first unit of the phrase around opinion k.
+
+    Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one phrase,
+    覺得好吃 is not.
+    """
+    edge = k
+    while edge > taken:
+        before = units[edge - 1].symbol
+        if before in "ND":
+            edge -= 1
+        elif before == "d" and edge - 1 > taken and units[edge - 2].symbol == "D":
+            edge -= 2
+        else:
+            j = edge - 1
+            while j >= taken and edge - j <= grammar.gap and (units[j].word in grammar.fillers or units[j].symbol == "D"):
+                j -= 1
+            if j < taken or units[j].symbol != "N" or edge - j > grammar.gap + 1:
+                break
+            edge = j
+    return _level(units, edge, taken, grammar) if edge < k or units[k - 1].word in grammar.levels else edge
+
+
+def _level(units: Sequence[Unit], edge: int, taken: int, grammar: Grammar) -> int:
+    """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the opinion.
+
+    好久沒有吃到這麼好喝的 denies that it was met before, not that it is good.
+    """
+    at = edge if units[edge].word in grammar.levels else edge - 1
+    if at < taken or units[at].word not in grammar.levels:
+        return edge
+    for j in range(at - 1, max(taken, at - grammar.level_gap) - 1, -1):
+        if units[j].word in grammar.unequal:
+            return j
+        if units[j].word[0] in _MEETING:
+            break
+    return edge

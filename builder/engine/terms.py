@@ -1,0 +1,150 @@
+"""Aspect terms: the parts of one aspect joined (餐點口感, 水蓮炒肉絲), what is only compared with set aside, coordinations found.
+
+In: a clause's items with its opinion phrases. Out: the items that rules pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builder.engine.items import Grammar, Item, Term
+from builder.records import Span
+from builder.resources import Lexicon
+
+PRAISE = 7.5
+"""From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""
+
+
+def compared(listed: list[Item], grammar: Grammar) -> list[Item]:
+    """像麻糬, 跟外面的牛肉麵一樣, 相較於豬排: what something is held against is no aspect of the opinion that follows."""
+    words = grammar.standards | grammar.companions
+    held = [i for i, item in enumerate(listed) if item.word in words]
+    if not held:
+        return listed
+    out = list(listed)
+    for i in held:
+        item = listed[i]
+        reach = next((j for j in range(i + 1, len(out)) if out[j].phrase or out[j].word in grammar.sameness), len(out))
+        if item.word in grammar.companions and (reach == len(out) or out[reach].word not in grammar.sameness):
+            continue
+        for j in range(i + 1, reach):
+            if out[j].symbol == "A":
+                out[j] = out[j]._replace(symbol="t", term=None)
+    return out
+
+
+def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
+    """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
+    out: list[Item] = []
+    for item in [_cut(item, grammar) for item in listed] if grammar.heads else listed:
+        joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
+        if joined is None:
+            out.append(item)
+            continue
+        method = lexicon.morphemes.get(out[-1].word) == "method"
+        out[-joined[0] :] = [joined[1]]
+        if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
+            out[-2:] = [_joined(out[-2], out[-1], text, None)]
+    return _listed_nouns(out)
+
+
+def _touching_dishes(out: Sequence[Item]) -> bool:
+    """Whether the last two items are food and touch."""
+    return len(out) > 1 and out[-2].end == out[-1].start and all(one.term and one.term.cls.startswith("food") for one in out[-2:])
+
+
+def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
+    """How many of the last items of `out` the new item joins, and the item they become; None if it stands alone."""
+    before = out[-1]
+    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item.word, lexicon, grammar):
+        return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
+    if item.term is None:
+        return None
+    attribute = item.term.cls.startswith(grammar.attributes)
+    if (
+        before.symbol == "A"
+        and before.term
+        and before.end == item.start
+        and (before.word in grammar.wholes or not grammar.separate(before.term.cls, item.term.cls))
+    ):
+        owner = (before.start, before.end) if attribute else before.term.owner
+        return 1, _joined(before, item, text, owner)
+    if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
+        return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
+    touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
+    if grammar.compounds and (_modifies(before, item, lexicon) or (not touches and _names_a_kind(before, item, grammar))):
+        return 1, _joined(before, item, text, None)
+    return None
+
+
+def _suffix(term: Term, word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether a word belongs to the aspect it touches: a suffix of any, or the head of a dish (麵, 湯, 鍋)."""
+    return word in grammar.suffixes or (term.cls.startswith("food") and lexicon.morphemes.get(word) == "head")
+
+
+def _cut(item: Item, grammar: Grammar) -> Item:
+    """The aspect's head alone where the convention wants it so."""
+    if item.term is None or item.term.cls.startswith(("food", "drink", "staff")):
+        return item
+    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in grammar.heads), None)
+    return item if head is None else item._replace(start=item.end - len(head), word=head, term=Term(item.term.cls))
+
+
+def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
+    assert last.term is not None
+    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner))
+
+
+def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
+    """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from food_morphemes."""
+    if before.end != item.start or item.term is None:
+        return False
+    food = item.term.cls.startswith(("food", "drink"))
+    if before.symbol == "n":
+        return len(before.word) > 1
+    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjn"
+
+
+def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
+    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name."""
+    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls == "food.generic":
+        return False
+    if before.symbol == "j" and len(before.word) == 1:
+        return True
+    phrase = before.phrase
+    if phrase is None or phrase.core != (before.start, before.end):
+        return False
+    return phrase.entry.category.startswith(grammar.absorbed) and phrase.entry.valence < PRAISE
+
+
+def _listed_nouns(out: list[Item]) -> list[Item]:
+    """A noun that a list comma or conjunction joins to an aspect becomes one."""
+    for i in range(1, len(out) - 1):
+        if out[i].symbol in "cl":
+            left, right = out[i - 1], out[i + 1]
+            if left.symbol == "A" and right.symbol == "n" and len(right.word) > 1:
+                out[i + 1] = right._replace(symbol="A", term=Term(""))
+            elif right.symbol == "A" and left.symbol == "n" and len(left.word) > 1:
+                out[i - 1] = left._replace(symbol="A", term=Term(""))
+    return out
+
+
+def chain(listed: Sequence[Item], at: int, touching: bool) -> list[int]:
+    """The places of the aspects coordinated with the one at `at`, itself included: 、 or a conjunction between them, or, if `touching`, nothing."""
+    first = at
+    while step := _link(listed, first, touching):
+        first -= step
+    out = [first]
+    for i in range(first + 1, len(listed)):
+        if listed[i].term is not None:
+            if not _link(listed, i, touching):
+                break
+            out.append(i)
+    return out
+
+
+def _link(listed: Sequence[Item], i: int, touching: bool) -> int:
+    """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
+    if i >= 2 and listed[i - 1].symbol in "cl" and listed[i - 2].symbol == "A":
+        return 2
+    return 1 if touching and i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start else 0
