@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 import click
 
@@ -27,7 +27,7 @@ from builder.commands import (
     score,
     serve,
 )
-from builder.errors import BuilderError
+from builder.errors import BuilderError, printable
 
 
 class _Commands(click.Group):
@@ -80,6 +80,8 @@ def main() -> None:
     # Read when torch loads: threads that wait for work sleep instead of spinning, for workers and other programs share the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdout.isatty():
+        sys.stdout = cast(TextIO, _Tame(sys.stdout))
     try:
         cli.main(prog_name="builder", standalone_mode=False)
     except BuilderError as error:
@@ -103,6 +105,22 @@ def main() -> None:
         )
 
 
+class _Tame:
+    """A terminal that shows what others wrote and obeys none of it: escape codes and marks that turn lines round come as their codes.
+
+    Files and pipes get every byte as it is.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        return self._terminal.write(printable(text, kept="\n\t\u3000\u200d"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._terminal, name)
+
+
 class _Terminated(BaseException):
     """SIGTERM, on its way through every `finally`."""
 
@@ -117,5 +135,5 @@ def _stopped(by: signal.Signals) -> NoReturn:
 
 
 def _fail(message: str, hint: str = "") -> NoReturn:
-    click.echo(f"builder: error: {' '.join(message.split())}{hint}", err=True)
+    click.echo(f"builder: error: {printable(' '.join(message.split()))}{hint}", err=True)
     sys.exit(2)

@@ -15,10 +15,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from builder import __version__, sources
+from builder import __version__, shards, sources
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.model import kinds
@@ -47,8 +47,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/splits.py", "stages/gold.py", "export/near_duplicates.py", "export/reading.py"), ("inputs", "gold")),
     Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "resources.py", "stages/annotate.py"), ("lexicons", "models")),
     Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
-    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "profile", "paper."), ("model", "stages/discriminate.py", "stages/training.py"), ("base",)),
-    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "profile", "paper."), ("model", "stages/self_train.py", "stages/cotrain.py", "stages/rounds.py", "stages/training.py"), ("base",)),
+    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/discriminate.py", "stages/predicting.py", "stages/training.py"), ("base",)),
+    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/self_train.py", "stages/predicting.py", "stages/cotrain.py", "stages/rounds.py", "stages/training.py"), ("base",)),
     Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics", "stages/evaluate.py", "stages/gold.py"), ("gold",)),
     Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py", "stages/rows.py")),
 )  # fmt: skip
@@ -100,9 +100,10 @@ def run(
     return out
 
 
-def resume(workdir: Path, out: Path | None = None, told: Callable[[str], None] = lambda line: None) -> list[Done]:
-    """Go on with the build that was begun in a working directory."""
-    return run(remembered(workdir, out), told=told)
+def changed(build: Build, settings: Mapping[str, object]) -> Build:
+    """The same build with other `settings`, by dotted key."""
+    kept = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()}
+    return replace(build, resolved=resolve(options=kept | settings))
 
 
 def remembered(workdir: Path, out: Path | None = None) -> Build:
@@ -184,7 +185,9 @@ def _run(
                 runs.forget(connection, name)
                 if forced or name != stage.name:  # what a later stage had done, or half done, stands on what is replaced now
                     runs.set_setting(connection, f"{name}.key", "")
-        counts = module.run(Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys))
+        with shards.opened(config.engine, config.workers, config.scheduler) as crew:
+            context = Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys, crew)
+            counts = module.run(context)
     seconds = time.monotonic() - started
     with db.atomic(connection):
         runs.finish(connection, stage.name, keys[stage.name], counts, seconds)
