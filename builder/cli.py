@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO, cast
 
 import click
@@ -83,7 +85,8 @@ def main() -> None:
     if sys.stdout.isatty():
         sys.stdout = cast(TextIO, _Tame(sys.stdout))
     try:
-        cli.main(prog_name="builder", standalone_mode=False)
+        with _launched():
+            cli.main(prog_name="builder", standalone_mode=False)
     except BuilderError as error:
         _fail(str(error))
     except click.exceptions.NoArgsIsHelpError as error:
@@ -103,6 +106,23 @@ def main() -> None:
             f"{error.strerror or error}: {error.filename or 'while writing'}",
             "; check the path, the permissions and the free space (a build goes on with `builder resume`)",
         )
+
+
+@contextmanager
+def _launched() -> Iterator[None]:
+    """Of several processes that a launcher such as `accelerate launch` started, the first runs the command and the others help it train."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "LOCAL_RANK" not in os.environ:
+        yield
+        return
+    from builder.model import devices
+
+    if not devices.first():
+        devices.lend_hand()
+        sys.exit(0)
+    try:
+        yield
+    finally:
+        devices.dismiss()
 
 
 class _Tame:

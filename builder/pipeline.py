@@ -22,7 +22,7 @@ from builder import __version__, shards, sources
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.model import kinds
-from builder.resources import Lexicon, Rule, load_lexicon, load_rules, overlays, rules_digest
+from builder.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
 from builder.sources.opening import check_readable
 from builder.stages.context import Context
 from builder.store import db, runs
@@ -85,8 +85,14 @@ def run(
     _check(build)
     lexicon, rules = load_lexicon(overlays=overlays(build.workdir)), load_rules()
     out: list[Done] = []
-    with db.lock(build.workdir), db.writing(build.workdir) as connection:
+    config = build.resolved.config
+    with (
+        db.lock(build.workdir),
+        db.writing(build.workdir) as connection,
+        shards.opened(config.engine, config.workers, config.scheduler) as crew,
+    ):
         _remember(connection, build)
+        began = _looked_at(build)
         keys = stage_keys(build, lexicon)
         for stage in STAGES:
             before = runs.runs(connection).get(stage.name)
@@ -94,7 +100,8 @@ def run(
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 told(f"{stage.name}: {stage.about}")
-                out.append(_run(stage, connection, build, lexicon, rules, keys, stage.name in force))
+                context = Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys, crew)
+                out.append(_run(stage, context, stage.name in force, lambda: _check_same(began, _looked_at(build))))
             if stage.name == until:
                 break
     return out
@@ -103,7 +110,7 @@ def run(
 def changed(build: Build, settings: Mapping[str, object]) -> Build:
     """The same build with other `settings`, by dotted key."""
     kept = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()}
-    return replace(build, resolved=resolve(options=kept | settings))
+    return replace(build, resolved=resolve(options=kept | dict(settings)))
 
 
 def remembered(workdir: Path, out: Path | None = None) -> Build:
@@ -165,19 +172,10 @@ def code_digest(code: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _run(
-    stage: Stage,
-    connection: sqlite3.Connection,
-    build: Build,
-    lexicon: Lexicon,
-    rules: tuple[Rule, ...],
-    keys: Mapping[str, str],
-    forced: bool,
-) -> Done:
-    """Run one stage; what reads from it is no longer done from now on."""
-    started = time.monotonic()
+def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]) -> Done:
+    """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to object to."""
+    started, connection = time.monotonic(), context.connection
     module = importlib.import_module(f"builder.stages.{stage.name}")
-    config = build.resolved.config
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
         with db.atomic(connection):
@@ -185,12 +183,11 @@ def _run(
                 runs.forget(connection, name)
                 if forced or name != stage.name:  # what a later stage had done, or half done, stands on what is replaced now
                     runs.set_setting(connection, f"{name}.key", "")
-        with shards.opened(config.engine, config.workers, config.scheduler) as crew:
-            context = Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys, crew)
-            counts = module.run(context)
+        counts = module.run(context)
+        check()
     seconds = time.monotonic() - started
     with db.atomic(connection):
-        runs.finish(connection, stage.name, keys[stage.name], counts, seconds)
+        runs.finish(connection, stage.name, context.key, counts, seconds)
     return Done(stage.name, counts, seconds, ran=True)
 
 
@@ -202,6 +199,23 @@ def _downstream(stage: Stage) -> Iterator[str]:
         if touched & set(other.reads):
             touched |= set(other.writes)
             yield other.name
+
+
+def _looked_at(build: Build) -> dict[str, object]:
+    """What a build reads again and again, as it is now: edited in the middle, it would be half of this and half of that."""
+    gold = build.resolved.config.evaluate.gold
+    files = [*build.inputs, *([Path(gold)] if gold else [])]
+    looks: dict[str, object] = {}
+    for path in files:
+        check_readable(path)
+        state = path.stat()
+        looks[str(path)] = state.st_size, state.st_mtime_ns, state.st_ino
+    return looks | {"lexicons or rules": files_digest(overlays(build.workdir))}
+
+
+def _check_same(began: Mapping[str, object], now: Mapping[str, object]) -> None:
+    if changed := [name for name in began if now.get(name) != began[name]]:
+        raise WorkdirError(f"{', '.join(changed)} changed while the build ran", fix="`builder resume` runs again what depends on it")
 
 
 def _intact(stage: Stage, before: runs.Run, out: Path) -> bool:

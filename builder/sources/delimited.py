@@ -81,7 +81,7 @@ class _Feed:
 
 def _parted(line: Line) -> Iterator[Line]:
     """The lines that a lone \\r ends inside a line that \\n ends."""
-    return (Line(part[0], line.number, line.bad) for part in re.finditer(r"[^\r]*(?:\r\n?|\n|\Z)", line.text) if part[0])
+    return (Line(part[0], line.number, line.bad) for part in re.finditer(r"[^\r]*(?:\r+\n?|\n|\Z)", line.text) if part[0])
 
 
 def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | str]:

@@ -328,7 +328,11 @@ def _column(value: str, rows: int) -> bytes:
     from pyarrow import parquet
 
     out = io.BytesIO()
-    parquet.write_table(pyarrow.table({"text": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * rows, pyarrow.int32()), [value])}), out, compression="zstd")
+    parquet.write_table(
+        pyarrow.table({"text": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * rows, pyarrow.int32()), [value])}),
+        out,
+        compression="zstd",
+    )
     return out.getvalue()
 
 
