@@ -176,8 +176,8 @@ from pathlib import Path
 from dataclasses import replace
 import click
 from builder import cli
-from builder.model.paper_train import fine_tune
-from builder.model.pretrained import load_base, save_base
+from builder.model.paper_train import fine_tune, save_base
+from builder.model.pretrained import load_base
 from test_seq2seq import CONFIG, Fixed, pairs_of
 
 @cli.cli.command()
