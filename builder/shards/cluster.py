@@ -45,6 +45,7 @@ class DaskCrew:
         self._shipped: set[str] = set()
 
     def __enter__(self) -> DaskCrew:
+        _library()  # what is not installed is said before the work begins
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
