@@ -76,7 +76,7 @@ def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_
 
     def edit() -> None:
         folder.mkdir(parents=True)
-        (folder / "mine.tsv").write_text("word\tclass\n奇異果\tfood\n", encoding="utf-8")
+        (folder / "mine.tsv").write_text("word\tclass\n奇異果\tfood.ingredient\n", encoding="utf-8")
 
     met = once(monkeypatch, annotate, "annotate", edit)
     with pytest.raises(WorkdirError, match="lexicons or rules changed while the build ran; `builder resume`"):
@@ -222,7 +222,7 @@ def test_a_file_of_any_name_is_read_and_its_name_does_nothing_to_the_terminal(he
         b"\x1b]0;x\x07\x1b[2J.csv",
         b"\xff\xfe.csv",
         b"'; DROP TABLE reviews;--.csv",
-        b"<script>alert(1)<\x2f\x2fscript>.csv"[:20] + b".csv",
+        b"<script>alert(1).csv",
         "\u202egnp.csv".encode(),
     ]
     for number, name in enumerate(names):
@@ -274,7 +274,7 @@ def test_a_manifest_that_names_a_split_outside_is_no_release(name: str, built: B
     (release / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ReleaseError, match="a split is called"):
         opened(release)
-    assert "a split is called" in here("export", release, "--format", "aste-v2", "--out", tmp_path / "x").error
+    assert "a split is called" in here("export", release, "--format", "aste-v2", "--output", tmp_path / "x").error
     assert here("diff", release, release).error
     assert verify(release), "its bytes have changed, for one"
     assert not (tmp_path / "x").exists()
@@ -371,7 +371,7 @@ def test_the_release_of_the_first_version_is_verified_compared_and_exported(here
     first = ROOT / "releases" / "v0.1.0"
     assert verify(first) == []
     assert here("diff", first, ROOT / "releases" / "v0.2.0", "--format", "json").out.startswith("{")
-    ran = here("export", first, "--format", "aste-v2", "--out", tmp_path / "x")
+    ran = here("export", first, "--format", "aste-v2", "--output", tmp_path / "x")
     assert ran.code == 0, ran.err
 
 
