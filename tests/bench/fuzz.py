@@ -149,8 +149,8 @@ def _too_long(number: int, frame: Any) -> None:
 def made(number: int, seed: int, traps: bool = True) -> tuple[str, bytes, int | None]:
     """Name, bytes, and how many rows there are in it, None where it was damaged. A function of number and seed."""
     rng = random.Random(f"{seed} {number}")
-    if traps and number % 40 == 7:
-        name, trap = TRAPS[(number // 40) % len(TRAPS)]
+    if traps and number % 200 == 7:
+        name, trap = TRAPS[(number // 200) % len(TRAPS)]
         return name, trap(rng), None
     ending = ENDINGS[number % len(ENDINGS)]
     rows = [record(rng) for _ in range(rng.choice((1, 2, 3, 8, 40)))]
@@ -189,7 +189,7 @@ def _delimited(delimiter: str) -> Callable[[list[dict[str, object]], random.Rand
         writer.writerows([["" if cell is None else str(cell) for cell in row.values()] for row in rows])
         text = out.getvalue()
         # Where a row is no valid text, the lines of its quoted cells are rows of their own: nobody can count them beforehand.
-        sound = not any("\ud800" <= char <= "\udfff" or char == "\0" for char in text)
+        sound = not _broken(text) and "\0" not in text
         return text.encode("utf-8", "surrogatepass"), sound
 
     return write
@@ -197,12 +197,19 @@ def _delimited(delimiter: str) -> Callable[[list[dict[str, object]], random.Rand
 
 def _jsonl(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, bool]:
     ascii_ = rng.random() < 0.5
-    return "".join(json.dumps(row, ensure_ascii=ascii_) + "\n" for row in rows).encode("utf-8", "surrogatepass"), True
+    text = "".join(json.dumps(row, ensure_ascii=ascii_) + "\n" for row in rows)
+    return text.encode("utf-8", "surrogatepass"), not _broken(text)
 
 
 def _json(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, bool]:
     ascii_ = rng.random() < 0.5
-    return json.dumps(rows, ensure_ascii=ascii_, indent=rng.choice((None, 1))).encode("utf-8", "surrogatepass"), True
+    text = json.dumps(rows, ensure_ascii=ascii_, indent=rng.choice((None, 1)))
+    return text.encode("utf-8", "surrogatepass"), not _broken(text)
+
+
+def _broken(text: str) -> bool:
+    """Whether it cannot be written as UTF-8; a file that is mostly so is refused as one of another encoding."""
+    return any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _parquet(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, bool]:
@@ -226,13 +233,15 @@ def _xlsx(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, boo
     book = Workbook(write_only=rng.random() < 0.5)
     sheet = book.create_sheet("x") if book.write_only else book.active
     sheet.append(list(rows[0]))
+    full = True
     for row in rows:
         cells = [value if isinstance(value, int | float | None) and value != 10**400 else str(value) for value in row.values()]
         cells = [ILLEGAL_CHARACTERS_RE.sub("", one).encode("utf-8", "replace").decode() if isinstance(one, str) else one for one in cells]
         sheet.append(["'" + one if isinstance(one, str) and one.startswith("=") else one for one in cells])
+        full = full and any(cell not in (None, "") for cell in cells)
     out = io.BytesIO()
     book.save(out)
-    return out.getvalue(), all(any(value is not None for value in row.values()) for row in rows)
+    return out.getvalue(), full  # an empty row of a sheet is no row
 
 
 _WRITERS = {".csv": _delimited(","), ".tsv": _delimited("\t"), ".jsonl": _jsonl, ".json": _json, ".parquet": _parquet, ".xlsx": _xlsx}
