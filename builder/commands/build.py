@@ -117,10 +117,9 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
 
 
 def _crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
-    """The settings for who works; --scheduler alone means dask, and --engine alone forgets the scheduler of before."""
-    if engine is None and scheduler is None:
-        return {}
-    return {"engine": engine or "dask", "scheduler": scheduler or ""}
+    """The settings for who works; --scheduler alone means dask, and --engine local needs no scheduler that was named before."""
+    chosen: dict[str, object] = {"engine": engine or "dask"} if engine or scheduler else {}
+    return chosen | ({"scheduler": scheduler or ""} if scheduler or engine == "local" else {})
 
 
 def _build(

@@ -20,6 +20,7 @@ from typing import TypeVar
 from builder.config import Config
 from builder.errors import WorkdirError
 from builder.export.near_duplicates import links, normal
+from builder.model.task import Example, Judged
 from builder.records import StoredTriplet
 from builder.resources import load_lexicon, overlays
 from builder.stages.context import Context
@@ -90,7 +91,7 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
     for stage, seconds in measured.seconds.items():
         spread = measured.spread.get(stage, 0.0)
         alone = max(0.0, seconds - spread / measured.workers)
-        told = max(spread / workers, measured.writing.get(stage, 0.0)) if spread else 0.0
+        told = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
         by = f"{workers} workers" if stage in SPREAD else f"one process, prediction by {workers} workers" if spread else "one process"
         stages.append(StagePlan(stage, grown * (alone + told), measured.process + count * measured.memory.get(stage, 0.0), by))
     disk = {kind: float(size) * (1.0 if kind == "models" else grown) for kind, size in measured.disk.items()}
@@ -139,8 +140,8 @@ def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
     stored: list[StoredTriplet] = list(islice(triplets.proposed(context.connection, source, "train"), 4 * _PREDICTED))
     if not stored:
         return {}, 0.0
-    (made, _), size = _peak(lambda: examples(context, stored))
-    bytes_ = size / len(made) * 4  # with it the made YN and NX (two for each triplet) and what the model reads
+    (made, _), size = _peak(lambda: _training_data(context, stored))
+    bytes_ = size / len(made)
     folder = context.models / "panel"
     if not (folder / "panel.json").is_file():
         return {}, bytes_
@@ -151,6 +152,14 @@ def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
     judging = _timed(lambda: panel.apart(items)) / len(items) * count
     tagging = _timed(lambda: panel.taggers.apart([one.id for one in items], [one.text for one in items])) / len(items) * count
     return {"discriminate": 2 * judging, "self_train": tagging}, bytes_
+
+
+def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], list[Judged]]:
+    """What discriminate holds of the train split: triplets over views, and the YN and NX that are made of them."""
+    from builder.model.negatives import discriminator_data
+
+    made, _ = examples(context, stored)
+    return made, [discriminator_data(one, context.config.seed, hard=True) for one in made]
 
 
 def _near(connection: sqlite3.Connection) -> float:
@@ -193,9 +202,10 @@ def _write(connection: sqlite3.Connection, step: Callable[[], object]) -> None:
 
 
 def _timed(step: Callable[[], object]) -> float:
-    started = time.perf_counter()
+    """Seconds of this process: others may keep the machine busy."""
+    started = time.process_time()
     step()
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 def _peak(step: Callable[[], Result]) -> tuple[Result, int]:
