@@ -220,7 +220,7 @@ def test_accelerate_launch_trains_in_two_processes_what_one_trains(still: Path, 
     assert ran.stdout.count("trained 0.5") == 1
     one = load_base(str(still))
     fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300, processes=1), 3, tmp_path / "one")
-    both = weights(load_base(str(tmp_path / "model3")))
+    both = weights(load_base(str(tmp_path / "model3")).network)
     for name, tensor in weights(one.network).items():
         torch.testing.assert_close(both[name], tensor, rtol=1e-3, atol=1e-4)
 
