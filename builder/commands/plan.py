@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option(
     "--workdir", type=click.Path(path_type=Path), help="A finished build to learn from; without it the sample is measured, up to seed."
 )
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to print it.")
 def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
     """Predict time, memory and disk from what this machine measured."""
     import json
