@@ -1,22 +1,40 @@
 """Which texts say nearly the same? All pairs whose sets of character bigrams have a Jaccard index of at least 0.7, none missed. Pure.
 
-An exact join by prefix filtering (Bayardo et al. 2007, Xiao et al. 2008) instead of MinHash: two sets that share 70% of their bigrams share
-one of the rarest 30% of each, so few pairs are ever compared. 48,000 reviews take two seconds, there is no random hash to miss a leak, and
-a gate that asks the same question gets the same answer.
+An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two elements: Wang et al. 2012) instead of MinHash: of two sets
+that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so texts are looked up by pairs of rare bigrams,
+which few have in common by chance. There is no random hash to miss a leak, and a gate that asks the same question gets the same answer.
+Time grows as the number of texts does, and so does memory, by some 200 bytes a text of 30 characters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.text import script_of, view
 
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
 SEVEN, TEN = 7, 10
 """The threshold as a fraction: floats would round pairs away that lie on it."""
+_CHUNK = 1 << 14
+"""Texts whose bigrams are in memory at a time."""
+_PART = 1 << 22
+"""Pairs of bigrams in memory at a time."""
+_MANY = 32
+"""The texts of a smaller group are compared each with each."""
+_WORDS = 4
+"""Numbers of 64 bits in a sketch."""
+_HELD = 1 << 15
+"""Texts whose sets are kept for the next comparison."""
+_BITS = 20
+"""How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as well."""
 
 
 def normal(text: str) -> str:
@@ -30,124 +48,198 @@ def bigrams(text: str) -> frozenset[str]:
 
 
 def alike(one: Set[object], other: Set[object]) -> bool:
-    return _alike(len(one & other), len(one) + len(other))
-
-
-def _alike(shared: int, sizes: int) -> bool:
-    return TEN * shared >= SEVEN * (sizes - shared)
+    shared = len(one & other)
+    return TEN * shared >= SEVEN * (len(one) + len(other) - shared)
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Indices (a, b), a < b, of normal texts that are near-duplicates, in order. Every pair: as many as there are."""
-    return _join(texts, list(range(len(texts))), every=True)
+    return _join(texts, every=True)
 
 
 def links(texts: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs enough to connect all that `pairs` would connect, and no more than there are texts: a template filled a thousand times is no
-    million pairs. Any two groups of texts have a link between them if they have a pair."""
-    return _join(texts, list(range(len(texts))), every=False)
+    """Pairs enough to connect all that `pairs` would connect, and fewer than there are texts: a template filled a thousand times is no
+    million pairs."""
+    return _join(texts, every=False)
 
 
-def _join(texts: Sequence[str], parent: list[int], every: bool) -> list[tuple[int, int]]:
-    grams = Grams.of(texts)
-    holders: list[_Holders] = [None] * grams.distinct
-    found: list[tuple[int, int]] = []
-    for i in np.argsort(grams.sizes(), kind="stable").tolist():
-        own = grams.ranks(i)
-        size, whole = len(own), set(own)
-        compared: set[int] = set()
-        prefix = own[: size - (SEVEN * size + TEN - 1) // TEN + 1]
-        for gram in prefix:
-            for listed in _held(holders[gram]):
-                for j in listed:
-                    if not every and _root(parent, listed[0]) == _root(parent, i):
-                        break
-                    if j not in compared and TEN * grams.size(j) >= SEVEN * size:
-                        compared.add(j)
-                        if _alike(len(whole.intersection(grams.ranks(j))), size + grams.size(j)):
-                            found.append((min(i, j), max(i, j)))
-                            parent[_root(parent, i)] = _root(parent, j)
-        for gram in prefix:
-            holders[gram] = _with(holders[gram], i, parent)
+def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
+    forest = _Forest(len(texts), every)
+    grams = lru_cache(_HELD)(lambda i: bigrams(texts[i]))
+    found: set[tuple[int, int]] = set()
+
+    def near(one: int, other: int) -> bool:
+        pair = min(one, other), max(one, other)
+        if pair not in found and alike(grams(one), grams(other)):
+            found.add(pair)
+            forest.join(one, other)
+        return pair in found
+
+    for group in _alone(texts):
+        for one, other in combinations(group, 2) if every else pairwise(group):
+            near(one, other)
+    sketches = _sketches(texts)
+    for who, start, end in _groups(texts):
+        few = end - start <= _MANY
+        for ones, others in _pairs(who, start[few], end[few], sketches, forest):
+            for one, other in zip(ones.tolist(), others.tolist(), strict=True):
+                if forest.open(one, other):
+                    near(one, other)
+        for first, last in zip(start[~few].tolist(), end[~few].tolist(), strict=True):
+            _compare(who[first:last], sketches, forest, near)
     return sorted(found)
 
 
-_Holders = int | dict[int, list[int]] | None
-"""The texts that hold a gram, so far: none, one (as nearly all grams have: a number is all that it costs), or those of each cluster."""
+class _Forest:
+    """Which texts are connected. With `every`, that is never a reason to leave a pair uncompared."""
+
+    def __init__(self, count: int, every: bool) -> None:
+        self.parent, self.every = list(range(count)), every
+
+    def root(self, i: int) -> int:
+        return _root(self.parent, i)
+
+    def roots(self) -> Ints:
+        return np.array([self.root(i) for i in range(len(self.parent))], np.int64)
+
+    def join(self, one: int, other: int) -> None:
+        self.parent[self.root(one)] = self.root(other)
+
+    def open(self, one: int, other: int) -> bool:
+        return self.every or self.root(one) != self.root(other)
 
 
-def _held(holders: _Holders) -> Iterable[Sequence[int]]:
-    return () if holders is None else ((holders,),) if isinstance(holders, int) else holders.values()
+def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a part each once."""
+    roots = forest.roots()
+    at = _within(start, end)
+    left = np.repeat(end, end - start) - at - 1
+    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
+    for first, last in pairwise([*cuts.tolist(), len(at)]):
+        here, count = at[first:last], left[first:last]
+        one, other = who[np.repeat(here, count)], who[_within(here + 1, here + 1 + count)]
+        likely = _likely(one, other, sketches) & (forest.every | (roots[one] != roots[other]))
+        pair = np.unique(one[likely] * len(roots) + other[likely])
+        yield pair // len(roots), pair % len(roots)
 
 
-def _with(holders: _Holders, i: int, parent: list[int]) -> _Holders:
-    if holders is None:
-        return i
-    several = {_root(parent, holders): [holders]} if isinstance(holders, int) else holders
-    several.setdefault(_root(parent, i), []).append(i)
-    return several
+def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int, int], bool]) -> None:
+    """Compare the texts of a large group, as of all that end in the same words."""
+    group = group[np.argsort(sketches[group, -1], kind="stable")]
+    size = sketches[group, -1].astype(np.int64)
+    root = np.array([forest.root(i) for i in group.tolist()])
+    for i in range(1, len(group)):
+        first = int(np.searchsorted(size[:i], -(-SEVEN * size[i] // TEN)))
+        left = first + np.flatnonzero(_likely(group[first:i], group[i], sketches))
+        while len(left := left if forest.every else left[root[left] != root[i]]):
+            if near(int(group[left[0]]), int(group[i])):
+                root[root == root[left[0]]] = root[i]
+            left = left[1:]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grams:
-    """The bigrams of many texts as numbers, the rarest first, sorted: text i has flat[starts[i]:starts[i + 1]]. Four bytes each, where sets of
-    strings take a hundred."""
-
-    flat: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    distinct: int
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Grams:
-        counted = np.empty(0, np.int64), np.empty(0, np.int64)
-        for first in range(0, len(texts), _BLOCK):
-            counted = _added(counted, _codes(texts[first : first + _BLOCK])[1])
-        known, counts = counted
-        rank = np.empty(len(known), np.int32)
-        rank[np.lexsort((known, counts))] = np.arange(len(known), dtype=np.int32)
-        blocks, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
-        for first in range(0, len(texts), _BLOCK):
-            of, codes = _codes(texts[first : first + _BLOCK])
-            ranks = rank[np.searchsorted(known, codes)]
-            blocks.append(ranks[np.lexsort((ranks, of))])
-            sizes.append(np.bincount(of, minlength=len(texts[first : first + _BLOCK])))
-        return cls(np.concatenate(blocks), np.cumsum(np.concatenate(sizes)), len(known))
-
-    def ranks(self, i: int) -> list[int]:
-        found: list[int] = self.flat[self.starts[i] : self.starts[i + 1]].tolist()
-        return found
-
-    def size(self, i: int) -> int:
-        return int(self.starts[i + 1] - self.starts[i])
-
-    def sizes(self) -> NDArray[np.int64]:
-        return np.diff(self.starts)
+def _likely(one: Ints, other: Ints | np.int64, sketches: Words) -> NDArray[np.bool_]:
+    """Whether texts may be alike: they differ by at least as many bigrams as their sketches do by bits, and by at most 3/17 of both sizes
+    where they are alike."""
+    a, b = sketches[one], sketches[other]
+    apart = np.bitwise_count(a[..., :-1] ^ b[..., :-1]).sum(axis=-1, dtype=np.uint64)
+    return np.asarray(np.uint64(TEN + SEVEN) * apart <= np.uint64(TEN - SEVEN) * (a[..., -1] + b[..., -1]))
 
 
-_BLOCK = 1 << 14
-_BITS = 21
-"""Of a code point; a text of a block, two code points and their order fit into 63 bits."""
+def _sketches(texts: Sequence[str]) -> Words:
+    """Per text its set of bigrams as 256 bits, some of which share one, and the size of the set."""
+    out = np.zeros((len(texts), _WORDS + 1), np.uint64)
+    for start, gram, owner in _bigrams(texts):
+        gram, owner = _distinct(gram, owner, np.lexsort((gram, owner)))
+        mixed = _mixed(gram)
+        cell = (owner + start) * (_WORDS + 1) + (mixed >> np.uint64(6)).astype(np.int64) % _WORDS
+        order = np.argsort(cell, kind="stable")
+        edges = np.flatnonzero(np.diff(cell[order], prepend=-1))
+        bit = np.uint64(1) << (mixed & np.uint64(63))
+        out.reshape(-1)[cell[order][edges]] = np.bitwise_or.reduceat(bit[order], edges)
+        out[start : start + owner[-1] + 1, -1] = np.bincount(owner)
+    return out
 
 
-def _codes(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(text, gram) of the bigrams of a block, each once a text, in order: the gram is its two code points, the second one up, 0 for none."""
-    points = [np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64) for text in texts]
-    grams = [one[:-1] << _BITS | one[1:] + 1 if len(one) > 1 else one << _BITS if len(one) else np.full(1, -1) for one in points]
-    keys = np.unique(
-        np.concatenate([grams_ + 1 | np.int64(n) << 2 * _BITS + 1 for n, grams_ in enumerate(grams)] or [np.empty(0, np.int64)])
-    )
-    return keys >> 2 * _BITS + 1, (keys & (1 << 2 * _BITS + 1) - 1) - 1
+def _alone(texts: Sequence[str]) -> list[list[int]]:
+    """The texts with a single bigram by this bigram: no pair can be drawn from it."""
+    groups: defaultdict[frozenset[str], list[int]] = defaultdict(list)
+    for i, text in enumerate(texts):
+        if len(text) < 3 or len(set(text)) == 1:
+            groups[bigrams(text)].append(i)
+    return [group for group in groups.values() if len(group) > 1]
 
 
-Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Grams in order, and how many texts have each."""
+def _groups(texts: Sequence[str]) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them, ascending inside.
+
+    Made in parts that fit into memory.
+    """
+    grams, owner, left = _prefixes(texts)
+    scattered = _mixed(grams)
+    parts = max(1, int(left.sum()) // _PART)
+    for part in range(parts):
+        first = np.flatnonzero((scattered % np.uint64(parts) == part) & (left > 0))
+        at, after = np.repeat(first, left[first]), _within(first + 1, first + 1 + left[first])
+        key = _mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1)))
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
+        several = np.diff(edges) > 1
+        yield owner[at[order]], edges[:-1][several], edges[1:][several]
 
 
-def _added(counted: Counted, grams: NDArray[np.int64]) -> Counted:
-    """`counted` with the grams of another block."""
-    known, back = np.unique(np.concatenate([counted[0], grams]), return_inverse=True)
-    weights = np.concatenate([counted[1], np.ones(len(grams), np.int64)])
-    return known, np.bincount(back, weights, len(known)).astype(np.int64)
+def _prefixes(texts: Sequence[str]) -> tuple[Words, Ints, Ints]:
+    """The rarest bigrams of each text, rarest first: the bigrams, whose they are, and how many of the same text follow each."""
+    bits = min(_BITS, 8 + len(texts).bit_length())
+    often = np.zeros(1 << bits, np.int64)
+    for _, gram, _ in _bigrams(texts):
+        often += np.bincount(_bucket(gram, bits), minlength=len(often))
+    kept, owners, follow = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for start, gram, owner in _bigrams(texts):
+        gram, owner = _distinct(gram, owner, np.lexsort((gram, often[_bucket(gram, bits)], owner)))
+        size = np.bincount(owner)
+        taken = np.minimum(size - (SEVEN * size + TEN - 1) // TEN + 2, size)
+        place = _within(np.zeros_like(size), size)
+        inside = place < taken[owner]
+        kept.append(gram[inside])
+        owners.append(owner[inside] + start)
+        follow.append((taken[owner] - place - 1)[inside])
+    return np.concatenate(kept), np.concatenate(owners), np.concatenate(follow)
+
+
+def _distinct(gram: Words, owner: Ints, order: Ints) -> tuple[Words, Ints]:
+    """Bigrams and whose they are in an order that puts equal ones together, each once."""
+    gram, owner = gram[order], owner[order]
+    fresh = np.concatenate([[True], (gram[1:] != gram[:-1]) | (owner[1:] != owner[:-1])])
+    return gram[fresh], owner[fresh]
+
+
+def _within(start: Ints, end: Ints) -> Ints:
+    """The numbers of several ranges, one after another."""
+    count = end - start
+    return np.asarray(np.arange(int(count.sum())) + np.repeat(start - np.cumsum(count) + count, count))
+
+
+def _bigrams(texts: Sequence[str]) -> Iterator[tuple[int, Words, Ints]]:
+    """Chunks of texts: the first's index, the bigrams as numbers (repeated ones too), and which text of the chunk each is of."""
+    for start in range(0, len(texts), _CHUNK):
+        chunk = texts[start : start + _CHUNK]
+        codes = np.frombuffer("".join(chunk).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+        owner = np.repeat(np.arange(len(chunk)), [len(text) for text in chunk])
+        inside = owner[:-1] == owner[1:]
+        if inside.any():
+            yield start, ((codes[:-1] << np.uint64(21)) | codes[1:])[inside], owner[:-1][inside]
+
+
+def _bucket(gram: Words, bits: int) -> Ints:
+    return (_mixed(gram) >> np.uint64(64 - bits)).astype(np.int64)
+
+
+def _mixed(x: Words) -> Words:
+    """Numbers scattered over 64 bits (splitmix64, Steele et al. 2014). What falls together is compared all the same."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def _root(parent: list[int], i: int) -> int:
