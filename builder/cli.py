@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TextIO, cast
 
 import click
 
@@ -21,13 +23,14 @@ from builder.commands import (
     lexicon,
     model,
     nlp,
+    plan,
     publish,
     release,
     report,
     score,
     serve,
 )
-from builder.errors import BuilderError
+from builder.errors import BuilderError, printable
 
 
 class _Commands(click.Group):
@@ -51,6 +54,7 @@ for command in (
     build.run,
     build.status,
     build.resume,
+    plan.plan,
     extract.extract,
     inspect.sql,
     inspect.query,
@@ -80,8 +84,11 @@ def main() -> None:
     # Read when torch loads: threads that wait for work sleep instead of spinning, for workers and other programs share the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdout.isatty():
+        sys.stdout = cast(TextIO, _Tame(sys.stdout))
     try:
-        cli.main(prog_name="builder", standalone_mode=False)
+        with _launched():
+            cli.main(prog_name="builder", standalone_mode=False)
     except BuilderError as error:
         _fail(str(error))
     except click.exceptions.NoArgsIsHelpError as error:
@@ -101,6 +108,39 @@ def main() -> None:
             f"{error.strerror or error}: {error.filename or 'while writing'}",
             "; check the path, the permissions and the free space (a build goes on with `builder resume`)",
         )
+
+
+@contextmanager
+def _launched() -> Iterator[None]:
+    """Of several processes that a launcher such as `accelerate launch` started, the first runs the command and the others help it train."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "LOCAL_RANK" not in os.environ:
+        yield
+        return
+    from builder.model import devices
+
+    if not devices.first():
+        devices.lend_hand()
+        sys.exit(0)
+    try:
+        yield
+    finally:
+        devices.dismiss()
+
+
+class _Tame:
+    """A terminal that shows what others wrote and obeys none of it: escape codes and marks that turn lines round come as their codes.
+
+    Files and pipes get every byte as it is.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        return self._terminal.write(printable(text, kept="\n\t\u3000\u200d"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._terminal, name)
 
 
 class _Terminated(BaseException):
@@ -128,5 +168,5 @@ def _stopped(by: signal.Signals) -> NoReturn:
 
 
 def _fail(message: str, hint: str = "") -> NoReturn:
-    click.echo(f"builder: error: {' '.join(message.split())}{hint}", err=True)
+    click.echo(f"builder: error: {printable(' '.join(message.split()))}{hint}", err=True)
     sys.exit(2)

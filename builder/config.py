@@ -146,11 +146,16 @@ class Release:
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings of a build. `threads` are those of training; another number gives other weights. `profile` chooses the models: `embedded`
-    runs anywhere, `paper` fine-tunes a sequence-to-sequence model as the paper did."""
+    runs anywhere, `paper` fine-tunes a sequence-to-sequence model as the paper did. `engine` says who works: `workers` processes of this machine
+    (`local`), or the workers of the dask cluster at `scheduler` (empty: one of `workers` processes). `shard` reviews are predicted at a time,
+    by one worker, on one thread; another number may change the last digit of a score."""
 
     seed: int = 13
     workers: int = 2
     threads: int = 2
+    engine: Literal["local", "dask"] = "local"
+    scheduler: str = ""
+    shard: int = 1024
     profile: Literal["embedded", "paper"] = "embedded"
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
@@ -210,6 +215,8 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
     checks = {
         "workers": (config.workers >= 1, "at least 1"),
         "threads": (config.threads >= 1, "at least 1"),
+        "shard": (config.shard >= 1, "at least 1"),
+        "scheduler": (not config.scheduler or config.engine == "dask", 'for the engine "local": set engine = "dask"'),
         "annotate.chunk": (config.annotate.chunk >= 1, "at least 1"),
         "ingest.max_chars": (config.ingest.max_chars >= 1, "at least 1"),
         "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),

@@ -5,6 +5,15 @@ ours and keeps its traceback.
 """
 
 
+def printable(text: str, kept: str = "") -> str:
+    """`text` with every character that cannot be seen as its code: what a terminal would obey, what turns the line round, half characters."""
+    return text if text.isprintable() else "".join(char if char.isprintable() or char in kept else _code(char) for char in text)
+
+
+def _code(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
 class BuilderError(Exception):
     """An error the user can act on.
 
@@ -42,3 +51,7 @@ class QueryError(BuilderError):
 
 class ModelError(BuilderError):
     """A model cannot be trained, loaded or run."""
+
+
+class WorkerLost(BuilderError):
+    """Worker processes die, stay away, or are not like this machine."""

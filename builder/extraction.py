@@ -21,16 +21,17 @@ from builder.engine import Doc, Engine
 from builder.errors import ConfigError
 from builder.export.records import extracted
 from builder.records import Triplet
-from builder.resources import load_lexicon, load_rules, overlays
+from builder.resources import Lexicon, load_lexicon, load_rules, overlays
+from builder.shards import Job, opened
 from builder.sources.texts import texts
-from builder.stages.context import bar, sharded, to_stored
+from builder.stages.context import bar, to_stored
 from builder.store import db, runs
 from builder.text import view
 
 _CHUNK, _MODEL_CHUNK = 256, 8192
-_worker: dict[str, object] = {}
 Line = tuple[object, str]
 Answer = tuple[object, Sequence[Triplet]]
+_Ready = tuple[Lexicon, nlp.Backend, Engine]
 Predict = Callable[[Sequence[str]], list[tuple[Triplet, ...]]]
 """Views to triplets of views."""
 
@@ -71,25 +72,26 @@ def _by_rules(lines: Iterator[Line], convention: Convention, workers: int, workd
     """A short input is read here: it would be done before a second process has started."""
     head = list(islice(lines, 4 * _CHUNK + 1))
     tasks = _batches(chain(head, lines), _CHUNK)
-    arguments = convention, overlays(workdir) if workdir else ()
-    for found in sharded(_extract, tasks, workers if len(head) > 4 * _CHUNK else 1, _prepare, arguments):
-        yield from found
+    job = Job(_prepare, (convention, overlays(workdir) if workdir else ()), _extract)
+    with opened("local", workers if len(head) > 4 * _CHUNK else 1) as crew:
+        for found in crew.map(job, tasks):
+            yield from found
 
 
-def _prepare(convention: Convention, added: tuple[Path, ...]) -> None:
+def _prepare(convention: Convention, added: tuple[Path, ...]) -> _Ready:
     import torch
 
     torch.set_num_threads(1)
     lexicon = load_lexicon(overlays=added)
-    _worker.update(lexicon=lexicon, backend=nlp.load("embedded", lexicon.words()), engine=Engine(lexicon, load_rules(), convention))
+    return lexicon, nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules(), convention)
 
 
-def _extract(lines: list[Line]) -> list[Answer]:
-    lexicon, backend, engine = _worker["lexicon"], _worker["backend"], _worker["engine"]
-    shown = [view(text, lexicon.variants) for _, text in lines]  # type: ignore[attr-defined]
-    annotated = backend.annotate([one.text for one in shown])  # type: ignore[attr-defined]
+def _extract(ready: _Ready, lines: list[Line]) -> list[Answer]:
+    lexicon, backend, engine = ready
+    shown = [view(text, lexicon.variants) for _, text in lines]
+    annotated = backend.annotate([one.text for one in shown])
     return [
-        (i, [to_stored(triplet, one, text) for triplet in engine.extract(Doc.of(one.text, tokens))])  # type: ignore[attr-defined]
+        (i, [to_stored(triplet, one, text) for triplet in engine.extract(Doc.of(one.text, tokens))])
         for (i, text), one, tokens in zip(lines, shown, annotated, strict=True)
     ]
 
@@ -126,12 +128,11 @@ def _both(workdir: Path, convention: Convention) -> Predict:
     from builder.model.task import Example
 
     panel = load_panel(workdir / "models" / "panel")
-    _prepare(convention, overlays(workdir))
-    backend, engine = _worker["backend"], _worker["engine"]
+    _, backend, engine = _prepare(convention, overlays(workdir))
 
     def predict(texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
-        annotated = backend.annotate(list(texts))  # type: ignore[attr-defined]
-        ruled = [engine.extract(Doc.of(text, tokens)) for text, tokens in zip(texts, annotated, strict=True)]  # type: ignore[attr-defined]
+        annotated = backend.annotate(list(texts))
+        ruled = [engine.extract(Doc.of(text, tokens)) for text, tokens in zip(texts, annotated, strict=True)]
         judged = panel.classify([Example("", text, rules) for text, rules in zip(texts, ruled, strict=True)])
         scores = [[score for _, score in labels] for labels in judged]
         told = zip(ruled, scores, panel.taggers.proposals(texts), strict=True)

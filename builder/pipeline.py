@@ -15,14 +15,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from builder import __version__, sources
+from builder import __version__, shards, sources
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.model import kinds
-from builder.resources import Lexicon, Rule, load_lexicon, load_rules, overlays, rules_digest
+from builder.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
 from builder.sources.opening import check_readable
 from builder.stages.context import Context
 from builder.store import db, runs
@@ -47,8 +47,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/splits.py", "stages/gold.py", "export/near_duplicates.py", "export/reading.py"), ("inputs", "gold")),
     Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "resources.py", "stages/annotate.py"), ("lexicons", "models")),
     Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
-    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "profile", "paper."), ("model", "stages/discriminate.py", "stages/training.py"), ("base",)),
-    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "profile", "paper."), ("model", "stages/self_train.py", "stages/cotrain.py", "stages/rounds.py", "stages/training.py"), ("base",)),
+    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/discriminate.py", "stages/predicting.py", "stages/training.py"), ("base",)),
+    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/self_train.py", "stages/predicting.py", "stages/cotrain.py", "stages/rounds.py", "stages/training.py"), ("base",)),
     Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics", "stages/evaluate.py", "stages/gold.py"), ("gold",)),
     Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py", "stages/rows.py")),
 )  # fmt: skip
@@ -85,8 +85,14 @@ def run(
     _check(build)
     lexicon, rules = load_lexicon(overlays=overlays(build.workdir)), load_rules()
     out: list[Done] = []
-    with db.lock(build.workdir), db.writing(build.workdir) as connection:
+    config = build.resolved.config
+    with (
+        db.lock(build.workdir),
+        db.writing(build.workdir) as connection,
+        shards.opened(config.engine, config.workers, config.scheduler) as crew,
+    ):
         _remember(connection, build)
+        began = _looked_at(build)
         keys = stage_keys(build, lexicon)
         for stage in STAGES:
             before = runs.runs(connection).get(stage.name)
@@ -94,15 +100,17 @@ def run(
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 told(f"{stage.name}: {stage.about}")
-                out.append(_run(stage, connection, build, lexicon, rules, keys, stage.name in force))
+                context = Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys, crew)
+                out.append(_run(stage, context, stage.name in force, lambda: _check_same(began, _looked_at(build))))
             if stage.name == until:
                 break
     return out
 
 
-def resume(workdir: Path, out: Path | None = None, told: Callable[[str], None] = lambda line: None) -> list[Done]:
-    """Go on with the build that was begun in a working directory."""
-    return run(remembered(workdir, out), told=told)
+def changed(build: Build, settings: Mapping[str, object]) -> Build:
+    """The same build with other `settings`, by dotted key."""
+    kept = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()}
+    return replace(build, resolved=resolve(options=kept | dict(settings)))
 
 
 def remembered(workdir: Path, out: Path | None = None) -> Build:
@@ -164,19 +172,10 @@ def code_digest(code: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _run(
-    stage: Stage,
-    connection: sqlite3.Connection,
-    build: Build,
-    lexicon: Lexicon,
-    rules: tuple[Rule, ...],
-    keys: Mapping[str, str],
-    forced: bool,
-) -> Done:
-    """Run one stage; what reads from it is no longer done from now on."""
-    started = time.monotonic()
+def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]) -> Done:
+    """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to object to."""
+    started, connection = time.monotonic(), context.connection
     module = importlib.import_module(f"builder.stages.{stage.name}")
-    config = build.resolved.config
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
         with db.atomic(connection):
@@ -184,10 +183,11 @@ def _run(
                 runs.forget(connection, name)
                 if forced or name != stage.name:  # what a later stage had done, or half done, stands on what is replaced now
                     runs.set_setting(connection, f"{name}.key", "")
-        counts = module.run(Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys))
+        counts = module.run(context)
+        check()
     seconds = time.monotonic() - started
     with db.atomic(connection):
-        runs.finish(connection, stage.name, keys[stage.name], counts, seconds)
+        runs.finish(connection, stage.name, context.key, counts, seconds)
     return Done(stage.name, counts, seconds, ran=True)
 
 
@@ -199,6 +199,23 @@ def _downstream(stage: Stage) -> Iterator[str]:
         if touched & set(other.reads):
             touched |= set(other.writes)
             yield other.name
+
+
+def _looked_at(build: Build) -> dict[str, object]:
+    """What a build reads again and again, as it is now: edited in the middle, it would be half of this and half of that."""
+    gold = build.resolved.config.evaluate.gold
+    files = [*build.inputs, *([Path(gold)] if gold else [])]
+    looks: dict[str, object] = {}
+    for path in files:
+        check_readable(path)
+        state = path.stat()
+        looks[str(path)] = state.st_size, state.st_mtime_ns, state.st_ino
+    return looks | {"lexicons or rules": files_digest(overlays(build.workdir))}
+
+
+def _check_same(began: Mapping[str, object], now: Mapping[str, object]) -> None:
+    if changed := [name for name in began if now.get(name) != began[name]]:
+        raise WorkdirError(f"{', '.join(changed)} changed while the build ran", fix="`builder resume` runs again what depends on it")
 
 
 def _intact(stage: Stage, before: runs.Run, out: Path) -> bool:

@@ -223,6 +223,12 @@ def load_rules(directory: Path | None = None) -> tuple[Rule, ...]:
     return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
 
 
+def files_digest(overlays: Sequence[Path] = ()) -> str:
+    """The digest of the files of lexicons/, rules/ and `overlays`, as they are now, without reading what they say."""
+    folders = (data_dir("lexicons"), *overlays)
+    return " ".join([*(_digest(folder, "*.tsv") for folder in folders), rules_digest()])
+
+
 def rules_digest(directory: Path | None = None) -> str:
     return _digest(directory or data_dir("rules"), "*.toml")
 

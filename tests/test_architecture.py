@@ -19,7 +19,7 @@ PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
     ("config", "text", "compounds", "resources", "place_names", "privacy"),
-    ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
+    ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store", "shards"),
     ("stages", "extraction", "report", "serve"),
     ("pipeline",),
     ("cli", "commands", "__main__"),
@@ -59,6 +59,7 @@ HEAVY = (
     "uvicorn",
     "datasette",
     "huggingface_hub",
+    "distributed",
 )
 
 

@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -548,6 +549,19 @@ def test_a_read_only_disk_for_the_release_is_found_before_the_work_begins(built:
         ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", disk / "releases")
         assert ran.error == f"{disk}: releases cannot be written here; check the permissions, or choose another --out"
     assert not (tmp_path / "w").exists()
+
+
+@CAN_MOUNT
+def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_one_goes_on(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", "60m") as disk:
+        shutil.copytree(built.workdir, disk / "w")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        for command in (("resume",), ("run", "seed", "--force"), ("build", built.reviews, "--out", tmp_path / "out")):
+            assert "Read-only file system" in here(*command, "--workdir", disk / "w").error
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        assert kept_stages(built, here, disk / "w") == 7
 
 
 @ROOT_USER

@@ -21,9 +21,9 @@ from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
-from builder.model.panel import Noise, Panel, load_panel, noise, save_panel, trusted
+from builder.model.panel import Noise, Panel, load_panel, noise, save_panel, trusted, unseen
 from builder.model.store import save
-from builder.model.task import Example
+from builder.model.task import Example, Judged
 
 Settings = Callable[..., list[str]]
 TEXT = "湯頭很香，麵條難吃"
@@ -106,7 +106,7 @@ def test_taggers_are_read_back_and_a_missing_one_is_an_error(taggers: tuple[Tagg
 def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(
     taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
 ) -> None:
-    told = noise(taggers[0], discriminators, JUDGED)
+    told = noise(JUDGED, unseen(taggers[0], discriminators, items_of(JUDGED)))
     assert 0 <= told.share < 0.2
     panel = trusted(taggers[0], discriminators, told)
     items = [Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in JUDGED_VALID]
@@ -122,9 +122,14 @@ def test_noise_is_found_where_a_fifth_of_the_triplets_is_spoilt(
     taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
 ) -> None:
     spoilt = [replace(one, triplets=tuple(_flipped(t) for t in one.triplets)) if i % 5 == 0 else one for i, one in enumerate(VALID)]
-    told = noise(taggers[0], discriminators, [discriminator_data(one, 1, hard=True) for one in spoilt])
+    judged = [discriminator_data(one, 1, hard=True) for one in spoilt]
+    told = noise(judged, unseen(taggers[0], discriminators, items_of(judged)))
     assert 0.1 < told.share < 0.3
     assert 0.1 < told.cut <= 0.5
+
+
+def items_of(judged: list[Judged]) -> list[Example]:
+    return [Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in judged]
 
 
 def _flipped(one: object) -> object:

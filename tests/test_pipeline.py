@@ -90,6 +90,8 @@ def test_rules_in_two_processes_say_what_rules_in_one_say(built: Built, again: B
 
 DEPENDENT: dict[str, tuple[object, str | None]] = {
     "workers": (3, None),
+    "engine": ("dask", None),
+    "shard": (7, "discriminate"),
     "input.text_column": ("text", "ingest"),
     "ingest.max_chars": (500, "ingest"),
     "ingest.valid_share": (0.3, "ingest"),
@@ -345,5 +347,9 @@ def test_the_build_shows_its_stages_in_order_and_says_what_each_is_about() -> No
     assert all(stage.about and stage.writes for stage in STAGES)
 
 
-def test_every_setting_belongs_to_a_stage_but_the_number_of_workers_which_changes_nothing() -> None:
-    assert [key for key in flat(resolve().config) if not any(key.startswith(stage.settings) for stage in STAGES)] == ["workers"]
+def test_every_setting_belongs_to_a_stage_but_who_works_which_changes_nothing() -> None:
+    assert [key for key in flat(resolve().config) if not any(key.startswith(stage.settings) for stage in STAGES)] == [
+        "workers",
+        "engine",
+        "scheduler",
+    ]

@@ -22,6 +22,12 @@ CONFIG = click.option("--config", type=click.Path(path_type=Path), help="TOML fi
 SET = click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="One setting, for example self_train.iterations=1 (repeatable)."
 )
+ENGINE = click.option(
+    "--engine", type=click.Choice(["local", "dask"]), help="Who works: processes of this machine, or a dask cluster (builder[scale])."
+)
+SCHEDULER = click.option(
+    "--scheduler", metavar="tcp://HOST:PORT", help="The cluster's scheduler, for --engine dask; none: one of this machine."
+)
 COLUMNS = {
     "text": "the review text",
     "id": "ids",
@@ -46,6 +52,8 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
 @click.option("--licence", help="Licence of the release, as an SPDX name.")
 @click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
+@ENGINE
+@SCHEDULER
 @SET
 @click.option("--show-config", is_flag=True, help="Print every setting and where it came from, and stop.")
 def build(
@@ -69,17 +77,14 @@ def build(
 @click.argument("stage")
 @WORKDIR
 @click.option("--force", is_flag=True, help="Run the stage even if it is done.")
+@ENGINE
+@SCHEDULER
 @SET
-def run(stage: str, workdir: Path, force: bool, sets: tuple[str, ...]) -> None:
+def run(stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...]) -> None:
     """Run the build of a working directory up to STAGE."""
-    from dataclasses import replace
-
     from builder import pipeline
-    from builder.config import flat, resolve
 
-    made = pipeline.remembered(workdir)
-    options = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()}
-    made = replace(made, resolved=resolve(options=options | _settings(sets)))
+    made = pipeline.changed(pipeline.remembered(workdir), _crew(engine, scheduler) | _settings(sets))
     _summary(pipeline.run(made, until=stage, force=(stage,) if force else (), told=lambda line: click.echo(line, err=True)), workdir)
 
 
@@ -101,11 +106,20 @@ def status(workdir: Path) -> None:
 @click.command()
 @WORKDIR
 @click.option("--out", type=click.Path(path_type=Path), help="Where releases go; as before if not given.")
-def resume(workdir: Path, out: Path | None) -> None:
+@ENGINE
+@SCHEDULER
+def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str | None) -> None:
     """Go on with a build that was stopped or killed."""
     from builder import pipeline
 
-    _summary(pipeline.resume(workdir, out, told=lambda line: click.echo(line, err=True)), workdir)
+    made = pipeline.changed(pipeline.remembered(workdir, out), _crew(engine, scheduler))
+    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), workdir)
+
+
+def _crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
+    """The settings for who works; --scheduler alone means dask, and --engine local needs no scheduler that was named before."""
+    chosen: dict[str, object] = {"engine": engine or "dask"} if engine or scheduler else {}
+    return chosen | ({"scheduler": scheduler or ""} if scheduler or engine == "local" else {})
 
 
 def _build(
@@ -118,7 +132,8 @@ def _build(
     names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {
         f"{name}_column": f"input.{name}_column" for name in COLUMNS
     }
-    given = {names[key]: value for key, value in options.items() if value is not None} | _settings(sets)
+    crew = _crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
+    given = {names[key]: value for key, value in options.items() if value is not None} | crew | _settings(sets)
     if not inputs:
         sample = sample_dir()
         inputs = (sample / "reviews.csv",)

@@ -16,6 +16,8 @@ from builder.export.records import ReviewRow
 
 FORMAT = 2
 """The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came with 2."""
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Of a split: it becomes a part of file names, and a stranger's manifest may say anything."""
 _VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 
 
@@ -68,7 +70,9 @@ def opened(release: Path) -> Existing:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         found = Existing(release, manifest)
-        assert found.version and found.splits is not None and isinstance(manifest["files"], dict)
+        assert found.version and isinstance(manifest["files"], dict)
+        if strange := [name for name in found.splits if not NAME.fullmatch(name)]:
+            raise ValueError(f"a split is called {strange[0]!r}")
     except OSError as error:
         raise ReleaseError(
             "no manifest.json here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0"
@@ -78,9 +82,16 @@ def opened(release: Path) -> Existing:
     return found
 
 
+def inside(release: Path, path: Path) -> Path:
+    """`path`, if neither its name nor a link leads out of the release; ReleaseError otherwise."""
+    if not path.resolve().is_relative_to(release.resolve()):
+        raise ReleaseError("leads out of the release", where=str(path), fix="copy the release with its files in place of links (`cp -rL`)")
+    return path
+
+
 def rows(release: Path, split: str) -> Iterator[ReviewRow]:
     """The reviews of a split, in order; ReleaseError with the line of one that cannot be read."""
-    path = release / "data" / f"{split}.jsonl"
+    path = inside(release, release / "data" / f"{split}.jsonl")
     try:
         with path.open(encoding="utf-8", newline="\n") as handle:  # texts may hold every other line separator
             for number, line in enumerate(handle, start=1):

@@ -17,7 +17,7 @@ from builder.errors import ReleaseError
 from builder.export import parquet
 from builder.export.gates import leaks, row_faults, schema_fault, unmasked
 from builder.export.manifest import sums
-from builder.export.reading import FORMAT, uncollected
+from builder.export.reading import FORMAT, NAME, uncollected
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
 
@@ -78,6 +78,11 @@ def _content(release: Path) -> Iterator[str]:
         if layout not in range(1, FORMAT + 1):
             yield f"manifest.json: format {layout!r}; this builder knows 1 to {FORMAT}"
             return
+        if strange := [name for name in splits if not NAME.fullmatch(name)]:
+            yield f"manifest.json: a split is called {strange[0]!r}"
+            return
+        if links := sorted(one for one in release.rglob("*") if one.is_symlink()):
+            yield f"{links[0].relative_to(release)}: a link, where a release holds files"
         yield from _files(release, files, layout)
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"

@@ -1,6 +1,7 @@
-"""Devices and processes: accelerate for one, several processes on one machine for many.
+"""Devices and processes: accelerate for one, several processes on one machine for many, or those that a launcher has started.
 
 In: a config. Out: an Accelerator whose global state ends with its context, a device for inference, and a training spread over processes.
+Started by `accelerate launch` in several processes, on one machine or many, the program runs in rank 0 alone; the others lend a hand with training.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -104,6 +106,49 @@ def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Pro
         for process in running.processes:
             if process.is_alive():
                 process.terminate()
+
+
+def launched() -> int:
+    """The processes that a launcher (`accelerate launch`, torchrun) started this program in; 1 if none did."""
+    return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1
+
+
+def first() -> bool:
+    """Whether this is the process that does all but the training: the only one, or rank 0 of those that were launched."""
+    return launched() == 1 or os.environ["RANK"] == "0"
+
+
+def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
+    """Run `worker(progress, arguments)` here, rank 0, and in all others that were launched with it, who wait for it in `lend_hand`."""
+    _group()
+    torch.distributed.broadcast_object_list([(worker, arguments)], src=0)
+    worker(progress or (lambda done, total, note: None), arguments)
+
+
+def lend_hand() -> None:
+    """What the others do: train when rank 0 says so, until it is done with everything."""
+    _group()
+    while True:
+        told: list[Any] = [None]
+        torch.distributed.broadcast_object_list(told, src=0)
+        if told[0] is None:
+            return
+        worker, arguments = told[0]
+        worker(None, arguments)
+
+
+def dismiss() -> None:
+    """Rank 0 is done: the others may go."""
+    _group()
+    torch.distributed.broadcast_object_list([None], src=0)
+    torch.distributed.destroy_process_group()
+
+
+def _group() -> None:
+    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may pass between one training and the next."""
+    if not torch.distributed.is_initialized():
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        torch.distributed.init_process_group(backend, timeout=timedelta(days=30))
 
 
 def _worker(rank: int, count: int, port: int, writer: Any, worker: Worker, arguments: tuple[Any, ...]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -98,12 +98,11 @@ class Noise:
     mean: float
 
 
-def noise(taggers: Taggers, discriminators: Sequence[Discriminator], judged: Sequence[Judged], progress: Progress | None = None) -> Noise:
+def noise(judged: Sequence[Judged], said: Sequence[Shares]) -> Noise:
     """Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
-    several the most probable. In: the discriminator's training data with its made YN and NX.
+    several the most probable. In: the discriminator's training data with its made YN and NX, and what `unseen` says of each item.
     """
-    items = [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in judged]
-    shares = np.concatenate([np.empty((0, 3)), *unseen(taggers, discriminators, items, progress)])
+    shares = np.concatenate([np.empty((0, 3)), *said])
     given = np.array([VERDICTS.index(label) for one in judged for _, label in one.verdicts], dtype=np.int64)
     if not (given == YY).any():
         return Noise(0.0, 0.0, 0.0)
@@ -148,6 +147,13 @@ def save_panel(panel: Panel, folder: Path) -> None:
     write_file(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
+def load_members(folder: Path) -> Panel:
+    """A panel's members without its thresholds: what lies in `folder` before `save_panel`."""
+    taggers = load_taggers(folder / "taggers")
+    judges = [load(folder / "discriminators" / str(fold)) for fold in range(len(taggers.members))]
+    return Panel(taggers, tuple(one for one in judges if isinstance(one, Discriminator)), 0.0, 0.0)
+
+
 def load_panel(folder: Path) -> Panel:
     """The panel of `folder`; ModelError where a part is missing or another's."""
     path, fix = folder / "panel.json", "`builder run discriminate --force`"
@@ -156,9 +162,14 @@ def load_panel(folder: Path) -> Panel:
         cut, drop, digest = float(settings["cut"]), float(settings["drop"]), settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
-    taggers = load_taggers(folder / "taggers")
-    judges = [load(folder / "discriminators" / str(fold)) for fold in range(len(taggers.members))]
-    panel = Panel(taggers, tuple(one for one in judges if isinstance(one, Discriminator)), cut, drop)
+    panel = replace(load_members(folder), cut=cut, drop=drop)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel
+
+
+def on_one_thread(panel: Panel) -> Panel:
+    """The same panel, whose members read on one thread each: how many there are may change the last digit of what they say."""
+    taggers = tuple(replace(one, config=replace(one.config, threads=1)) for one in panel.taggers.members)
+    discriminators = tuple(replace(one, config=replace(one.config, threads=1)) for one in panel.discriminators)
+    return replace(panel, taggers=Taggers(taggers), discriminators=discriminators)

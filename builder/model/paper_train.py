@@ -19,7 +19,7 @@ import torch
 
 from builder.errors import BuilderError, ModelError
 from builder.model.checkpoint import read_tensors, tensor_digest, write_file
-from builder.model.devices import processes, spread
+from builder.model.devices import launched, processes, spread, together
 from builder.model.paper import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.model.paper_task import Asking, Seq2SeqConfig
 from builder.model.pretrained import Base, check_characters, load_base, quiet, weights
@@ -83,7 +83,11 @@ def fine_tune(
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
     fingerprint = _fingerprint(base, pairs, config, seed)
     trained = finished(checkpoints, fingerprint)
-    if trained is None and (count := processes(config)) > 1:
+    if trained is None and launched() > 1:
+        together(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), progress)
+        trained = finished(checkpoints, fingerprint)
+        assert trained is not None, "rank 0 has finished"
+    elif trained is None and (count := processes(config)) > 1:
         spread(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), count, progress)
         trained = finished(checkpoints, fingerprint)
         assert trained is not None, f"rank 0 of {count} has finished"

@@ -119,16 +119,20 @@ def load_tokenizer(source: str) -> Any:
 
 
 def _network(source: str) -> Any:
-    """transformers fills missing weights with random numbers and says so in a log line: here that is an error."""
+    """transformers fills missing weights with random numbers and says so in a log line: here that is an error. Never from a pickle."""
     from safetensors import SafetensorError
     from transformers import AutoModelForSeq2SeqLM
 
     try:
         with torch.random.fork_rng(devices=[]):
-            network, info = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32, output_loading_info=True)
+            network, info = AutoModelForSeq2SeqLM.from_pretrained(
+                source, dtype=torch.float32, output_loading_info=True, use_safetensors=True
+            )
     except (OSError, ValueError, RuntimeError, SafetensorError, EOFError) as error:
         raise ModelError(
-            f"the weights cannot be read, cut short perhaps: {_first_line(error)}", where=source, fix="fetch the model again"
+            f"the weights cannot be read, cut short perhaps: {_first_line(error)}",
+            where=source,
+            fix="fetch the model again; its weights must be safetensors, for other files can run code when they are read",
         ) from error
     lacking = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
     if lacking:

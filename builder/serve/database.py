@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
+from builder.export.reading import NAME, inside
 from builder.export.records import ReviewRow, TripletRow
 from builder.export.records import triplet as released
 from builder.store import browse, db, reviews, runs, search
@@ -54,6 +55,8 @@ def read_manifest(release: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(manifest["splits"], dict):
             raise TypeError("splits is no object")
+        if strange := [name for name in manifest["splits"] if not NAME.fullmatch(name)]:
+            raise ValueError(f"a split is called {strange[0]!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ReleaseError(
             f"no release here ({error})", where=str(path), fix="name the directory of a release, such as releases/v0.1.0"
@@ -65,7 +68,7 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
     """The rows of a split: from its JSON lines, else from its Parquet files, wherever in the release they lie."""
     lines, tables = sorted(release.rglob(f"{split}.jsonl")), sorted(release.rglob(f"{split}*.parquet"))
     if lines:
-        with lines[0].open(encoding="utf-8", newline="\n") as file:
+        with inside(release, lines[0]).open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, start=1):
                 try:
                     yield json.loads(line)
@@ -77,7 +80,7 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         from pyarrow import parquet
 
         for path in tables:
-            for batch in parquet.ParquetFile(path).iter_batches(_BATCH):
+            for batch in parquet.ParquetFile(inside(release, path)).iter_batches(_BATCH):
                 yield from batch.to_pylist()
     else:
         raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")

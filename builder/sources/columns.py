@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from builder.errors import InputError
 from builder.records import RawReview, RejectedRow
-from builder.sources.opening import one_line, storable
+from builder.sources.opening import one_line, storable, written
 
 Row = RawReview | RejectedRow
 
@@ -80,7 +80,7 @@ def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
 def review(row: int, text: object, id: object = None, place: object = None, rating: object = None, source: object = None) -> Row:
     """The cells of row `row` as a review. A missing text is "" and left to the stage, which rejects what is empty."""
     if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal | None):
-        return RejectedRow(row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(repr(text)))
+        return RejectedRow(row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(written(text)))
     content = text if isinstance(text, str) else _label(text) or ""
     made = RawReview(row, content, _label(id), _label(source), _label(place), rating_of(rating))
     return unfit(row, (made.text, made.id, made.source, made.place)) or made
@@ -103,7 +103,7 @@ def rating_of(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
     if not isinstance(value, str):
-        return float(value) if not math.isnan(value) and 0 <= value <= 100 else None
+        return float(value) if _finite(value) and 0 <= value <= 100 else None
     text = unicodedata.normalize("NFKC", value[:60]).strip()
     numbers: list[str] = re.findall(r"[-\d.,:/年]*\d", text)
     if numbers:
@@ -114,6 +114,14 @@ def rating_of(value: object) -> float | None:
         return float(len(filled[0]))
     counted = re.fullmatch("([一二三四五])(?:顆|颗|個|个)?(?:星.{0,2}|分)", text)
     return float("一二三四五".index(counted[1]) + 1) if counted else None
+
+
+def _finite(value: float | Decimal) -> bool:
+    """Numbers may be signalling (Decimal) or larger than any float (int)."""
+    try:
+        return math.isfinite(value)
+    except (OverflowError, ValueError):
+        return False
 
 
 def _key(name: str) -> str:

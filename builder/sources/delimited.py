@@ -53,16 +53,19 @@ class _Feed:
 
     def __init__(self, source: Iterator[Line]) -> None:
         self._lines, self._again = source, deque[Line]()
+        self._parts: Iterator[Line] = iter(())
         self.row: list[Line] = []
 
     def __iter__(self) -> _Feed:
         return self
 
     def __next__(self) -> str:
-        line = self._again.popleft() if self._again else next(self._lines)
-        if "\r" in line.text[:-2]:  # old Mac line ends
-            line, *rest = (Line(part, line.number, line.bad) for part in re.split(r"(?<=\r)(?!\n|\Z)", line.text))
-            self._again.extendleft(reversed(rest))
+        line = self._again.popleft() if self._again else next(self._parts, None)
+        if line is None:
+            line = next(self._lines)
+            if "\r" in line.text[:-2]:  # old Mac line ends; one by one, for there may be millions
+                self._parts = _parted(line)
+                line = next(self._parts)
         self.row.append(line)
         return line.text
 
@@ -74,6 +77,11 @@ class _Feed:
         """Give back all lines of the row but its first: a stray quote joined them, they are rows of their own."""
         self._again.extendleft(reversed(self.row[1:]))
         del self.row[1:]
+
+
+def _parted(line: Line) -> Iterator[Line]:
+    """The lines that a lone \\r ends inside a line that \\n ends."""
+    return (Line(part[0], line.number, line.bad) for part in re.finditer(r"[^\r]*(?:\r+\n?|\n|\Z)", line.text) if part[0])
 
 
 def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | str]:

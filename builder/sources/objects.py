@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row, resolve, review
-from builder.sources.opening import storable
+from builder.sources.opening import storable, written
 
 _LOOK_AT = 1_000
 
@@ -41,5 +41,5 @@ def reviews(items: Iterator[Item | RejectedRow], columns: Columns, where: str) -
 
 def _no_object(item: Item) -> RejectedRow:
     return RejectedRow(
-        item.row, "json", f"row {item.row}: {type(item.value).__name__} where an object should be", storable(repr(item.value))
+        item.row, "json", f"row {item.row}: {type(item.value).__name__} where an object should be", storable(written(item.value))
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
 
-from builder.errors import InputError
+from builder.errors import InputError, printable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
 _BUFFER = 1 << 20
+BOMB = 256 << 20
+"""Bytes that a packed file may become however small it is; beyond, it may become RATIO times its size. Texts pack to a third or a tenth."""
+RATIO = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ class Source:
 
 
 def one_line(text: str, limit: int = 60) -> str:
-    """`text` for a message or a rejected row: storable (lone surrogates and NUL written out), at most `limit` characters, on one line."""
-    return " ".join(storable(text, limit).split())
+    """`text` for a message: storable, at most `limit` characters, on one line, with what cannot be seen (and what a terminal would obey) as its code."""
+    return printable(" ".join(storable(text, limit).split()))
 
 
 def storable(text: str, limit: int = 2_000) -> str:
@@ -54,6 +57,14 @@ def storable(text: str, limit: int = 2_000) -> str:
         return f"\\u{code:04x}" if 0xD800 <= code <= 0xDFFF else "\\x00" if not code else char
 
     return "".join(map(shown, text[:limit]))[:limit]
+
+
+def written(value: object) -> str:
+    """A value as Python writes it, or its type where it is nested deeper than Python can write."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} nested very deep"
 
 
 def check_readable(path: Path) -> None:
@@ -80,7 +91,7 @@ def opened(source: Source, *, unpack: bool = True) -> Iterator[BinaryIO]:
         raw = _Counted(source.path, source.progress)
         with io.BufferedReader(raw, _BUFFER) as packed:
             if unpack and source.path.suffix.lower() == ".gz":
-                with gzip.GzipFile(fileobj=packed) as unpacked, io.BufferedReader(unpacked, _BUFFER) as stream:
+                with gzip.GzipFile(fileobj=packed) as unpacked, io.BufferedReader(_Bounded(unpacked, raw, source), _BUFFER) as stream:
                     yield stream
             else:
                 yield packed
@@ -101,6 +112,29 @@ def door(module: str, package: str, source: Source) -> ModuleType:
 
 def _unreadable(error: OSError, where: str) -> InputError:
     return InputError(f"cannot be read ({error.strerror or one_line(str(error))})", where=where, fix="check the file and its permissions")
+
+
+def check_size(unpacked: int, packed: int, source: Source) -> None:
+    """An `InputError` for a bomb: a small file that unpacks to more than any disk or memory holds."""
+    if unpacked > max(BOMB, RATIO * packed):
+        what = f"unpacks to {unpacked >> 20:,} MB or more, over {RATIO} times its size"
+        raise InputError(what, where=source.where, fix="if it is what it should be, unpack it yourself and give the plain file")
+
+
+class _Bounded(io.RawIOBase):
+    """What a gzip file unpacks to, as long as it is no bomb. Inherits only because BufferedReader wants a raw stream."""
+
+    def __init__(self, unpacked: gzip.GzipFile, raw: _Counted, source: Source) -> None:
+        self._unpacked, self._raw, self._source, self._size = unpacked, raw, source, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        count = self._unpacked.readinto(buffer)
+        self._size += count
+        check_size(self._size, self._raw.position, self._source)
+        return count
 
 
 class _Counted(io.FileIO):

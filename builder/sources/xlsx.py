@@ -10,22 +10,27 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 from xml.etree.ElementTree import ParseError
 
 from builder.errors import InputError
 from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row, resolve, review
-from builder.sources.opening import Source, door, one_line, opened
+from builder.sources.opening import Source, check_size, door, one_line, opened
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError, EOFError)
 """What openpyxl raises on files that are not, or not wholly, workbooks."""
 
 
+MOST_ROWS = 1_048_576
+"""Rows of a sheet in Excel. A file may claim more, and openpyxl would give an empty one for each."""
+
+
 def read(source: Source, columns: Columns) -> Iterator[Row]:
     library = door("openpyxl", "openpyxl", source)
     with opened(source) as stream:
+        _guarded(source, 0, lambda: _check_members(stream, source))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and extensions that openpyxl does not know change no text
             book = _guarded(source, 0, lambda: library.load_workbook(stream, read_only=True, data_only=True))
@@ -53,6 +58,13 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
             yield RejectedRow(row, "sheet", f"sheet {sheet.title!r} was not read: only the first is; save it as a file of its own")
 
 
+def _check_members(stream: BinaryIO, source: Source) -> None:
+    """A workbook is a zip file: none of what is in it may be a bomb. (zipfile gives no more than the size that it reads here.)"""
+    with zipfile.ZipFile(stream) as packed:
+        check_size(sum(one.file_size for one in packed.infolist()), source.path.stat().st_size, source)
+    stream.seek(0)
+
+
 def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
     """Rows with anything in them."""
     sheet.reset_dimensions()  # some programs write a wrong size, and openpyxl would believe it
@@ -60,6 +72,10 @@ def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
     number = 0
     while (values := _guarded(source, number, lambda: next(cells, None))) is not None:
         number += 1
+        if number > MOST_ROWS:
+            raise InputError(
+                f"more than {MOST_ROWS:,} rows", where=source.where, fix="no spreadsheet has so many: save it again, or as .csv"
+            )
         row = [_text(value) for value in values]
         if any(value is not None for value in row):
             yield row

@@ -6,30 +6,34 @@ the next chunk, and what a chunk holds does not depend on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from builder import nlp
+from builder.errors import ResourceError
 from builder.records import Review, Token
-from builder.stages.context import Context, bar, sharded
+from builder.resources import overlays
+from builder.shards import Job, Parcel
+from builder.stages.context import Context, arrived, bar, lexicons
 from builder.store import db, reviews, runs
 from builder.text import Variants, View, view
 
 _Task = list[tuple[int, str, str]]
-_worker: dict[str, object] = {}
+_Ready = tuple[nlp.Backend, Variants]
 
 
 def run(context: Context) -> runs.Counts:
     connection, config = context.connection, context.config
     models = Path(config.annotate.models) if config.annotate.models else None
-    words = context.lexicon.words()
-    signature = nlp.load(config.annotate.backend, words, models).signature
+    signature = nlp.load(config.annotate.backend, context.lexicon.words(), models).signature
     backend = _begin(context, signature)
     at = reviews.annotated_to(connection)
-    arguments = (config.annotate.backend, words, str(models or ""), context.lexicon.variants)
+    words = lexicons(overlays(context.workdir), context.lexicon.digest)
+    folder = Parcel.of(models) if models else None
+    job = Job(_prepare, (words, config.annotate.backend, folder, signature), _annotate)
     with bar(reviews.count(connection), "annotate") as shown:
         shown.update(reviews.annotated_count(connection))
-        for rows in sharded(_annotate, _tasks(context, at), config.workers, _prepare, arguments):
+        for rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
                 reviews.annotate(connection, backend, rows)
             shown.update(len(rows))
@@ -57,19 +61,23 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield [(review.id, review.text, review.script) for review in rows]
 
 
-def _prepare(backend: str, words: Mapping[str, str], models: str, variants: Variants) -> None:
-    """Load the backend once a process, on one thread: the workers share the cores."""
+def _prepare(words: tuple[Path, tuple[Path, ...], str], name: str, models: Path | None, signature: str) -> _Ready:
+    """Load the backend once a worker, on one thread: workers share the cores."""
     import torch
 
     torch.set_num_threads(1)
-    _worker["backend"] = nlp.load(backend, words, Path(models) if models else None)
-    _worker["variants"] = variants
+    lexicon = arrived(*words)
+    backend = nlp.load(name, lexicon.words(), models)
+    if backend.signature != signature:
+        fix = "`builder resume` begins with the models as they are now; workers need the same models"
+        raise ResourceError(f"the backend is {backend.signature}, not {signature}", where=str(models or name), fix=fix)
+    return backend, lexicon.variants
 
 
-def _annotate(task: _Task) -> list[tuple[int, str]]:
-    backend, variants = _worker["backend"], _worker["variants"]
+def _annotate(ready: _Ready, task: _Task) -> list[tuple[int, str]]:
+    backend, variants = ready
     shown = [view(text, variants, script) for _, text, script in task]  # type: ignore[arg-type]
-    listed = annotate(backend, shown)  # type: ignore[arg-type]
+    listed = annotate(backend, shown)
     return [(i, reviews.dump_tokens(_stored(tokens, v))) for (i, _, _), tokens, v in zip(task, listed, shown, strict=True)]
 
 

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
-from multiprocessing import get_context
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from tqdm import tqdm
 
 from builder.config import Config
+from builder.errors import ResourceError
 from builder.records import Element, Triplet
-from builder.resources import Lexicon, Rule
+from builder.resources import Lexicon, Rule, data_dir, load_lexicon
+from builder.shards import Crew, Parcel
+from builder.shards.local import LocalCrew
 from builder.store import db, runs
 from builder.text import View
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 Stored = Callable[[sqlite3.Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One build. `key` is the completion key of the stage that runs: what it keeps of a broken-off run must bear the same key."""
+    """One build. `key` is the completion key of the stage that runs: what it keeps of a broken-off run must bear the same key; `crew`
+    does what is spread over processes or machines."""
 
     connection: sqlite3.Connection
     config: Config
@@ -42,6 +35,7 @@ class Context:
     rules: tuple[Rule, ...]
     key: str
     keys: Mapping[str, str]
+    crew: Crew = field(default_factory=lambda: LocalCrew(1))
 
     @property
     def models(self) -> Path:
@@ -87,69 +81,21 @@ class ModelBar:
         self._bar.close()
 
 
-def sharded(
-    work: Callable[[Task], Answer], tasks: Iterable[Task], workers: int, prepare: Callable[..., None], arguments: tuple[object, ...]
-) -> Iterator[Answer]:
-    """`work(task)` for each task, in order, in `workers` processes that `prepare(*arguments)` once; few tasks in flight.
-
-    One worker, or a single task, runs here: the answers are the same, only without the seconds that processes take to start.
-    """
-    queue = iter(tasks)
-    head = list(islice(queue, 2))
-    if workers <= 1 or len(head) < 2:
-        prepare(*arguments)
-        yield from map(work, head)
-        yield from map(work, queue)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(prepare, arguments)) as pool:
-
-        def submit(ready: Iterable[Task]) -> list[Future[Answer]]:
-            with _undisturbed():
-                return [pool.submit(work, task) for task in ready]
-
-        flying = submit(head) + submit(islice(queue, workers))
-        try:
-            while flying:
-                answer = flying.pop(0).result()
-                flying += submit(islice(queue, 1))
-                yield answer
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+Lexicons = tuple[Parcel, tuple[Parcel, ...], str]
+"""lexicons/, what users laid over it, and the digest of both together, as arguments of a job."""
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Workers are born whole: Ctrl-C and SIGTERM wait until the block is done.
-
-    Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision. The mask alone does not keep
-    this thread: another one takes the signal, and Python runs the handler here, between a worker's birth and its first orders.
-    """
-    waiting: list[int] = []
-    both = (signal.SIGINT, signal.SIGTERM)
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, both)
-    mine = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, lambda number, frame: waiting.append(number)) for number in both} if mine else {}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for taken in waiting[:1]:
-            os.kill(os.getpid(), taken)
+def lexicons(added: Sequence[Path], digest: str) -> Lexicons:
+    return Parcel.of(data_dir("lexicons"), "**/*.tsv"), tuple(Parcel.of(folder, "**/*.tsv") for folder in added), digest
 
 
-def _begin_worker(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    prepare(*arguments)
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for tasks for ever, with all its memory."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "only worker processes begin here"
-    parent.join()
-    os._exit(1)
+def arrived(folder: Path, added: tuple[Path, ...], digest: str) -> Lexicon:
+    """The lexicon at a worker, from the folders of its parcels; ResourceError if it is not the one that the build began with."""
+    lexicon = load_lexicon(folder, added)
+    if lexicon.digest != digest:
+        fix = "`builder resume` runs what depends on them again"
+        raise ResourceError("the lexicons changed while the build ran", where=str(folder), fix=fix)
+    return lexicon
 
 
 def to_stored(triplet: Triplet, view: View, text: str) -> Triplet:

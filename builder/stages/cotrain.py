@@ -9,9 +9,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from builder.model.task import Judge
+from builder.model.task import Example, Judge
 from builder.records import Review, StoredTriplet, Triplet
-from builder.stages import discriminate
+from builder.stages import discriminate, predicting
 from builder.stages.annotate import review_view
 from builder.stages.context import Context, ModelBar, to_stored
 from builder.stages.rounds import Counted, Made, finish, listed_reviews
@@ -55,8 +55,8 @@ def _held(context: Context, panel: Panel, listed: dict[str, list[Review]], shown
             if scores.get(one.id, 0.0) >= panel.drop:
                 ruled.setdefault(one.review, []).append(one)
         views = [review_view(review, context.lexicon.variants) for review in asked]
-        texts = [one.text for one in views]
-        found = panel.taggers.apart([one.key for one in asked], texts, shown) if split == "train" else panel.taggers.proposals(texts, shown)
+        items = [Example(one.key, seen.text, ()) for one, seen in zip(asked, views, strict=True)]
+        found = predicting.sure(context, panel, context.models / "panel", items, shown, apart=split == "train")
         for review, shown_as, proposals in zip(asked, views, found, strict=True):
             own = ruled.get(review.id, [])
             kept = [seen for one in own if (seen := to_view(one.triplet, shown_as))]

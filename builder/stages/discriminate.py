@@ -8,12 +8,14 @@ valid split. The models lie in the working directory; the verdicts are rows of `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from builder.config import Config
 from builder.errors import ModelError
 from builder.model import kinds
 from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, TaggerConfig, sized
 from builder.records import StoredTriplet
+from builder.stages import predicting
 from builder.stages.context import Context, ModelBar
 from builder.stages.training import examples
 from builder.store import db, reviews, runs, triplets
@@ -51,14 +53,14 @@ def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]
 
     judged = {split: [discriminator_data(one, context.config.seed) for one in listed] for split, listed in made.items()}
     judge = _train(context, judged, shown)
-    return judge, {"trained on": _size(judged["train"]), "agreement": round(_accuracy(judge, judged["valid"]), 4)}
+    return judge, {"trained on": _size(judged["train"]), "agreement": round(_accuracy(context, judge, judged["valid"], shown), 4)}
 
 
 def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]:
     from builder.model.cotrain import fold_of, train_taggers
     from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
-    from builder.model.panel import noise, save_panel, trusted
+    from builder.model.panel import Panel, noise, save_panel, trusted
     from builder.model.store import save
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
@@ -73,10 +75,11 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
         settings = sized(_settings(config), chars)
         members.append(train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown))
         save(members[-1], place)
-    told = noise(taggers, members, judged["train"], shown)
+    digest = Panel(taggers, tuple(members), 0.0, 0.0).digest
+    told = noise(judged["train"], predicting.unseen(context, digest, folder, _items(judged["train"]), shown))
     panel = trusted(taggers, tuple(members), told)
     save_panel(panel, folder)
-    agreement = round(_accuracy(panel, judged["valid"]), 4)
+    agreement = round(_accuracy(context, panel, judged["valid"], shown), 4)
     return panel, {"trained on": _size(judged["train"]), "agreement": agreement, "noise": round(told.share, 4), "cut": round(panel.cut, 4)}
 
 
@@ -104,8 +107,7 @@ def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTri
     own = [listed and (listed[0] >> triplets.BITS) in train for listed in ids]
     for seen in (True, False):
         chosen = [i for i, one in enumerate(own) if bool(one) is seen]
-        asked = judge.apart if seen else judge.classify
-        answers = asked([made[i] for i in chosen], shown)
+        answers = predicting.verdicts(context, judge, _folder(context), [made[i] for i in chosen], shown, apart=seen)
         rows = [
             (i, label, round(score, 6))
             for at, labels in zip(chosen, answers, strict=True)
@@ -118,13 +120,21 @@ def load(context: Context) -> Judge:
     from builder.model.panel import load_panel
 
     if context.config.discriminate.mode == "cross-fit":
-        return load_panel(context.models / "panel")
-    return kinds.load_judge(context.models / NAME)
+        return load_panel(_folder(context))
+    return kinds.load_judge(_folder(context))
 
 
-def _accuracy(judge: Judge, items: list[Judged]) -> float:
+def _folder(context: Context) -> Path:
+    return context.models / ("panel" if context.config.discriminate.mode == "cross-fit" else NAME)
+
+
+def _items(listed: Sequence[Judged]) -> list[Example]:
+    return [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in listed]
+
+
+def _accuracy(context: Context, judge: Judge, items: list[Judged], shown: ModelBar) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
-    answers = judge.classify([Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in items])
+    answers = predicting.verdicts(context, judge, _folder(context), _items(items), shown)
     right = [
         label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
     ]

@@ -12,6 +12,7 @@ from builder import sources
 from builder.errors import InputError
 from builder.export.near_duplicates import normal
 from builder.records import RawReview, RejectedRow
+from builder.sources.opening import one_line, storable
 from builder.stages import gold, splits
 from builder.stages.context import Context, bar
 from builder.stages.splits import norm_hash
@@ -59,7 +60,7 @@ def _ingest(context: Context, path: Path) -> None:
     )
     kept: list[reviews.NewReview] = []
     dropped: list[tuple[str, str, str, str]] = []
-    with bar(None, f"ingest {path.name}", unit=" rows") as shown:
+    with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
         for item in sources.read(path, columns, settings.encoding or None):
             shown.update()
             reason = _unusable(item, context.config.ingest.max_chars)
@@ -69,7 +70,7 @@ def _ingest(context: Context, path: Path) -> None:
             else:
                 if context.config.ingest.on_bad_row == "stop":
                     raise InputError(f"{reason[0]}: {reason[1]}", where=f"{path} row {item.row}", fix='or set ingest.on_bad_row = "reject"')
-                dropped.append((f"{path.name}:{item.row}", *reason))
+                dropped.append((f"{storable(path.name)}:{item.row}", *reason))
             if len(kept) + len(dropped) >= _BATCH:
                 _flush(context, kept, dropped)
     _flush(context, kept, dropped)
@@ -90,7 +91,8 @@ def _unusable(item: RawReview | RejectedRow, max_chars: int) -> tuple[str, str, 
 
 def _row(item: RawReview, path: Path) -> reviews.NewReview:
     script = script_of(item.text)
-    key = item.id if item.id else f"{path.stem}-{item.row}"
+    name = storable(path.name)  # a name need not be valid Unicode, a row of the database has to
+    key = item.id if item.id else f"{storable(path.stem)}-{item.row}"
     language = _LANGUAGES.get(script, "und")
     return (
         key,
@@ -98,7 +100,7 @@ def _row(item: RawReview, path: Path) -> reviews.NewReview:
         item.source,
         item.place,
         item.rating,
-        path.name,
+        name,
         item.row,
         script,
         language,

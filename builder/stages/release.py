@@ -33,7 +33,7 @@ from builder.store import db, reviews, runs, triplets
 REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate")
 UNTRUSTED = "The discriminator's panel is not trusted"
 _UNTOLD = (
-    "workers", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
+    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
 """What does not change the result stays out of the manifest, so that the same data is the same bytes: workers, paths, how to number."""
 

@@ -8,16 +8,18 @@ from pathlib import Path
 
 from builder.config import Convention
 from builder.engine import Doc, Engine
+from builder.errors import ResourceError
 from builder.records import Review, Triplet
-from builder.resources import Lexicon, load_lexicon, load_rules, overlays
+from builder.resources import Lexicon, data_dir, load_rules, overlays, rules_digest
+from builder.shards import Job, Parcel
 from builder.stages.annotate import review_view, viewed
-from builder.stages.context import Context, advance, bar, begin, sharded, to_stored
+from builder.stages.context import Context, advance, arrived, bar, begin, lexicons, to_stored
 from builder.store import db, reviews, runs, triplets, usage
 
-_worker: dict[str, object] = {}
 _CHUNK = 1024
 _Task = list[tuple[Review, str]]
 _Answer = tuple[int, int, list[tuple[int, Triplet]]]
+_Ready = tuple[Engine, Lexicon]
 
 
 def run(context: Context) -> runs.Counts:
@@ -28,8 +30,11 @@ def run(context: Context) -> runs.Counts:
     if source is None:
         with db.atomic(connection):
             source = triplets.source(connection, "rules", "rules", signature)
+    words = lexicons(overlays(context.workdir), context.lexicon.digest)
+    rules = Parcel.of(data_dir("rules"), "*.toml")
+    job = Job(_prepare, (words, rules, rules_digest(), context.config.rules.convention), _seed)
     with bar(reviews.count(connection), "seed") as shown:
-        for last, number, rows in sharded(_seed, _tasks(context, at), context.config.workers, _prepare, _resources(context)):
+        for last, number, rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
                 triplets.propose(connection, source, rows)
                 advance(connection, "seed", last)
@@ -50,25 +55,25 @@ def _entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
     yield from (("opinions", one.word, one.category, one.where) for one in lexicon.opinions.values())
 
 
-def _resources(context: Context) -> tuple[object, ...]:
-    return overlays(context.workdir), context.config.rules.convention
-
-
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
     while rows := reviews.annotated(context.connection, at, _CHUNK):
         at = rows[-1][0].id
         yield rows
 
 
-def _prepare(added: tuple[Path, ...], convention: Convention) -> None:
-    lexicon = load_lexicon(overlays=added)
-    _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules(), convention)
+def _prepare(words: tuple[Path, tuple[Path, ...], str], rules: Path, digest: str, convention: Convention) -> _Ready:
+    lexicon = arrived(*words)
+    if rules_digest(rules) != digest:
+        raise ResourceError(
+            "the rules changed while the build ran", where=str(rules), fix="`builder resume` seeds again with those there are now"
+        )
+    engine = Engine(lexicon, load_rules(rules), convention)
     gc.freeze()  # the lexicon stays: the collector need not look at it again and again
+    return engine, lexicon
 
 
-def _seed(task: _Task) -> _Answer:
-    engine, lexicon = _worker["engine"], _worker["lexicon"]
-    assert isinstance(engine, Engine) and isinstance(lexicon, Lexicon)
+def _seed(ready: _Ready, task: _Task) -> _Answer:
+    engine, lexicon = ready
     return (
         task[-1][0].id,
         len(task),

@@ -18,7 +18,7 @@ from builder.errors import ModelError
 from builder.model import kinds
 from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
 from builder.records import Review, StoredTriplet
-from builder.stages import cotrain, discriminate
+from builder.stages import cotrain, discriminate, predicting
 from builder.stages.context import Context, ModelBar
 from builder.stages.rounds import Counted, Made, finish, listed_reviews
 from builder.stages.training import examples, stored_predictions, view_texts
@@ -74,7 +74,9 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
     shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
     extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
     everything = listed["train"] + listed["valid"] + listed["test"]
-    predictions = stored_predictions(context, everything, kinds.predict(extractor, _known(context, everything, after), shown))
+    known = _known(context, everything, after)
+    found = predicting.triplets(context, extractor, context.models / f"{variant}{number}", known, shown)
+    predictions = stored_predictions(context, everything, found)
     counted = Counted(proposed.predicted, len(proposed.accepted), len(after) - len(before))
     finish(context, judge, Made(variant, number, extractor.digest, predictions, after), counted, started, shown)
 

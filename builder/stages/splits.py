@@ -20,17 +20,19 @@ from builder.store.queries import public_id
 
 SHARES = ("ingest.test_share", "ingest.valid_share")
 _RANK = ("test", "valid", "train")
-Distinct = tuple[int, str, str, str]
-"""id, key, norm_hash, text of a review that is no duplicate."""
+Distinct = tuple[int, str, str]
+"""id, key, norm_hash of a review that is no duplicate."""
 
 
 def place(context: Context, gold: frozenset[str]) -> None:
     """Give every distinct review its split and cluster; remember the splits. Inside the transaction of `ingest`."""
     connection, share = context.connection, context.config.ingest
-    listed = list(reviews.distinct(connection))
-    texts = [normal(text) for *_, text in listed]
+    listed, texts = [], []
+    for review, key, norm_hash, text in reviews.distinct(connection):
+        listed.append((review, key, norm_hash))
+        texts.append(normal(text))
     near = links(texts)
-    pinned = _before(context, listed, texts)
+    pinned = _before(context, listed)
     pinned |= {n: "test" for n, (_, key, *_) in enumerate(listed) if key in gold}
     near += among(texts, disputed(clusters(len(listed), near), pinned))
     test = 0.0 if gold else share.test_share
@@ -98,7 +100,7 @@ def _settle(cluster: Iterable[int], beside: Mapping[int, set[int]], pinned: Mapp
                 chosen[i] = split
 
 
-def _before(context: Context, listed: Sequence[Distinct], texts: Sequence[str]) -> dict[int, str]:
+def _before(context: Context, listed: Sequence[Distinct]) -> dict[int, str]:
     """Index in `listed` -> the split it had: in this working directory, or in the last release of this name, which goes first.
 
     Other shares in the settings are the wish for other splits: then nothing is kept.
@@ -107,22 +109,22 @@ def _before(context: Context, listed: Sequence[Distinct], texts: Sequence[str]) 
     if runs.setting(context.connection, "splits.shares") != shares:
         reviews.forget_splits(context.connection)
     known = reviews.remembered_splits(context.connection)
-    kept = {i: known[norm_hash] for i, (_, _, norm_hash, _) in enumerate(listed) if norm_hash in known}
+    kept = {i: known[norm_hash] for i, (_, _, norm_hash) in enumerate(listed) if norm_hash in known}
     parents = existing(context.out, context.config.release.name)
     if parents and _shares(parents[-1].manifest.get("config", {})) == shares:
-        kept |= _released(context, parents[-1], listed, texts)
+        kept |= _released(context, parents[-1], listed)
     return kept
 
 
-def _released(context: Context, parent: Existing, listed: Sequence[Distinct], texts: Sequence[str]) -> dict[int, str]:
+def _released(context: Context, parent: Existing, listed: Sequence[Distinct]) -> dict[int, str]:
     """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and likeness."""
-    by_text = {text: i for i, text in enumerate(texts)}
-    by_id = {name: i for i, (_, key, *_) in enumerate(listed) for name in (key, public_id(key))}
+    by_text = {hashed: i for i, (_, _, hashed) in enumerate(listed)}
+    by_id = {name: i for i, (_, key, _) in enumerate(listed) for name in (key, public_id(key))}
     found: dict[int, str] = {}
     for split in parent.splits:
         for row in rows(parent.path, split):
             text = normal(row["text"])
-            i = by_text.get(text)
+            i = by_text.get(norm_hash(text))
             if i is None and (i := by_id.get(row["id"])) is not None:
                 (review,) = reviews.by_id(context.connection, [listed[i][0]])
                 masked = normal(privacy.mask(review.text, [review.place] if review.place else []).text)

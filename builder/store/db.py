@@ -40,6 +40,10 @@ def lock(workdir: Path) -> Iterator[None]:
             raise WorkdirError(
                 f"another build is running here (process {holder})", where=str(workdir), fix="wait for it, or use another --workdir"
             ) from error
+        except OSError as error:  # some network file systems lock nothing
+            raise WorkdirError(
+                f"this file system cannot lock ({error.strerror})", where=str(workdir), fix="put the --workdir on a disk of this machine"
+            ) from error
         handle.truncate(0)
         handle.write(str(os.getpid()))
         handle.flush()

@@ -22,11 +22,11 @@ from builder.engine import Engine
 from builder.pipeline import Build, run
 from builder.records import Review
 from builder.resources import Lexicon, load_lexicon, load_rules
-from builder.stages.context import sharded
+from builder.shards import Job, opened
 from builder.stages.seed import extract
 from builder.store import db, reviews
 
-_worker: dict[str, object] = {}
+_Ready = tuple[Engine, Lexicon]
 _Task = list[tuple[Review, str]]
 
 
@@ -66,10 +66,11 @@ def engine(connection: sqlite3.Connection, workers: int) -> tuple[int, float, in
     """Reviews, seconds and triplets, from the first answer on: starting processes and reading the lexicon is not the engine."""
     number = triplets = 0
     started = 0.0
-    for size, found in sharded(_count, _tasks(connection), workers, _prepare, ()):
-        if started:
-            number, triplets = number + size, triplets + found
-        started = started or time.perf_counter()
+    with opened("local", workers) as crew:
+        for size, found in crew.map(Job(_prepare, (), _count), _tasks(connection)):
+            if started:
+                number, triplets = number + size, triplets + found
+            started = started or time.perf_counter()
     return number, time.perf_counter() - started, triplets
 
 
@@ -80,15 +81,15 @@ def _tasks(connection: sqlite3.Connection) -> Iterator[_Task]:
         yield rows
 
 
-def _prepare() -> None:
+def _prepare() -> _Ready:
     lexicon = load_lexicon()
-    _worker["lexicon"], _worker["engine"] = lexicon, Engine(lexicon, load_rules())
+    engine = Engine(lexicon, load_rules())
     gc.freeze()  # as seed does
+    return engine, lexicon
 
 
-def _count(task: _Task) -> tuple[int, int]:
-    engine, lexicon = _worker["engine"], _worker["lexicon"]
-    assert isinstance(engine, Engine) and isinstance(lexicon, Lexicon)
+def _count(ready: _Ready, task: _Task) -> tuple[int, int]:
+    engine, lexicon = ready
     return len(task), sum(len(extract(engine, lexicon, review, words)) for review, words in task)
 
 

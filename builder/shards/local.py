@@ -1,0 +1,167 @@
+"""Processes of this machine. One that dies is replaced, and what it had in hand is done again."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic
+
+from builder.errors import WorkerLost
+from builder.shards import TRIES, Answer, Job, Parcel, State, Task
+from builder.shards.parcels import placed
+
+_held: dict[Job[Any, Any, Any], Any] = {}
+"""In a worker: the job it is ready for, and its state."""
+_busy = threading.Lock()
+
+
+def perform(job: Job[State, Task, Answer], task: Task, where: Callable[[Parcel], Path]) -> Answer:
+    """In a worker: get ready if it is not, then work. One task at a time: states are not made for several threads."""
+    with _busy:
+        if job not in _held:
+            _held.clear()
+            _held[job] = job.prepare(*placed(job.arguments, where))
+        answer: Answer = job.work(_held[job], task)
+        return answer
+
+
+def here(parcel: Parcel) -> Path:
+    """Where a process of this machine finds a parcel: where it is."""
+    return Path(parcel.root)
+
+
+@dataclass(slots=True)
+class _Flight(Generic[Task, Answer]):
+    """A task, and its answer to be once somebody has it in hand."""
+
+    task: Task
+    future: Future[Answer] | None = None
+
+
+class LocalCrew:
+    """`workers` processes. One worker, or a single task, is this process: the answers are the same, only without the seconds that others
+    take to start."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+        self._born: set[BaseProcess] = set()
+
+    def __enter__(self) -> LocalCrew:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is not None and not isinstance(error, GeneratorExit):
+            self._kill()
+        self._close()
+
+    def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
+        """See `Crew`."""
+        queue = iter(tasks)
+        head = list(islice(queue, 2))
+        waiting = chain(head, queue)
+        if self._workers <= 1 or len(head) < 2:
+            if head:
+                state = job.prepare(*placed(job.arguments, here))
+                yield from (job.work(state, task) for task in waiting)
+            return
+        flying: deque[_Flight[Task, Answer]] = deque(_Flight(task) for task in islice(waiting, self._workers + 2))
+        deaths = 0
+        try:
+            while flying:
+                try:
+                    answer = self._first(job, flying)
+                except BrokenProcessPool as error:
+                    deaths += 1
+                    if deaths > TRIES:
+                        raise WorkerLost(
+                            f"worker processes were killed {deaths} times over one task",
+                            fix="is there enough memory? use fewer --workers, then `builder resume`",
+                        ) from error
+                    self._close()
+                    for one in flying:
+                        one.future = one.future if one.future is not None and _answered(one.future) else None
+                    continue
+                deaths = 0
+                flying.popleft()
+                flying.extend(_Flight(task) for task in islice(waiting, 1))
+                yield answer
+        finally:
+            for one in flying:
+                if one.future is not None:
+                    one.future.cancel()
+
+    def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
+        """Hand out what nobody has in hand, and wait for the first."""
+        with undisturbed():
+            others = set(multiprocessing.active_children())
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=_begin_worker)
+            for one in flying:
+                if one.future is None:
+                    one.future = self._pool.submit(perform, job, one.task, here)
+            self._born |= set(multiprocessing.active_children()) - others
+        assert flying[0].future is not None
+        return flying[0].future.result()
+
+    def _kill(self) -> None:
+        """What is broken off is broken off: nobody waits for a task whose answer nobody wants."""
+        for process in self._born:
+            process.kill()
+
+    def _close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+            self._born.clear()
+
+
+def _answered(future: Future[Answer]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Workers are born whole: Ctrl-C and SIGTERM wait until the block is done.
+
+    Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision. The mask alone does not keep
+    this thread: another one takes the signal, and Python runs the handler here, between a worker's birth and its first orders.
+    """
+    waiting: list[int] = []
+    both = (signal.SIGINT, signal.SIGTERM)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, both)
+    mine = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, lambda number, frame: waiting.append(number)) for number in both} if mine else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for taken in waiting[:1]:
+            os.kill(os.getpid(), taken)
+
+
+def _begin_worker() -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for tasks for ever, with all its memory."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "only worker processes begin here"
+    parent.join()
+    os._exit(1)

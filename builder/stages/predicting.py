@@ -1,0 +1,154 @@
+"""What trained models say, in shards of `shard` reviews that the crew works on, each on one thread: the same whoever does it.
+
+In: a folder that a model was saved to, and its digest; items. Out: an answer an item, in order. A worker loads the model once, and refuses
+one of another digest. The models of the profile `paper` answer here: they have a GPU and processes of their own, and keep what they write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from builder.errors import ModelError
+from builder.model import kinds
+from builder.model.task import Example, Extractor, Judge
+from builder.records import Triplet, Verdict
+from builder.shards import Job, Parcel
+from builder.stages.context import Context, ModelBar
+
+if TYPE_CHECKING:
+    from builder.model.panel import Panel, Shares
+    from builder.model.tagger import Proposal
+
+Verdicts = tuple[tuple[Verdict | None, float], ...]
+State = TypeVar("State")
+Answer = TypeVar("Answer")
+_FILES = ("**/config.json", "**/weights.safetensors", "panel.json", "**/taggers.json")
+"""What loading needs; checkpoints of the training stay here."""
+
+
+def verdicts(
+    context: Context, judge: Judge, folder: Path, items: Sequence[Example], shown: ModelBar, *, apart: bool = False
+) -> list[Verdicts]:
+    """What the judge saved in `folder` says of each item; `apart`: its members that were not trained on the item."""
+    if context.config.profile in kinds.KINDS:
+        return (judge.apart if apart else judge.classify)(items, shown)
+    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, shown, "judging")
+
+
+def triplets(context: Context, model: Extractor, folder: Path, items: Sequence[Example], shown: ModelBar) -> list[tuple[Triplet, ...]]:
+    """What the extractor saved in `folder` finds in each item's text."""
+    if context.config.profile in kinds.KINDS:
+        return kinds.predict(model, items, shown)
+    return _spread(context, _extractor, folder, model.digest, _predict, items, shown, "tagging")
+
+
+def unseen(context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar) -> list[Shares]:
+    """Per item [n, 3]: the probabilities of YY, YN, NX by the members saved in `folder` that were not trained on it."""
+    return _spread(context, _members, folder, digest, _shares, items, shown, "judging")
+
+
+def sure(context: Context, panel: Panel, folder: Path, items: Sequence[Example], shown: ModelBar, *, apart: bool) -> list[list[Proposal]]:
+    """Per item what the panel's taggers propose with the certainty that variant E asks for (`cotrain.ADD`)."""
+    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, shown, "tagging")
+
+
+def _spread(
+    context: Context,
+    prepare: Callable[[Path, str], State],
+    folder: Path,
+    digest: str,
+    work: Callable[[State, list[Example]], list[Answer]],
+    items: Sequence[Example],
+    shown: ModelBar,
+    note: str,
+) -> list[Answer]:
+    job = Job(prepare, (Parcel.of(folder, *_FILES), digest), work)
+    out: list[Answer] = []
+    done, total = 0, sum(len(item.text) for item in items)
+    for answers in context.crew.map(job, _shards(items, context.config.shard)):
+        done += sum(len(item.text) for item in items[len(out) : len(out) + len(answers)])
+        out += answers
+        shown(done, total, note)
+    return out
+
+
+def _shards(items: Sequence[Example], size: int) -> Iterator[list[Example]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])
+
+
+def _judge(folder: Path, digest: str) -> Judge:
+    """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last digit of a score."""
+    from builder.model.discriminator import Discriminator
+
+    if (folder / "panel.json").is_file():
+        return _panel(folder, digest)
+    judge = kinds.load_judge(folder)
+    _checked(judge.digest, digest, folder)
+    return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
+
+
+def _panel(folder: Path, digest: str) -> Panel:
+    from builder.model.panel import load_panel, on_one_thread
+
+    panel = load_panel(folder)
+    _checked(panel.digest, digest, folder)
+    return on_one_thread(panel)
+
+
+def _members(folder: Path, digest: str) -> Panel:
+    from builder.model.panel import load_members, on_one_thread
+
+    panel = load_members(folder)
+    _checked(panel.digest, digest, folder)
+    return on_one_thread(panel)
+
+
+def _extractor(folder: Path, digest: str) -> Extractor:
+    from builder.model.tagger import Tagger
+
+    model = kinds.load_extractor(folder)
+    _checked(model.digest, digest, folder)
+    return replace(model, config=replace(model.config, threads=1)) if isinstance(model, Tagger) else model
+
+
+def _checked(found: str, due: str, folder: Path) -> None:
+    if found != due:
+        raise ModelError(
+            f"the model's digest is {found}, not {due}: it was replaced", where=str(folder), fix="`builder resume` trains it again"
+        )
+
+
+def _classify(judge: Judge, items: list[Example]) -> list[Verdicts]:
+    return judge.classify(items)
+
+
+def _apart(judge: Judge, items: list[Example]) -> list[Verdicts]:
+    return judge.apart(items)
+
+
+def _predict(model: Extractor, items: list[Example]) -> list[tuple[Triplet, ...]]:
+    return model.predict([item.text for item in items])
+
+
+def _shares(panel: Panel, items: list[Example]) -> list[Shares]:
+    from builder.model.panel import unseen
+
+    return unseen(panel.taggers, panel.discriminators, items)
+
+
+def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
+    return _certain(panel.taggers.proposals([item.text for item in items]))
+
+
+def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
+    return _certain(panel.taggers.apart([item.id for item in items], [item.text for item in items]))
+
+
+def _certain(found: list[list[Proposal]]) -> list[list[Proposal]]:
+    from builder.model.cotrain import ADD
+
+    return [[one for one in listed if one[0] >= ADD] for listed in found]

@@ -1,0 +1,404 @@
+"""Whatever happens to a build or is given to it: found and named, never half-used, and going on afterwards gives what it should.
+
+Kills are in test_crash_safety.py, full disks and damaged databases in test_bad_input.py, hostile pages and sheets with those who make them.
+"""
+
+from __future__ import annotations
+
+import ast
+import errno
+import fcntl
+import json
+import os
+import pty
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from bench import fuzz
+from conftest import ROOT, Built, Command, contents, environment, settings
+
+from builder import pipeline
+from builder.config import resolve
+from builder.errors import ReleaseError, WorkdirError
+from builder.export.reading import opened, rows
+from builder.export.verify import verify
+from builder.pipeline import Build
+from builder.stages import annotate, seed
+from builder.store import db, queries, reviews
+
+HAN = "第{n}碗湯頭濃郁，服務親切"
+
+
+def options(**changed: object) -> dict[str, object]:
+    """The settings of the tiny build."""
+    import tomllib
+
+    given = [word.partition("=") for word in settings()[1::2]]
+    return {key: tomllib.loads(f"v = {value}")["v"] for key, _, value in given} | {key.replace("__", "."): v for key, v in changed.items()}
+
+
+@pytest.fixture
+def again(built: Built, tmp_path: Path) -> Build:
+    """The tiny build in a copy of its working directory, to be run again."""
+    return Build(built.copy(tmp_path), tmp_path / "out", (built.reviews,), resolve(options=options(evaluate__gold=str(built.gold))))
+
+
+def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: Callable[[], None]) -> list[str]:
+    """Let `step` happen in the middle of things: after the first call of a function of a module."""
+    real, met = getattr(module, name), list[str]()
+
+    def between(*arguments: object, **more: object) -> object:
+        out = real(*arguments, **more)
+        if not met:
+            met.append(name)
+            step()
+        return out
+
+    monkeypatch.setattr(module, name, between)
+    return met
+
+
+# ---- what a build reads changes while it runs
+
+
+def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_throughout(
+    again: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = again.workdir / "lexicon" / "aspects"
+
+    def edit() -> None:
+        folder.mkdir(parents=True)
+        (folder / "mine.tsv").write_text("word\tclass\n奇異果\tfood.ingredient\n", encoding="utf-8")
+
+    met = once(monkeypatch, annotate, "annotate", edit)
+    with pytest.raises(WorkdirError, match="lexicons or rules changed while the build ran; `builder resume`"):
+        pipeline.run(again, until="seed", force=("annotate",))
+    assert met
+    done = {one.stage: one.ran for one in pipeline.run(again, until="seed")}
+    assert done == {"ingest": False, "annotate": True, "seed": True}
+    shutil.rmtree(again.workdir / "lexicon")
+
+
+def test_rules_edited_before_their_stage_are_named_by_the_worker_that_reads_them(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seed, "rules_digest", lambda folder=None: "now" if folder else "then")
+    with pytest.raises(Exception, match="the rules changed while the build ran"):
+        pipeline.run(again, until="seed", force=("seed",))
+
+
+def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)), encoding="utf-8")
+    build = Build(tmp_path / "w", tmp_path / "out", (source,), resolve(options={"workers": 1}))
+    once(monkeypatch, reviews, "mark_duplicates", lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None)
+    with pytest.raises(WorkdirError, match=r"in\.csv changed while the build ran"):
+        pipeline.run(build, until="ingest")
+    with db.reading(build.workdir) as connection:
+        assert reviews.count(connection) == 0
+    assert pipeline.run(build, until="ingest")[0].counts["reviews"] == 1
+
+
+@pytest.mark.parametrize(
+    "lost", ["taggers/0/weights.safetensors", "taggers/1/config.json", "discriminators/0/weights.safetensors", "panel.json"]
+)
+@pytest.mark.parametrize("harm", ["missing", "cut", "overwritten"])
+def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(lost: str, harm: str, again: Build, here: Command) -> None:
+    path = again.workdir / "models" / "panel" / lost
+    content = path.read_bytes()
+    path.unlink()  # it is a hard link to the one that all tests share
+    if harm == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif harm == "overwritten":
+        path.write_bytes(content[:-9] + b"\x00" * 9)
+    ran = here("run", "self_train", "--force", "--workdir", again.workdir)
+    assert str(again.workdir / "models" / "panel") in ran.error
+    if (harm, lost) == ("missing", "taggers/0/weights.safetensors"):
+        mended = here("run", "discriminate", "--workdir", again.workdir, "--force")
+        assert mended.code == 0, mended.err
+        assert path.read_bytes() == content, "the same training, from its checkpoints"
+
+
+# ---- others at the same time
+
+
+def test_readers_see_the_last_whole_state_while_a_build_writes_slowly(again: Build, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that is slow: every transaction takes its time, and whoever reads waits for none."""
+    seen: list[int] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            with db.reading(again.workdir) as connection:
+                _, found = queries.free(connection, "SELECT count(*) FROM annotations", None)
+                seen.append(int(str(found[0][0])))
+                queries.named(connection, "summary", {})
+
+    real = db.atomic
+
+    def slow(connection: sqlite3.Connection) -> object:
+        time.sleep(0.02)
+        return real(connection)
+
+    monkeypatch.setattr(db, "atomic", slow)
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        told = once(monkeypatch, reviews, "annotate", lambda: seen.append(-1))
+        pipeline.run(again, until="annotate", force=("annotate",))
+    finally:
+        stop.set()
+        reader.join()
+    assert told
+    chunks = {n for n in seen if n >= 0}
+    assert len(seen) > 3
+    assert all(n % 8 == 0 or n == max(chunks) for n in chunks), f"whole chunks only: {chunks}"
+    assert contents(again.workdir / "models")
+
+
+def test_a_file_system_that_cannot_lock_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(handle: object, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with (
+        pytest.raises(WorkdirError, match=r"this file system cannot lock \(No locks available\); put the --workdir on a disk"),
+        db.lock(tmp_path),
+    ):
+        pass
+
+
+# ---- workers that die
+
+
+@pytest.mark.parametrize(("engine", "workers"), [("local", 3), ("dask", 2)])
+def test_a_build_by_any_crew_of_which_one_is_killed_is_the_build_of_one_process(
+    engine: str, workers: int, built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "dask":
+        pytest.importorskip("distributed")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def build(folder: Path, **changed: object) -> Path:
+        folder.mkdir()
+        chosen = resolve(options=options(evaluate__gold=str(built.gold), shard=8, **changed))
+        pipeline.run(Build(built.copy(folder), folder / "out", (built.reviews,), chosen), force=("annotate",))
+        return folder
+
+    alone = build(tmp_path / "alone")
+    killed: list[int] = []
+
+    def kill() -> None:
+        worker = next(one for one in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(one.cmdline()))
+        worker.kill()
+        killed.append(worker.pid)
+
+    once(monkeypatch, reviews, "annotate", kill)
+    crew = build(tmp_path / "crew", engine=engine, workers=workers)
+    assert killed
+    assert contents(crew / "out") == contents(alone / "out")
+    asked = "SELECT * FROM verdicts v JOIN sources s ON s.id = v.source ORDER BY s.name, v.triplet"
+    said = [sqlite3.connect(folder / "workdir" / "builder.db") for folder in (alone, crew)]
+    assert said[0].execute(asked).fetchall() == said[1].execute(asked).fetchall() != []
+    for one in said:
+        one.close()
+
+
+# ---- hostile names and texts
+
+
+def test_a_file_of_any_name_is_read_and_its_name_does_nothing_to_the_terminal(here: Command, tmp_path: Path) -> None:
+    names = [
+        b"\x1b]0;x\x07\x1b[2J.csv",
+        b"\xff\xfe.csv",
+        b"'; DROP TABLE reviews;--.csv",
+        b"<script>alert(1).csv",
+        "\u202egnp.csv".encode(),
+    ]
+    for number, name in enumerate(names):
+        source = tmp_path / os.fsdecode(name)
+        source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", encoding="utf-8")
+        workdir = tmp_path / f"w{number}"
+        pipeline.run(Build(workdir, tmp_path / "out", (source,), resolve(options={"workers": 1})), until="ingest")
+        assert here("status", "--workdir", workdir).code == 0, name
+        source.write_text("who\nnobody\n")
+        ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "out")
+        assert "no text column" in ran.error
+        assert ran.error.isprintable(), name
+        source.unlink()
+        assert "no such file" in here("build", source, "--workdir", workdir, "--out", tmp_path / "out").error
+
+
+def test_a_terminal_shows_escape_codes_and_obeys_none(built: Built, tmp_path: Path) -> None:
+    """What goes to a terminal is tamed; what goes into a file is as it is."""
+    statement = "SELECT '湯頭' || char(27) || '[31m' || char(155) || '2J' || char(8238) || char(7) AS text"
+    words = [sys.executable, "-m", "builder", "sql", statement, "--workdir", str(built.workdir)]
+    mine, theirs = pty.openpty()
+    with subprocess.Popen(words, stdout=theirs, stderr=theirs, env=environment(), cwd=tmp_path) as process:
+        os.close(theirs)
+        told = b""
+        try:
+            while piece := os.read(mine, 4096):
+                told += piece
+        except OSError:  # the other end is closed
+            pass
+        assert process.wait() == 0, told
+    os.close(mine)
+    shown = told.decode()
+    assert "湯頭\\x1b[31m\\x9b2J\\u202e\\x07" in shown
+    assert not set(shown) & set("\x1b\x9b\u202e\x07")
+    piped = subprocess.run([*words, "--format", "csv"], capture_output=True, env=environment(), cwd=tmp_path, check=True)
+    assert "湯頭\x1b[31m\x9b2J\u202e\x07" in piped.stdout.decode()
+
+
+# ---- releases and models of strangers
+
+
+@pytest.mark.parametrize("name", ["../../secret", "/etc/hostname", "a/b", "..", "", "train\n"])
+def test_a_manifest_that_names_a_split_outside_is_no_release(name: str, built: Built, here: Command, tmp_path: Path) -> None:
+    release = tmp_path / "r" / "v0.1.0"
+    shutil.copytree(built.release, release)
+    (tmp_path / "secret.jsonl").write_text(json.dumps({"id": "s", "text": "secret", "triplets": []}) + "\n")
+    manifest = json.loads((release / "manifest.json").read_text())
+    manifest["splits"] = {name: next(iter(manifest["splits"].values()))}
+    (release / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ReleaseError, match="a split is called"):
+        opened(release)
+    assert "a split is called" in here("export", release, "--format", "aste-v2", "--output", tmp_path / "x").error
+    assert here("diff", release, release).error
+    assert verify(release), "its bytes have changed, for one"
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_link_that_leads_out_of_a_release_is_not_followed(built: Built, tmp_path: Path) -> None:
+    release = tmp_path / "v0.1.0"
+    shutil.copytree(built.release, release)
+    (release / "data" / "train.jsonl").unlink()
+    (release / "data" / "train.jsonl").symlink_to(built.release / "data" / "train.jsonl")
+    with pytest.raises(ReleaseError, match="leads out of the release"):
+        list(rows(release, "train"))
+    assert any("a link" in fault or "leads out" in fault for fault in verify(release))
+
+
+def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
+    """Weights are safetensors; what travels between processes of one build is the business of multiprocessing and dask alone."""
+    forbidden = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
+    found = []
+    for path in sorted((ROOT / "builder").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import):
+                found += [where for alias in node.names if alias.name.split(".")[0] in forbidden]
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in forbidden:
+                found += [where for alias in node.names if alias.name != "UnpicklingError"]
+            elif isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                found += [where] if called in ("torch.load", "torch.save", "eval", "exec", "np.load", "numpy.load", "yaml.load") else []
+                loads = called.endswith("AutoModelForSeq2SeqLM.from_pretrained")
+                found += [where] if loads and "use_safetensors=True" not in ast.unparse(node) else []
+    assert found == []
+
+
+def test_a_base_model_that_is_a_pickle_is_refused(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tiny_mt5 import make_base
+
+    from builder.errors import ModelError
+    from builder.model.pretrained import load_base
+
+    folder = make_base(tmp_path / "base")
+    (weights,) = folder.glob("*.safetensors")
+    weights.unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="must be safetensors"):
+        load_base(str(folder))
+
+
+# ---- the version before
+
+
+@pytest.mark.parametrize("version", range(1, db.schema()[-1][0]))
+def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_one_has(version: int, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    connection = sqlite3.connect(old / db.NAME, isolation_level=None)
+    for number, script in db.schema():
+        if number <= version:
+            connection.executescript(script)
+    connection.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {version};")
+    columns = "key, text, file, row, script, language, hash, norm_hash, split"
+    connection.execute(
+        f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', 'train')"
+    )
+    connection.execute(
+        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
+    )
+    connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
+    connection.execute("INSERT INTO verdicts (source, triplet, label, score) VALUES (1, 2147483649, 'YY', 0.5)")
+    connection.close()
+    with db.writing(old) as migrated, db.writing(new) as fresh:
+        asked = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
+        shapes = [
+            {
+                (kind, name): sorted(row[1:] for row in one.execute(f"PRAGMA table_xinfo({name})"))
+                for kind, name, _ in one.execute(asked).fetchall()
+            }
+            for one in (migrated, fresh)
+        ]
+        assert shapes[0].keys() == shapes[1].keys()
+        assert {key: [c[:2] for c in shape] for key, shape in shapes[0].items()} == {
+            key: [c[:2] for c in shape] for key, shape in shapes[1].items()
+        }
+        assert migrated.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert migrated.execute(
+            "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v ON v.triplet = t.id"
+        ).fetchall() == [("湯頭濃郁", "濃郁", "YY")]
+
+
+def test_the_release_of_the_first_version_is_verified_compared_and_exported(here: Command, tmp_path: Path) -> None:
+    first = ROOT / "releases" / "v0.1.0"
+    assert verify(first) == []
+    assert here("diff", first, ROOT / "releases" / "v0.2.0", "--format", "json").out.startswith("{")
+    ran = here("export", first, "--format", "aste-v2", "--output", tmp_path / "x")
+    assert ran.code == 0, ran.err
+
+
+# ---- files that nobody should write
+
+
+def test_three_hundred_generated_files_are_read_or_refused_and_lose_no_row() -> None:
+    told, failures = fuzz.run(300, seed=9, workers=1, traps=False)
+    assert failures == []
+    assert told.total() == 300
+    assert min(told[what] for what in ("read", "rejected rows", "refused")) > 20, told
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zeros.csv.gz",
+        "bomb.xlsx",
+        "laughs.xlsx",
+        "gap.xlsx",
+        "deep.jsonl",
+        "depth.json",
+        "number.jsonl",
+        "zip.xlsx",
+        "mac.csv",
+        "strays.csv",
+    ],
+)
+def test_a_trap_costs_neither_time_nor_memory_nor_rows(name: str, tmp_path: Path) -> None:
+    import random
+
+    path = tmp_path / name
+    path.write_bytes(dict(fuzz.TRAPS)[name](random.Random(1)))
+    assert fuzz.outcome(path, None) in ("read", "rejected rows", "refused")

@@ -1,0 +1,278 @@
+"""Work in shards: the same answers in the same order by any crew of any size, whoever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, environment
+
+from builder.errors import BuilderError, ConfigError, ResourceError, WorkerLost
+from builder.shards import Crew, Job, Parcel, opened
+from builder.shards.parcels import folder_of, listed, pack, placed, unpack
+
+pytest.importorskip("distributed", reason="builder[scale] is not installed")
+
+
+# ---- jobs, in a module that worker processes can import (the folder of the tests is on their path)
+
+
+def ready(folder: Path, others: tuple[Path, ...], factor: int) -> tuple[str, int]:
+    return (folder / "sub" / "word.txt").read_text() + "".join(one.name for one in others), factor
+
+
+def times(state: tuple[str, int], task: int) -> tuple[int, str]:
+    return task * state[1], state[0]
+
+
+def deadly(state: tuple[str, int], task: int) -> tuple[int, str]:
+    """The worker that gets task 5 first dies of it; the next one finds that it has happened."""
+    mark = Path(state[0].split("|")[1])
+    if task == 5 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task * state[1], "done"
+
+
+def always_deadly(state: tuple[str, int], task: int) -> int:
+    if task == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+
+def wrong(state: tuple[str, int], task: int) -> int:
+    if task == 3:
+        raise ResourceError("broken", where="here", fix="mend it")
+    return task
+
+
+@pytest.fixture(autouse=True)
+def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{Path(__file__).parent}")
+
+
+def parcel(tmp_path: Path, word: str = "湯", name: str = "data") -> Parcel:
+    (tmp_path / name / "sub").mkdir(parents=True)
+    (tmp_path / name / "sub" / "word.txt").write_text(word)
+    return Parcel.of(tmp_path / name)
+
+
+def answers(crew: Crew, job: Job[tuple[str, int], int, tuple[int, str]], count: int = 23) -> list[tuple[int, str]]:
+    return list(crew.map(job, iter(range(count))))
+
+
+CREWS = [("local", 1), ("local", 2), ("local", 3), ("dask", 1), ("dask", 2), ("dask", 4)]
+
+
+@pytest.mark.parametrize(("engine", "workers"), CREWS)
+def test_every_crew_gives_the_same_answers_in_the_same_order(engine: str, workers: int, tmp_path: Path) -> None:
+    first, other = parcel(tmp_path), parcel(tmp_path, "麵", "more")
+    with opened(engine, workers) as crew:
+        for factor in (2, 3):
+            found = answers(crew, Job(ready, (first, (other,), factor), times))
+            assert found == [(factor * i, "湯more") for i in range(23)]
+        assert answers(crew, Job(ready, (first, (), 1), times), 0) == []
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_a_worker_that_dies_over_a_task_costs_nothing(engine: str, tmp_path: Path) -> None:
+    mark = tmp_path / "died"
+    with opened(engine, 2) as crew:
+        found = answers(crew, Job(ready, (parcel(tmp_path, f"|{mark}"), (), 2), deadly))
+    assert mark.exists(), "one died"
+    assert found == [(2 * i, "done") for i in range(23)]
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_a_task_that_kills_every_worker_is_given_up(engine: str, tmp_path: Path) -> None:
+    with opened(engine, 2) as crew, pytest.raises(WorkerLost, match="4 times over one task"):
+        list(crew.map(Job(ready, (parcel(tmp_path), (), 2), always_deadly), range(8)))
+
+
+@pytest.mark.parametrize(("engine", "workers"), [("local", 1), ("local", 2), ("dask", 2)])
+def test_an_error_of_ours_at_a_worker_is_the_same_error_here(engine: str, workers: int, tmp_path: Path) -> None:
+    seen: list[int] = []
+    with opened(engine, workers) as crew, pytest.raises(ResourceError) as told:
+        seen.extend(crew.map(Job(ready, (parcel(tmp_path), (), 2), wrong), range(8)))
+    assert seen == [0, 1, 2]
+    assert (told.value.what, told.value.where, told.value.fix) == ("broken", "here", "mend it")
+
+
+def test_tasks_are_taken_as_they_are_needed(tmp_path: Path) -> None:
+    """Ten million reviews are never all in flight."""
+    taken = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    for engine in ("local", "dask"):
+        taken.clear()
+        with opened(engine, 2) as crew:
+            running = crew.map(Job(ready, (parcel(tmp_path, name=engine), (), 2), times), tasks())
+            for _ in range(10):
+                next(running)
+            running.close()
+        assert 10 <= len(taken) < 30
+
+
+# ---- parcels
+
+
+def test_a_parcel_arrives_whole_under_its_digest_and_its_own_name(tmp_path: Path) -> None:
+    sent = parcel(tmp_path)
+    place = unpack(sent, pack(sent), tmp_path / "store")
+    assert place == folder_of(sent, tmp_path / "store") == tmp_path / "store" / sent.digest / "data"
+    assert (place / "sub" / "word.txt").read_text() == "湯"
+    assert unpack(sent, {}, tmp_path / "store") == place, "what is there is not written twice"
+    assert placed((sent, (sent, 1), 2), lambda one: Path(one.name)) == (Path("data"), (Path("data"), 1), 2)
+    assert listed((sent, (sent, 1), 2)) == [sent, sent]
+
+
+def test_a_parcel_that_changed_or_was_damaged_or_leads_out_of_its_folder_is_refused(tmp_path: Path) -> None:
+    sent = parcel(tmp_path)
+    packed = pack(sent)
+    with pytest.raises(ResourceError, match="arrived damaged"):
+        unpack(sent, {"sub/word.txt": b"x"}, tmp_path / "store")
+    for name in ("../out.txt", "/tmp/out.txt", "sub/../../out.txt"):
+        with pytest.raises(ResourceError, match="may not hold"):
+            unpack(Parcel(sent.root, ((name, sent.files[0][1]),)), {name: packed["sub/word.txt"]}, tmp_path / "store")
+    assert list((tmp_path / "store").rglob("*")) == [], "nothing is left of them"
+    (tmp_path / "data" / "sub" / "word.txt").write_text("else")
+    with pytest.raises(ResourceError, match="changed while the build ran"):
+        pack(sent)
+    (tmp_path / "data" / "sub" / "word.txt").unlink()
+    with pytest.raises(ResourceError, match=r"word\.txt: cannot be read"):
+        pack(sent)
+
+
+# ---- a cluster that stands elsewhere: a scheduler and workers started by hand, with nothing but the network in common
+
+
+def started(*words: str, cwd: Path, **more: str) -> subprocess.Popen[str]:
+    place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}", "DASK_TEMPORARY_DIRECTORY": str(cwd)} | more
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], env=place, cwd=cwd, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """The address of a scheduler without workers, and its process."""
+    file = tmp_path / "scheduler.json"
+    process = started(
+        "dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--no-jupyter",
+        "--scheduler-file",
+        str(file),
+        cwd=tmp_path,
+    )
+    try:
+        wait_for(lambda: file.exists() and bool(file.read_text()))
+        yield json.loads(file.read_text())["address"], process.pid
+    finally:
+        end(process)
+
+
+@pytest.fixture
+def address(cluster: tuple[str, int]) -> str:
+    return cluster[0]
+
+
+def worker(address: str, cwd: Path, *words: str, **more: str) -> subprocess.Popen[str]:
+    cwd.mkdir()
+    return started("dask_worker", address, "--nthreads", "1", "--no-dashboard", *words, cwd=cwd, **more)
+
+
+def wait_for(due: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not due():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def end(*processes: subprocess.Popen[str]) -> None:
+    for process in processes:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        process.wait()
+
+
+def test_workers_elsewhere_are_sent_what_they_need_once_also_those_that_come_later(address: str, tmp_path: Path) -> None:
+    sent = parcel(tmp_path)
+    (one,) = workers = [worker(address, tmp_path / "a", "--no-nanny")]
+    try:
+        with opened("dask", 9, address) as crew:
+            running = crew.map(Job(ready, (sent, (), 2), times), range(300))
+            found = [next(running)]
+            (tmp_path / "data" / "sub" / "word.txt").write_text("nobody reads it here any more")
+            workers.append(worker(address, tmp_path / "b", "--no-nanny"))
+            wait_for(lambda: bool(list((tmp_path / "b").rglob("word.txt"))))
+            os.killpg(one.pid, signal.SIGKILL)
+            found += running
+        assert found == [(2 * i, "湯") for i in range(300)]
+        (copy,) = (tmp_path / "b").rglob("word.txt")
+        assert copy.parent.parent.parent.name == sent.digest
+    finally:
+        end(*workers)
+
+
+def test_a_worker_with_other_libraries_is_refused_by_name(address: str, tmp_path: Path) -> None:
+    fake = tmp_path / "fake"
+    (fake / "opencc-0.0.1.dist-info").mkdir(parents=True)
+    (fake / "opencc-0.0.1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: opencc\nVersion: 0.0.1\n")
+    other = worker(address, tmp_path / "a", "--no-nanny", PYTHONPATH=f"{fake}{os.pathsep}{ROOT}{os.pathsep}{Path(__file__).parent}")
+    try:
+        with opened("dask", 1, address) as crew, pytest.raises(WorkerLost, match=r"opencc 0\.0\.1 where opencc \S+ is due"):
+            list(crew.map(Job(ready, (parcel(tmp_path), (), 2), times), range(3)))
+    finally:
+        end(other)
+
+
+def test_a_scheduler_without_workers_or_none_at_all_is_said_so(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from builder.shards import cluster
+
+    monkeypatch.setattr(cluster, "JOIN", 0.5)
+    monkeypatch.setattr(cluster, "CALL", 1.0)
+    job = Job(ready, (parcel(tmp_path), (), 2), times)
+    with opened("dask", 1, address) as crew, pytest.raises(WorkerLost, match=r"no worker has joined.*dask worker tcp://"):
+        list(crew.map(job, range(3)))
+    for nowhere in ("tcp://127.0.0.1:9", "carrier pigeon", "http://127.0.0.1:1"):
+        with opened("dask", 1, nowhere) as crew, pytest.raises(BuilderError, match="no scheduler answers"):
+            list(crew.map(job, range(3)))
+
+
+def test_a_scheduler_that_dies_ends_the_job_with_a_word(cluster: tuple[str, int], tmp_path: Path) -> None:
+    address, pid = cluster
+    here = worker(address, tmp_path / "a", "--no-nanny")
+    try:
+        with opened("dask", 1, address) as crew:
+            running = crew.map(Job(ready, (parcel(tmp_path), (), 2), times), range(10_000))
+            next(running)
+            os.killpg(pid, signal.SIGKILL)
+            with pytest.raises(WorkerLost, match="scheduler"):
+                list(running)
+    finally:
+        end(here)
+
+
+def test_without_the_extra_the_engine_says_what_to_install_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ConfigError, match=r"pip install 'builder\[scale\]'"), opened("dask", 1):
+        pass
