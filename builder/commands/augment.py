@@ -29,6 +29,7 @@ from builder.commands.build import SET, WORKDIR
 @click.option("--layer", default="", help="Name of the layer; the method's if not given.")
 @click.option("--version", default="", help="The child's version; the next free one if not given.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where child releases go; `augmented` beside the release if not given.")
+@click.option("--judge", type=click.Path(path_type=Path), help="Working directory whose models are asked which triplets survived.")
 @WORKDIR
 @SET
 def augment(
@@ -46,6 +47,7 @@ def augment(
     from builder.augment.methods import METHODS, check
     from builder.augment.settings import settings
     from builder.commands.build import _settings
+    from builder.export.card import flattened
     from builder.stages.augment import Plan, run
 
     if method is None:
@@ -62,5 +64,6 @@ def augment(
     )  # fmt: skip
     made = run(plan, lambda line: click.echo(line, err=True))
     rejected = ", ".join(f"{reason} {number:,}" for reason, number in made.reasons.items()) or "nothing"
+    click.echo("\n".join(f"{name}: {value}" for name, value in flattened(made.measures)))
     click.echo(f"rejected: {rejected}")
     click.echo(f"{made.path}: {made.rows:,} rows{', made before' if made.before else ''}")
