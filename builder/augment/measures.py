@@ -47,7 +47,7 @@ def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:
     """(BLEU of the kept texts against their sources, its signature): low means far from the source."""
     from sacrebleu.metrics.bleu import BLEU
 
-    metric = BLEU(tokenize=TOKENS[language][2])
+    metric = BLEU(tokenize=TOKENS[language][2], force=True)  # the sets of the papers come cut into tokens
     if not kept:
         return None, ""
     score = metric.corpus_score([one.text for one in kept], [[one.source.text for one in kept]])

@@ -70,6 +70,7 @@ class Made:
 
     path: Path
     before: bool
+    layer: str
     rows: int
     reasons: Mapping[str, int]
     measures: Mapping[str, object] = field(default_factory=dict)
@@ -125,7 +126,7 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     rejected = [*skipped, *judged.rejected]
     tell(f"release: {len(listed):,} rows")
     path, before = augment_release.write(plan.out, plan.version, parent, plan.split, plan.named, listed, _told(rejected), about)
-    return Made(path, before, len(listed), _reasons(rejected), taken)
+    return Made(path, before, plan.named, len(listed), _reasons(rejected), taken)
 
 
 def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
