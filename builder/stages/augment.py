@@ -31,7 +31,7 @@ from builder.records import Triplet
 from builder.resources import load_lexicon
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
-from builder.stages.surviving import Held, judges, survival
+from builder.stages.surviving import Held, invented, judges, survival
 from builder.text import view
 
 Tell = Callable[[str], None]
@@ -109,7 +109,10 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     chosen, skipped = _sentences(plan, source, held)
     tell(f"words: {len(chosen):,} sentences")
     chosen = proposing.worded(chosen, plan.workdir, plan.workers)
-    given = Given(plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source))
+    given = Given(
+        plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
+        {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
+    )  # fmt: skip
     settings = replace(plan.settings, given=given)
     tell(f"{plan.method}: {methods.METHODS[plan.method][0]}")
     method = methods.load(plan.method, settings)
@@ -119,6 +122,8 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
         zip(given.sentences, proposals, strict=True), plan.copies, cues.chinese(load_lexicon()), seen, lambda text: bool(unmasked(text))
     )
     judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
+    if plan.judge is not None:
+        judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
     listed, judged = _rows(plan, chosen, judged)
     tell(f"measures: {len(listed):,} rows")
     taken = _measured(plan, source, chosen, judged, listed)
