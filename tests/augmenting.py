@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from builder.augment.cues import Cues, chinese, english_cues
@@ -15,12 +16,15 @@ from builder.records import POLARITIES
 from builder.resources import load_lexicon
 
 TRAIN = {
-    "a1": ("今天跟朋友去吃，覺得湯頭很濃郁，但是店員不太親切。", [("湯頭", "濃郁", "很濃郁", "POS"), ("店員", "不親切", "不太親切", "NEG")]),
+    "a1": (
+        "今天跟朋友去吃，覺得湯頭很濃郁，但是店員不太親切。",
+        [("湯頭", "濃郁", "很濃郁", "POS"), ("店員", "不親切", "不太親切", "NEG")],
+    ),
     "a2": ("因為路過所以進門，牛肉麵真的好吃！價格也便宜。", [("牛肉麵", "好吃", "真的好吃", "POS"), ("價格", "便宜", "便宜", "POS")]),
     "a3": ("上次晚上來的時候環境很吵，不過甜點不錯。", [("環境", "吵", "很吵", "NEG"), ("甜點", "不錯", "不錯", "POS")]),
     "a4": ("如果常常來這裡，會發現份量偏少。", [("份量", "少", "偏少", "NEG")]),
     "a5": ("炸雞酥脆。最後大家一起回家，其實沒有特別的感想。", [("炸雞", "酥脆", "酥脆", "POS")]),
-    "a6": ("紅茶甜。", [("紅茶", "甜", "甜", "NEU")]),
+    "a6": ("紅茶甜。但是上次來的時候其實還不是這樣子的", [("紅茶", "甜", "甜", "NEU")]),
     "a7": ("昨天中午點了拌飯，醬汁太鹹，可能下次不會再點。", [("醬汁", "鹹", "太鹹", "NEG")]),
 }
 VALID = {"b1": ("週末排隊排很久，燒餅倒是香。", [("燒餅", "香", "香", "POS")]), "b2": ("紅茶甜", [("紅茶", "甜", "甜", "NEU")])}
@@ -87,5 +91,6 @@ def candidate(source: Sentence, *replaced: tuple[str, str]) -> Candidate:
     return Candidate(source.id, tuple(sorted(edits, key=lambda one: one.start)))
 
 
+@cache
 def cues_of(language: str) -> Cues:
     return english_cues() if language == "en" else chinese(load_lexicon())

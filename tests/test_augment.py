@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from augmenting import TRAIN, candidate, cues_of, row, sentence
@@ -117,7 +118,7 @@ def test_a_relabelled_candidate_may_change_its_opinion_but_not_its_aspect() -> N
 
 def test_every_constraint_can_be_broken() -> None:
     """The tests above name them all: a new constraint needs a test."""
-    told = open(__file__, encoding="utf-8").read()
+    told = Path(__file__).read_text(encoding="utf-8")
     assert [reason for reason in CONSTRAINTS if f'"{reason}"' not in told] == []
 
 
@@ -207,7 +208,14 @@ def test_words_are_cut_where_a_mark_begins_or_ends() -> None:
 def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
     one = listed("a1", "triplets", "aspect+opinion")[0]
     assert isinstance(one, Unit)
-    made = layer_row(one, trial(one.sentence, candidate(one.sentence, ("今天", "就在今天"), ("但是", "可")), cues_of("zh")), "triplets", "m", "m", lambda o: None)
+    made = layer_row(
+        one,
+        trial(one.sentence, candidate(one.sentence, ("今天", "就在今天"), ("但是", "可")), cues_of("zh")),
+        "triplets",
+        "m",
+        "m",
+        lambda o: None,
+    )
     assert not isinstance(made, str)
     assert made["text"] == "就在今天跟朋友去吃，覺得湯頭很濃郁，可店員不太親切。"
     for before, after in zip(one.triplets, made["triplets"], strict=True):
@@ -241,7 +249,7 @@ def test_kneser_ney_gives_probabilities_that_sum_to_one() -> None:
 
 
 def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
-    reviews = [(f"r{n}", f"獨一無二{chr(0x4E00 + n)}") for n in range(20)]
+    reviews = [(f"r{n}", f"獨一無二{chr(0x5000 + n)}") for n in range(20)]
     judge_of = fluency.judge(reviews, list)
     for i, text in reviews:
         model = judge_of.models[fluency.fold_of(i)]

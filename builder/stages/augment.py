@@ -28,7 +28,6 @@ from builder.export.reading import Existing, opened, rows, uncollected
 from builder.export.records import ReviewRow, triplet
 from builder.export.verify import verify
 from builder.records import Triplet
-from builder.resources import load_lexicon
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
 from builder.stages.surviving import Held, invented, judges, survival
@@ -119,7 +118,11 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     proposals = proposing.proposals(plan.method, settings, method, given.sentences, plan.candidates, plan.seed, plan.workdir, plan.workers)
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     judged = judge(
-        zip(given.sentences, proposals, strict=True), plan.copies, cues.chinese(load_lexicon()), seen, lambda text: bool(unmasked(text))
+        zip(given.sentences, proposals, strict=True),
+        plan.copies,
+        cues.chinese(proposing.reader()[0]),
+        seen,
+        lambda text: bool(unmasked(text)),
     )
     judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
     if plan.judge is not None:
@@ -174,7 +177,7 @@ def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
 def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[LayerRow], Judged]:
     """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
     by_id = {one.sentence.id: one for one in chosen}
-    opinions = load_lexicon().opinions
+    opinions = proposing.reader()[0].opinions
 
     def valence(opinion: str) -> float | None:
         known = opinions.get(view(opinion).text.lower())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from builder import nlp
 from builder.augment.constraints import Trial
 from builder.augment.records import Sentence, written
 from builder.engine import Doc, Engine
@@ -17,6 +16,7 @@ from builder.extraction import last_model
 from builder.records import Span, Triplet
 from builder.resources import load_lexicon, load_rules, overlays
 from builder.stages.context import to_stored
+from builder.stages.proposing import reader
 from builder.stages.training import to_view
 from builder.text import view
 
@@ -93,8 +93,8 @@ def judges(workdir: Path | None) -> dict[str, Judge]:
 
 
 def _rules(workdir: Path | None) -> Judge:
-    lexicon = load_lexicon(overlays=overlays(workdir) if workdir else ())
-    backend, engine = nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules(), "natural")
+    lexicon, backend = reader(overlays(workdir) if workdir else ())
+    engine = Engine(lexicon, load_rules(), "natural")
 
     def finds(listed: Sequence[Held]) -> list[list[bool]]:
         shown = [view(text, lexicon.variants) for text, _ in listed]
