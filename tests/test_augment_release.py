@@ -18,6 +18,7 @@ from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import settings
 from builder.errors import ConfigError
 from builder.export.layers import faults
+from builder.export.manifest import checksums, sha256
 from builder.export.reading import opened
 from builder.export.verify import verify
 from builder.stages import augment, proposing
@@ -258,6 +259,46 @@ def test_verify_holds_a_row_to_its_lineage(child: Path, parent: Path, change: di
     told = list(faults(row | change, "marked", texts))
     assert told
     assert fault in told[0]
+
+
+def resealed(child: Path, to: Path, row: dict[str, Any], **about: object) -> Path:
+    """A copy of the child whose first layer row reads otherwise, checksums set right: wrong when it was written."""
+    made = to / "v0.1.0"
+    shutil.copytree(child, made)
+    path = made / "data" / "train-marked.jsonl"
+    rows = layer(made)
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), encoding="utf-8")
+    told = json.loads((made / "manifest.json").read_text("utf-8"))
+    told["augmentations"] = told["augmentations"] | about if "marked" not in about else about["marked"]
+    told["files"]["data/train-marked.jsonl"] = {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes())}
+    (made / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
+    listed = {one.relative_to(made).as_posix(): one.read_bytes() for one in made.rglob("*") if one.is_file() and one.name != "SHA256SUMS"}
+    (made / "SHA256SUMS").write_text(checksums(listed), encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("row", "about", "told"),
+    [
+        ({"text": "別的"}, {}, "data/train-marked.jsonl:1: its edits give"),
+        ({"language": 3}, {}, "data/train-marked.jsonl:1: row has language = 3"),
+        ({"edits": [3], "aspects": [4]}, {}, "data/train-marked.jsonl:1: its edits cannot be applied"),
+        ({"score": 2.5}, {}, "parquet/train-marked.parquet: holds other rows than data/train-marked.jsonl"),
+        ({}, {"marked": ["x"]}, "manifest.json: augmentations are ['x']"),
+        ({}, {"gone": {"split": "train", "rows": 1}}, "the layer gone: cannot be read"),
+    ],
+)
+def test_verify_finds_a_layer_that_was_wrong_when_it_was_written(
+    child: Path, tmp_path: Path, row: dict[str, Any], about: dict[str, object], told: str
+) -> None:
+    assert any(fault.startswith(told) for fault in verify(resealed(child, tmp_path, row, **about)))
+
+
+def test_verify_finds_a_layer_row_that_leaks_a_held_out_text(child: Path, tmp_path: Path) -> None:
+    leak = "滷肉飯油膩，湯也冷掉了！"
+    row = {"text": leak, "edits": [{"start": 0, "end": 25, "text": leak}], "source_span": [0, 25], "source": "a1", "triplets": []}
+    found = verify(resealed(child, tmp_path, row))
+    assert any("is a near-duplicate of data/t" in fault for fault in found), found
 
 
 def test_export_writes_a_layer_where_it_is_named(child: Path, tmp_path: Path, here: Command) -> None:

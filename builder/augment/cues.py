@@ -72,12 +72,12 @@ def chinese(lexicon: Lexicon) -> Cues:
 
 def english_cues() -> Cues:
     """The cues of review English: short lists, so that a word they do not hold is no cue."""
-    table: dict[str, Cue] = {word: Cue("negator", word) for word in english.NEGATORS}
-    for words, polarity in ((english.POSITIVE, "POS"), (english.NEGATIVE, "NEG")):
-        table |= {word: Cue("opinion", polarity) for word in words if word not in table}
-    for kind, listed in english.DEGREE.items():
-        table |= {word: Cue("degree", kind) for word in listed if word not in table}
-    return _cues(table | {word: Cue("aspect", word) for word in english.ASPECTS if word not in table}, spaced=True)
+    words = english.words()
+    table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]}
+    told = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {kind: Cue("degree", kind) for kind in ("high", "low", "over")}
+    for kind, cue in told.items():
+        table |= {word: cue for word in words[kind] if word not in table}
+    return _cues(table | {word: Cue("aspect", word) for word in words["aspect"] if word not in table}, spaced=True)
 
 
 def _cues(table: Mapping[str, Cue], spaced: bool) -> Cues:

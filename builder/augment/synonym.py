@@ -113,13 +113,16 @@ class English:
 
     def synonyms(self, word: str) -> Sequence[str]:
         lower = word.lower()
-        if len(lower) < 3 or not lower.isalpha() or lower in _FIXED or (word != lower and word != word.capitalize()):
+        if len(lower) < 3 or not lower.isalpha() or lower in _fixed() or (word != lower and word != word.capitalize()):
             return ()
         found = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
         return [one.capitalize() for one in found] if word[0].isupper() else found
 
 
-_FIXED = english.KEPT | english.NEGATORS | {word for words in english.DEGREE.values() for word in words}
+@cache
+def _fixed() -> frozenset[str]:
+    """Words that have no harmless synonym."""
+    return frozenset(word for kind in ("kept", "not", "high", "low", "over") for word in english.words()[kind])
 
 
 def load(settings: Settings) -> Synonym:
@@ -147,7 +150,7 @@ def _chinese(options: Options) -> Sets:
 @cache
 def _english(options: Options) -> English:
     folder = Path(options.wordnet) if options.wordnet else wordnet.installed()
-    return English(wordnet.load(folder) if folder else None, _table((line.split() for line in english.SETS), _about_as_long))
+    return English(wordnet.load(folder) if folder else None, _table(english.sets(), _about_as_long))
 
 
 def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> dict[str, tuple[str, ...]]:

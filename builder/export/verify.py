@@ -16,6 +16,7 @@ from typing import Any
 from builder.errors import ReleaseError
 from builder.export import layers, parquet
 from builder.export.gates import leaks, row_faults, schema_fault, unmasked
+from builder.export.layers import LayerRow
 from builder.export.manifest import sums
 from builder.export.reading import FORMAT, rows, uncollected
 from builder.export.records import ReviewRow
@@ -103,6 +104,9 @@ def _content(release: Path) -> Iterator[str]:
             yield from twins.end() if layout > 1 else ()
         yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
     augmented = manifest.get("augmentations", {})
+    if not isinstance(augmented, dict):
+        yield f"manifest.json: augmentations are {augmented!r}"
+        augmented = {}
     for layer, told in augmented.items():
         yield from _layer(release, layer, told, texts, ids)
     yield from _twice(texts, ids)
@@ -122,29 +126,36 @@ def _layer(release: Path, layer: str, told: Mapping[str, Any], texts: dict[str, 
         yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
         return
     path = layers.path(split, layer)
-    name = Path(path).stem
-    counted: Counter[str] = Counter()
-    texts[name] = []
-    with closing(twin):
-        for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
-            where = f"{path}:{number}"
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                yield f"{where}: no row of a layer: {error!r}"
-                continue
-            found = list(layers.faults(row, layer, sources))
-            if not found and (fault := schema_fault(layers.core(row))):
-                found = [fault]
-            yield from (f"{where}: {fault}" for fault in found or row_faults(row, counted))
-            if not found:
-                texts[name].append(row["text"])
-                ids.append(row["id"])
+    sound = []
+    for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
+        found = _row(line, layer, sources)
+        yield from (f"{path}:{number}: {fault}" for fault in (found if isinstance(found, list) else row_faults(found, Counter())))
+        if not isinstance(found, list):
+            sound.append(found)
+    texts[Path(path).stem] = [row["text"] for row in sound]
+    ids += [row["id"] for row in sound]
+    if len(sound) != said:
+        yield f"{path}: {len(sound)} rows, manifest.json says {said}"
+    try:
+        with closing(twin):
+            for row in sound:
                 twin.take(row)
-        if not twin.end():
-            yield f"{parquet.path(split, layer)}: holds other rows than {path}"
-    if len(texts[name]) != said:
-        yield f"{path}: {len(texts[name])} rows, manifest.json says {said}"
+            if not twin.end():
+                yield f"{parquet.path(split, layer)}: holds other rows than {path}"
+    except (OSError, ValueError, TypeError) as error:
+        yield f"{parquet.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
+
+
+def _row(line: str, layer: str, sources: Mapping[str, str]) -> LayerRow | list[str]:
+    """A row of a layer, or its faults."""
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        return [f"no row of a layer: {error!r}"]
+    found = list(layers.faults(row, layer, sources))
+    if not found and (fault := schema_fault(layers.core(row))):
+        found = [fault]
+    return found or row
 
 
 def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
