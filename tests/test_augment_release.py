@@ -16,10 +16,11 @@ from conftest import Command, contents
 from builder.augment import methods
 from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import settings
+from builder.augment.views import Unit, units
 from builder.errors import ConfigError
 from builder.export.layers import faults
 from builder.export.manifest import checksums, sha256
-from builder.export.reading import opened
+from builder.export.reading import opened, rows
 from builder.export.verify import verify
 from builder.stages import augment, proposing
 from builder.stages.augment import Plan
@@ -142,9 +143,20 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
 
 def test_synonyms_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 3)
-    made = [augment.run(plan(parent, tmp_path / str(n), method="synonym", workers=n)).path for n in (1, 2)]
-    assert contents(made[0]) == contents(made[1])
-    assert layer(made[0], "synonym")
+    one = augment.run(plan(parent, tmp_path / "1", method="synonym")).path
+    (words,) = (tmp_path / "1" / "work" / "augment").glob("words-*")
+    shutil.copytree(words, tmp_path / "2" / "work" / "augment" / words.name)  # the test below asks about them
+    other = augment.run(plan(parent, tmp_path / "2", method="synonym", workers=2)).path
+    assert contents(one) == contents(other)
+    assert layer(one, "synonym")
+
+
+def test_words_cut_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposing, "CHUNK", 4)
+    found = [one for row in rows(parent, "train") for one in units(row, "triplets", "aspect+opinion") if isinstance(one, Unit)]
+    told = [proposing.worded(found, tmp_path / str(n), n) for n in (1, 2)]
+    assert told[0] == told[1]
+    assert all(one.sentence.words for one in told[0])
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def proposals(
     key = _sha([__version__, method.signature, copies, seed, [asdict(one) for one in sentences]])
     folder = workdir / "augment" / f"{name}-{key}"
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
-    for chunk in kept(folder, tasks, _propose, workers, _prepare, (name, settings), name, " sentences"):
+    for chunk in kept(folder, tasks, _propose, workers, _prepare, (name, settings, method if workers <= 1 else None), name, " sentences"):
         yield from map(_candidates, chunk)
 
 
@@ -111,8 +111,9 @@ def _words(texts: Sequence[str]) -> list[Any]:
     ]
 
 
-def _prepare(name: str, settings: Settings) -> None:
-    _worker["method"] = methods.load(name, settings)
+def _prepare(name: str, settings: Settings, method: Method | None) -> None:
+    """`method` where it is at hand: other processes load their own, from what the first one trained and kept."""
+    _worker["method"] = method or methods.load(name, settings)
 
 
 def _propose(task: tuple[Sequence[Sentence], int, int]) -> list[Any]:
