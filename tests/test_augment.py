@@ -36,6 +36,7 @@ BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|PO
         ([(" , so we often use it at night .", "")], None),
         ([("I think the ", "the ")], None),
         ([("night", "night " * 20)], "too-long"),
+        ([("night", "night\tlong")], "line-broken"),
     ],
 )  # fmt: skip
 def test_each_constraint_rejects_with_its_own_reason(replaced: list[tuple[str, str]], reason: str | None) -> None:

@@ -130,7 +130,12 @@ def too_short(one: Trial) -> bool:
 
 
 def too_long(one: Trial) -> bool:
-    return len(one.text) > LONGEST * len(one.source.text) or "\n" in one.text.strip("\n").replace(one.source.text, "")
+    return len(one.text) > LONGEST * len(one.source.text)
+
+
+def line_broken(one: Trial) -> bool:
+    """A line break or tab that the source does not have: no format of lines could hold it."""
+    return any(one.text.count(mark) > one.source.text.count(mark) for mark in "\n\r\t")
 
 
 CONSTRAINTS: dict[str, Callable[[Trial], bool]] = {
@@ -146,6 +151,7 @@ CONSTRAINTS: dict[str, Callable[[Trial], bool]] = {
     "aspect-invented": aspect_invented,
     "too-short": too_short,
     "too-long": too_long,
+    "line-broken": line_broken,
 }
 """In the order in which they are asked; the first that is broken gives the reason."""
 
