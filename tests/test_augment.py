@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from builder.augment import fluency, measures
 from builder.augment.constraints import CONSTRAINTS, broken, trial
 from builder.augment.judging import NOTHING, Judged, Seen, judge, lost
-from builder.augment.records import Candidate, Edit, Mark, Sentence, applied, moved, seeded, stretched, written
+from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence, applied, moved, seeded, stretched, written
 from builder.augment.views import Unit, cut, layer_row, parts, units
 from builder.errors import ConfigError
 from builder.export.layers import rewritten
@@ -110,11 +111,16 @@ def test_terms_without_a_polarity_need_no_cue() -> None:
 def test_a_relabelled_candidate_may_change_its_opinion_but_not_its_aspect() -> None:
     source = sentence("the {food|aspect} was {good|opinion|POS} today")
     start = source.marks[1].start
-    marks = (source.marks[0], Mark(start, start + 3, "opinion", "NEG"))
-    good = Candidate("s", (Edit(start, start + 4, "bad"),), marks=marks)
-    assert broken(trial(source, good, cues_of("en"))) is None
-    moved_marks = (Mark(0, 3, "aspect"), marks[1])
-    assert broken(trial(source, Candidate("s", good.edits, marks=moved_marks), cues_of("en"))) == "offsets-wrong"
+    edits = (Edit(0, 0, "we say "), Edit(start, start + 4, "bad"))
+    told = Changed(start, start + 4, "bad", "NEG", 2.5)
+    one = trial(source, Candidate("s", edits, changed=(told,)), cues_of("en"))
+    assert broken(one) is None
+    assert one.marks[1] == Mark(start + 7, start + 10, "opinion", "NEG")
+    assert broken(trial(source, Candidate("s", edits), cues_of("en"))) == "label-touched"
+    other = replace(told, text="worse")
+    assert broken(trial(source, Candidate("s", edits, changed=(other,)), cues_of("en"))) == "offsets-wrong"
+    nowhere = replace(told, start=0, end=2)
+    assert broken(trial(source, Candidate("s", edits, changed=(told, nowhere)), cues_of("en"))) == "offsets-wrong"
 
 
 def test_every_constraint_can_be_broken() -> None:
@@ -215,7 +221,6 @@ def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
         "triplets",
         "m",
         "m",
-        lambda o: None,
     )
     assert not isinstance(made, str)
     assert made["text"] == "就在今天跟朋友去吃，覺得湯頭很濃郁，可店員不太親切。"
@@ -227,16 +232,15 @@ def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
     assert made["edits"] == [{"start": 0, "end": 2, "text": "就在今天"}, {"start": 16, "end": 18, "text": "可"}]
 
 
-@pytest.mark.parametrize(("known", "valence"), [(2.5, 2.5), (9.0, 3.0), (None, 3.0)])
-def test_a_flipped_opinion_brings_its_polarity_and_valence(known: float | None, valence: float) -> None:
+def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
     one = listed("a5", "triplets", "aspect+opinion")[0]
     assert isinstance(one, Unit)
-    marks = (one.sentence.marks[0], Mark(2, 5, "opinion", "NEG"))
-    flipped = Candidate(one.sentence.id, (Edit(2, 4, "軟趴趴"),), marks=marks)
-    made = layer_row(one, trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m", lambda opinion: known)
+    flipped = Candidate(one.sentence.id, (Edit(0, 0, "今天"), Edit(2, 4, "軟趴趴")), changed=(Changed(2, 4, "軟趴趴", "NEG", 2.5),))
+    made = layer_row(one, trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m")
     assert not isinstance(made, str)
     (told,) = made["triplets"]
-    assert (told["opinion"]["text"], told["opinion"]["spans"], told["polarity"], told["valence"]) == ("軟趴趴", [[2, 5]], "NEG", valence)
+    assert (told["opinion"]["text"], told["opinion"]["spans"], told["polarity"], told["valence"]) == ("軟趴趴", [[4, 7]], "NEG", 2.5)
+    assert (told["aspect"]["text"], told["aspect"]["spans"]) == ("炸雞", [[2, 4]])
 
 
 def test_kneser_ney_gives_probabilities_that_sum_to_one() -> None:

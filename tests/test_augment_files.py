@@ -79,7 +79,7 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         [(4, None), (27, "NEG")],
     ]
     assert (first.sentence.label, second.sentence.label) == ("POS", "NEG")
-    flipped = trial(first.sentence, Candidate(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG", marks=None), english_cues())
+    flipped = trial(first.sentence, Candidate(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG"), english_cues())
     assert FORMATS["apc"].write(first, flipped).endswith("\nbattery life\nNegative\n")
 
 

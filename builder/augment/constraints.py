@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from builder.augment.cues import Cue, Cues, Sort
-from builder.augment.records import Candidate, Mark, Sentence, applied, moved
+from builder.augment.records import Candidate, Mark, Sentence, applied, moved, replaced
 from builder.records import Span
 from builder.text import clauses
 
@@ -33,7 +33,7 @@ class Trial:
     @property
     def relabelled(self) -> bool:
         """Whether the method says what the labels are afterwards: then it means to change what decides them."""
-        return self.candidate.marks is not None or self.candidate.label is not None
+        return bool(self.candidate.changed) or self.candidate.label is not None
 
     @property
     def judged(self) -> bool:
@@ -43,12 +43,14 @@ class Trial:
 
 def trial(source: Sentence, candidate: Candidate, cues: Cues) -> Trial:
     """Apply a candidate; marks are placed by arithmetic, never by searching."""
-    text = applied(source.text, candidate.edits)
-    if candidate.marks is not None:
-        return Trial(source, candidate, cues, text, candidate.marks)
-    places = (moved((mark.start, mark.end), candidate.edits) for mark in source.marks)
-    marks = tuple(Mark(*place, mark.kind, mark.polarity) if place else None for place, mark in zip(places, source.marks, strict=True))
-    return Trial(source, candidate, cues, text, marks)
+    changed = {(one.start, one.end): one for one in candidate.changed}
+    marks: list[Mark | None] = []
+    for mark in source.marks:
+        span = mark.start, mark.end
+        told = changed.get(span)
+        place = replaced(span, candidate.edits) if told else moved(span, candidate.edits)
+        marks.append(Mark(*place, mark.kind, told.polarity if told else mark.polarity) if place else None)
+    return Trial(source, candidate, cues, applied(source.text, candidate.edits), tuple(marks))
 
 
 def bad_edits(one: Trial) -> bool:
@@ -72,15 +74,14 @@ def label_touched(one: Trial) -> bool:
 
 
 def offsets_wrong(one: Trial) -> bool:
-    """The text at a label's new place is not the label, or the place is not in the text. A relabelled span may read otherwise, an aspect not."""
+    """The text at a label's new place is not the label, or not what the method says that it made of it; or it made something of no label."""
+    changed = {(told.start, told.end): told for told in one.candidate.changed}
     for mark, before in zip(one.marks, one.source.marks, strict=True):
-        if mark is None or not 0 <= mark.start < mark.end <= len(one.text):
+        told = changed.pop((before.start, before.end), None)
+        due = told.text if told else one.source.text[before.start : before.end]
+        if mark is None or not due or one.text[mark.start : mark.end] != due:
             return True
-        if mark.kind == "opinion" and one.candidate.marks is not None:
-            continue
-        if one.text[mark.start : mark.end] != one.source.text[before.start : before.end]:
-            return True
-    return False
+    return bool(changed)
 
 
 def label_joined(one: Trial) -> bool:

@@ -52,17 +52,27 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` where the method changes it.
+class Changed:
+    """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to 10). Every triplet of that mark
+    changes with it; the new mark stands where the edits put it (its words are those of an edit of just this range, or the old ones)."""
 
-    `marks` only where the method changes labelled spans or their polarity: one for each of the source's, in order, over the new text.
-    """
+    start: int
+    end: int
+    text: str
+    polarity: Polarity
+    valence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
+    marks that are no longer what they were, where the method changes them."""
 
     source: str
     edits: tuple[Edit, ...]
     score: float | None = None
     label: str | None = None
-    marks: tuple[Mark, ...] | None = None
+    changed: tuple[Changed, ...] = ()
 
 
 class Method(Protocol):
@@ -95,6 +105,17 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
         out += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*out, text[at:]])
+
+
+def replaced(span: Span, edits: Sequence[Edit]) -> Span | None:
+    """Where the words stand that an edit of just this range put in its place; as `moved` where there is no such edit."""
+    shift = 0
+    for edit in edits:
+        if (edit.start, edit.end) == span:
+            return span[0] + shift, span[0] + shift + len(edit.text)
+        if edit.end <= span[0]:
+            shift += len(edit.text) - (edit.end - edit.start)
+    return moved(span, edits)
 
 
 def written(edits: Sequence[Edit]) -> list[Span]:

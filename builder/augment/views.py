@@ -6,20 +6,18 @@ A review is cut into sentences, but never inside a triplet. A sentence that the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from builder.augment.constraints import Trial
-from builder.augment.records import Mark, Sentence, moved, stretched
+from builder.augment.records import Changed, Mark, Sentence, moved, replaced, stretched
 from builder.export.layers import AspectRow, LayerRow
 from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.records import Polarity, Span, polarity_of
+from builder.records import Polarity, Span
 from builder.text import clauses, sentences
 
-Valence = Callable[[str], float | None]
-"""The valence of an opinion, from 1 to 10, if it is known."""
 View = Literal["triplets", "ate", "aspect", "sentence"]
 Keep = Literal["aspect", "aspect+opinion"]
 VIEWS: dict[str, str] = {
@@ -153,8 +151,8 @@ def shifted(row: TripletRow, by: int) -> TripletRow:
     }  # fmt: skip
 
 
-def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str, valence: Valence) -> LayerRow | str:
-    """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed. `valence` is asked for new opinions."""
+def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
+    """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed."""
     edits = one.candidate.edits
     i = f"{unit.sentence.id}+{layer}:{hashlib.sha256(one.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     label = one.candidate.label or unit.sentence.label
@@ -162,7 +160,7 @@ def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str, valen
     aspects: list[AspectRow] = []
     if view == "triplets":
         for told in unit.triplets:
-            carried = _triplet(unit, one, told, i, method, valence)
+            carried = _triplet(unit, one, told, i, method)
             if carried is None:
                 return "phrase-broken"
             triplets.append(carried)
@@ -189,20 +187,20 @@ def _polarity(unit: Unit, before: Mark, view: View, label: str | None) -> str | 
     return label if before.start <= judged < before.end else before.polarity
 
 
-def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str, valence_of: Valence) -> TripletRow | None:
-    """A triplet where it stands after the edits; None where one of its spans does not survive.
-
-    A new opinion brings its own polarity and valence; one that no lexicon knows, the old valence turned round 5.5.
-    """
+def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
+    """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method changed brings its own
+    polarity and valence."""
     aspect, aspect_full = _element(unit, one, told["aspect"]), _element(unit, one, told["aspect_full"], stretch=True)
     opinion, opinion_full = _element(unit, one, told["opinion"]), _element(unit, one, told["opinion_full"], stretch=True)
     owner = _element(unit, one, told["owner"], stretch=True) if told["owner"] else None
     if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (told["owner"] and owner is None):
         return None
     polarity, valence = told["polarity"], told["valence"]
-    if one.candidate.marks is not None and (now := _relabelled(unit, one, told)) and now != polarity:
-        known = valence_of(opinion["text"])
-        polarity, valence = now, known if known is not None and polarity_of(known) == now else round(11 - valence, 2)
+    for part in ("opinion", "aspect"):
+        start, end = told[part]["spans"][0]
+        if changed := _changed(one, (start - unit.start, end - unit.start)):
+            polarity, valence = changed.polarity, changed.valence
+            break
     return {
         "id": f"{row}:{told['id'].rpartition(':')[2]}", "aspect": aspect, "aspect_full": aspect_full, "owner": owner, "opinion": opinion,
         "opinion_full": opinion_full, "polarity": polarity, "valence": valence, "sources": [*told["sources"], method], "rules": list(told["rules"]),
@@ -220,19 +218,13 @@ def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool = False) ->
 
 
 def _place(unit: Unit, one: Trial, span: Span, stretch: bool) -> Span | None:
-    """Where a span stands. Inside a mark that the method relabelled it is the mark's new place; else arithmetic on the edits."""
-    if one.candidate.marks is not None:
-        for before, now in zip(unit.sentence.marks, one.candidate.marks, strict=True):
-            if before.start <= span[0] and span[1] <= before.end:
-                same = one.text[now.start : now.end] == unit.sentence.text[before.start : before.end]
-                return (span[0] + now.start - before.start, span[1] + now.start - before.start) if same else (now.start, now.end)
+    """Where a span stands: inside a mark whose words the method changed, at the new words; else by arithmetic on the edits."""
+    changed = _changed(one, span)
+    if changed and changed.text != unit.sentence.text[changed.start : changed.end]:
+        return replaced((changed.start, changed.end), one.candidate.edits)
     return stretched(span, one.candidate.edits) if stretch else moved(span, one.candidate.edits)
 
 
-def _relabelled(unit: Unit, one: Trial, told: TripletRow) -> Polarity | None:
-    """What the method says of the opinion of a triplet."""
-    start = told["opinion"]["spans"][0][0] - unit.start
-    for before, now in zip(unit.sentence.marks, one.candidate.marks or (), strict=True):
-        if before.kind == "opinion" and before.start <= start < before.end:
-            return now.polarity
-    return None
+def _changed(one: Trial, span: Span) -> Changed | None:
+    """What the method made of the mark that holds a span, if it made something of it."""
+    return next((told for told in one.candidate.changed if told.start <= span[0] and span[1] <= told.end), None)

@@ -31,7 +31,6 @@ from builder.records import Triplet
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
 from builder.stages.surviving import Held, invented, judges, survival
-from builder.text import view
 
 Tell = Callable[[str], None]
 
@@ -177,13 +176,7 @@ def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
 def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[LayerRow], Judged]:
     """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
     by_id = {one.sentence.id: one for one in chosen}
-    opinions = proposing.reader()[0].opinions
-
-    def valence(opinion: str) -> float | None:
-        known = opinions.get(view(opinion).text.lower())
-        return known.valence if known else None
-
-    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method, valence) for one in judged.kept]
+    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
     judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
     return [row for row in made if not isinstance(row, str)], judged
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from builder import __version__, nlp
 from builder.augment import methods
-from builder.augment.records import Candidate, Edit, Mark, Method, Sentence
+from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
 from builder.augment.settings import Settings
 from builder.augment.views import Unit, cut
 from builder.export import writing
@@ -129,7 +129,7 @@ def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
             one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"],
-            None if one["marks"] is None else tuple(Mark(**mark) for mark in one["marks"]),
+            tuple(Changed(**told) for told in one["changed"]),
         )
         for one in listed
     )  # fmt: skip
