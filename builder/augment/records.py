@@ -6,6 +6,8 @@ A candidate is not a text but what changed, as half-open code point ranges of it
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -50,13 +52,27 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to 10). Every triplet of that mark
+    changes with it; the new mark stands where the edits put it (its words are those of an edit of just this range, or the old ones)."""
+
+    start: int
+    end: int
+    text: str
+    polarity: Polarity
+    valence: float
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` where the method changes it."""
+    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
+    marks that are no longer what they were, where the method changes them."""
 
     source: str
     edits: tuple[Edit, ...]
     score: float | None = None
     label: str | None = None
+    changed: tuple[Changed, ...] = ()
 
 
 class Method(Protocol):
@@ -77,6 +93,11 @@ class Method(Protocol):
         """
 
 
+def seeded(seed: int, method: str, item: str) -> random.Random:
+    """The chance of one item: no other item, no order and no number of workers changes it."""
+    return random.Random(int.from_bytes(hashlib.sha256(f"{seed}\0{method}\0{item}".encode("utf-8", "surrogatepass")).digest()[:8], "big"))
+
+
 def applied(text: str, edits: Sequence[Edit]) -> str:
     """The text after the edits."""
     out, at = [], 0
@@ -84,6 +105,44 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
         out += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*out, text[at:]])
+
+
+def replaced(span: Span, edits: Sequence[Edit]) -> Span | None:
+    """Where the words stand that an edit of just this range put in its place; as `moved` where there is no such edit."""
+    shift = 0
+    for edit in edits:
+        if (edit.start, edit.end) == span:
+            return span[0] + shift, span[0] + shift + len(edit.text)
+        if edit.end <= span[0]:
+            shift += len(edit.text) - (edit.end - edit.start)
+    return moved(span, edits)
+
+
+def written(edits: Sequence[Edit]) -> list[Span]:
+    """Where the words of the edits stand in the text after them; nothing for an edit that only removes."""
+    out, shift = [], 0
+    for edit in edits:
+        start = edit.start + shift
+        if edit.text:
+            out.append((start, start + len(edit.text)))
+        shift += len(edit.text) - (edit.end - edit.start)
+    return out
+
+
+def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
+    """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is left."""
+    start, end = span
+    for edit in edits:
+        change = len(edit.text) - (edit.end - edit.start)
+        if edit.end <= span[0]:
+            start, end = start + change, end + change
+        elif edit.start >= span[1]:
+            break
+        elif span[0] <= edit.start and edit.end <= span[1]:
+            end += change
+        else:
+            return None
+    return (start, end) if start < end else None
 
 
 def moved(span: Span, edits: Sequence[Edit]) -> Span | None:

@@ -29,7 +29,8 @@ class Facts:
     """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor or major.
 
     `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel did (if there is one),
-    `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split.
+    `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split. `augmentations` are the
+    layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Facts:
     reason: str = ""
     panel: str = ""
     statistics: Mapping[str, Json] = field(default_factory=dict)
+    augmentations: Mapping[str, Json] = field(default_factory=dict)
+    parent_name: str = ""
 
     @property
     def reviews(self) -> int:
@@ -81,6 +84,7 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         "name": facts.name,
         "version": facts.version,
         "parent": facts.parent,
+        **({"parent_name": facts.parent_name} if facts.parent_name else {}),
         "change": facts.change,
         "reason": facts.reason,
         "date": facts.date,
@@ -107,6 +111,7 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         "config": dict(facts.config),
         "metrics": [dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics],
         "paper_input": "given-aspects",
+        **({"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}} if facts.augmentations else {}),
         "files": {path: {"bytes": len(content), "sha256": sha256(content)} for path, content in sorted(files.items())},
     }
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"

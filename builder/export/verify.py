@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export import parquet
+from builder.export import layers, parquet
 from builder.export.gates import leaks, row_faults, schema_fault, unmasked
+from builder.export.layers import LayerRow
 from builder.export.manifest import sums
-from builder.export.reading import FORMAT, NAME, uncollected
+from builder.export.reading import FORMAT, NAME, rows, uncollected
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
 
@@ -107,11 +108,59 @@ def _content(release: Path) -> Iterator[str]:
                     yield from twins.take(row)
             yield from twins.end() if layout > 1 else ()
         yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
+    augmented = manifest.get("augmentations", {})
+    if not isinstance(augmented, dict):
+        yield f"manifest.json: augmentations are {augmented!r}"
+        augmented = {}
+    for layer, told in augmented.items():
+        yield from _layer(release, layer, told, texts, ids)
     yield from _twice(texts, ids)
     if layout > 1:
-        due = {parquet.path(split, layer) for split in splits for layer in parquet.LAYERS}
+        due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
         yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
         yield from _gates(texts)
+
+
+def _layer(release: Path, layer: str, told: Mapping[str, Any], texts: dict[str, list[str]], ids: list[str]) -> Iterator[str]:
+    """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
+    try:
+        split, said = str(told["split"]), int(told["rows"])
+        sources = {row["id"]: row["text"] for row in rows(release, split)}
+        twin = parquet.Twin(release / parquet.path(split, layer), layers.schema())
+    except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
+        yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
+        return
+    path = layers.path(split, layer)
+    sound = []
+    for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
+        found = _row(line, layer, sources)
+        yield from (f"{path}:{number}: {fault}" for fault in (found if isinstance(found, list) else row_faults(found, Counter())))
+        if not isinstance(found, list):
+            sound.append(found)
+    texts[Path(path).stem] = [row["text"] for row in sound]
+    ids += [row["id"] for row in sound]
+    if len(sound) != said:
+        yield f"{path}: {len(sound)} rows, manifest.json says {said}"
+    try:
+        with closing(twin):
+            for row in sound:
+                twin.take(row)
+            if not twin.end():
+                yield f"{parquet.path(split, layer)}: holds other rows than {path}"
+    except (OSError, ValueError, TypeError) as error:
+        yield f"{parquet.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
+
+
+def _row(line: str, layer: str, sources: Mapping[str, str]) -> LayerRow | list[str]:
+    """A row of a layer, or its faults."""
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        return [f"no row of a layer: {error!r}"]
+    found = list(layers.faults(row, layer, sources))
+    if not found and (fault := schema_fault(layers.core(row))):
+        found = [fault]
+    return found or row
 
 
 def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:

