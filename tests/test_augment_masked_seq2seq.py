@@ -282,7 +282,7 @@ def test_any_encoder_decoder_of_a_hub_serves_as_base(kind: str, tmp_path: Path) 
 
 
 def stepwise(made: MaskedSeq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
-    ids = made.inventory.cut("這家的湯頭很濃郁", ((0, 8),)).ids
+    ids = made.inventory.cut("麵湯客店好甜香差", ((0, 8),)).ids
     item = Masked(ids, (0,) * len(ids), 1, ids[1:5], ids[0])
     rows = collate([item], 0)
     with torch.inference_mode():
