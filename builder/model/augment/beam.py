@@ -43,8 +43,9 @@ def search(
     width: int,
     never: Tensor,
     end: int | None = None,
+    least: Sequence[int] = (),
 ) -> list[Found]:
-    """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token).
+    """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
 
     `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
     -inf). Rows are done at their length; later steps do nothing for them.
@@ -61,6 +62,8 @@ def search(
     for step in range(max(lengths)):
         scores = stepper(last, step).view(rows, width, -1)
         here = due[:, step]
+        if end is not None and least:
+            scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
         free = (scores + never).topk(min(width + 1, scores.shape[-1]), -1)
         told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
         only = (here >= 0)[:, None, None]

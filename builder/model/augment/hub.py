@@ -17,7 +17,7 @@ import torch
 from builder.errors import ModelError
 from builder.model.augment.pieces import Cut, Written
 from builder.model.paper_task import is_folder
-from builder.model.pretrained import load_base, load_tokenizer, quiet
+from builder.model.pretrained import load_base, quiet
 from builder.records import Span
 
 MASKED, CAUSAL = "masked", "causal"
@@ -37,6 +37,7 @@ class HubInventory:
     first: int
     pad: int
     special: tuple[int, ...]
+    glued: tuple[bool, ...] = ()
 
     @property
     def never(self) -> tuple[int, ...]:
@@ -115,9 +116,19 @@ def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> 
     begin = begin if begin is not None else tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.pad_token_id
     size = int(network.get_input_embeddings().weight.shape[0])
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder, *range(len(tokenizer), size)}
-    return HubInventory(
-        tokenizer, size, int(mask or 0), int(begin or 0), int(tokenizer.pad_token_id or 0), tuple(sorted(i for i in special if i < size))
-    )
+    pad = int(tokenizer.pad_token_id or 0)
+    never = tuple(sorted(i for i in special if i < size))
+    return HubInventory(tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size))
+
+
+def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
+    """Whether a token goes on with the word before it, by the habits of WordPiece, byte-level BPE and sentencepiece."""
+    tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
+    if type(tokenizer.backend_tokenizer.decoder).__name__ == "WordPiece":
+        told = [str(token).startswith("##") for token in tokens]
+    else:
+        told = [not str(token).startswith(("\u0120", "\u2581")) for token in tokens]
+    return (*told, *[False] * (size - len(told)))
 
 
 def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
@@ -133,7 +144,7 @@ def load(source: str, kind: str) -> tuple[Any, HubInventory]:
 
     with quiet():
         _check(source, kind)
-        tokenizer = load_tokenizer(source) if kind == CAUSAL else _tokenizer(source)
+        tokenizer = _tokenizer(source)
         try:
             with torch.random.fork_rng(devices=[]):
                 network, info = getattr(transformers, _CLASSES[kind]).from_pretrained(source, dtype=torch.float32, output_loading_info=True)
@@ -154,6 +165,8 @@ def _tokenizer(source: str) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(source)
     except Exception as error:  # transformers raises anything here, from OSError to AttributeError
         raise ModelError(f"no tokenizer can be loaded: {_line(error)}", where=source, fix="add the model's tokenizer files") from error
+    if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:  # as GPT-2's: padding is never looked at
+        tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 
 

@@ -31,6 +31,11 @@ class Cut:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def loose(self) -> bool:
+        """Whether all tokens stand apart, marks included: a text that was cut before."""
+        return len(self.spans) > 1 and all(a[1] < b[0] for a, b in pairwise(self.spans))
+
 
 class Inventory(Protocol):
     """The tokens of a model. `never` are those that must not be generated."""
@@ -110,7 +115,7 @@ class Units:
     def _spaced(self, text: str, cut: Cut, changed: Mapping[int, str]) -> tuple[Written, ...]:
         """Runs of changed words with the spaces between and around them, which depend on the words."""
         out, done = [], -1
-        loose = all(a[1] < b[0] for a, b in pairwise(cut.spans))  # a text of tokens: every mark stands alone
+        loose = cut.loose
         for at in changed:
             if at <= done:
                 continue
@@ -127,6 +132,13 @@ class Units:
                 said += self._gap(changed[done], right, loose)
             out.append((start, end, said))
         return tuple(out)
+
+    def read(self, ids: Sequence[int], before: str = "", loose: bool = False) -> str:
+        """What tokens write behind the token `before`; `loose`: every one stands apart."""
+        tokens = [self.token(i) for i in ids]
+        if not self.spaced or not tokens:
+            return "".join(tokens)
+        return (self._gap(before, tokens[0], loose) if before else "") + self._said(tokens, loose)
 
     def _said(self, tokens: Sequence[str], loose: bool) -> str:
         return tokens[0] + "".join(self._gap(a, b, loose) + b for a, b in pairwise(tokens))
