@@ -267,7 +267,11 @@ def test_training_stops_when_the_validation_loss_has_converged(tmp_path: Path) -
 def test_any_encoder_decoder_of_a_hub_serves_as_base(kind: str, tmp_path: Path) -> None:
     import tiny_mt5
 
-    base = str(tiny_mt5.make_base(tmp_path / "base", tuple(tiny_hub.texts()), size=560)) if kind == "mt5" else tiny_hub.save(tmp_path / "base", kind)
+    base = (
+        str(tiny_mt5.make_base(tmp_path / "base", tuple(tiny_hub.texts()), size=560))
+        if kind == "mt5"
+        else tiny_hub.save(tmp_path / "base", kind)
+    )
     sentences = [*tiny_hub.chinese(opinions=False), *tiny_hub.english(opinions=False)]
     made = load(replace(TINY, base=base, epochs=1, pretrain_epochs=0), sentences, tmp_path / "model")
     proposed = list(made.propose(sentences, 2, 1))

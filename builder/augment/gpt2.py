@@ -186,8 +186,8 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     key = key_of(
         NAME, (settings.told, seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, Path(__file__)
     )
-    parts = [[stories[fitting[n]] for n in part] for part in (learnt, held)]
-    digest = obtained(folder, key, network, lambda at: causal.train(network, *parts, schedule, seed, at, key, progress))
+    items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
+    digest = obtained(folder, key, network, lambda at: causal.train(network, items, checked, schedule, seed, at, key, progress))
     return Gpt2(settings, network.eval(), inventory, special, digest, progress)
 
 

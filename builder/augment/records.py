@@ -50,13 +50,27 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to 10). Every triplet of that mark
+    changes with it; the new mark stands where the edits put it (its words are those of an edit of just this range, or the old ones)."""
+
+    start: int
+    end: int
+    text: str
+    polarity: Polarity
+    valence: float
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` where the method changes it."""
+    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
+    marks that are no longer what they were, where the method changes them."""
 
     source: str
     edits: tuple[Edit, ...]
     score: float | None = None
     label: str | None = None
+    changed: tuple[Changed, ...] = ()
 
 
 class Method(Protocol):

@@ -188,7 +188,7 @@ def write(
     threads: int,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Found]]:
-    """(index, beams) of every opening; sequences end with `end`, or are cut at `most` tokens."""
+    """(index, beams) of every opening; sequences end with `end`, after `most` tokens at the latest."""
     ban = banned(size, [i for i in never if i != end])
     order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
     cuts: list[list[int]] = []
@@ -198,17 +198,9 @@ def write(
     network.eval()
 
     def work(chosen: list[Opening]) -> list[tuple[Found, float]]:
-        least = [item.least for item in chosen]
-        found = search(
-            _Steps(network, chosen, width),
-            [0] * len(chosen),
-            [item.most + 1 for item in chosen],
-            [()] * len(chosen),
-            width,
-            ban,
-            end,
-            least,
-        )
+        lengths, forced = [item.most + 1 for item in chosen], [(*[-1] * item.most, end) for item in chosen]
+        steps = _Steps(network, chosen, width)
+        found = search(steps, [0] * len(chosen), lengths, forced, width, ban, end, [item.least for item in chosen])
         return [(one, one.margin) for one in found]
 
     with scope(threads), torch.inference_mode():

@@ -107,7 +107,7 @@ def fill(
     network: Cloze, items: Sequence[Fill], inventory: Inventory, batch: int, threads: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, Choice]]:
     """(index, choice) of every item, in batches of like length."""
-    never, glued = banned(inventory.size, inventory.never), _glued(inventory)
+    never, glued = banned(inventory.size, (*inventory.never, *inventory.marks)), _glued(inventory)
     order = sorted(range(len(items)), key=lambda i: (len(items[i].ids), i))
     cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
     network.eval()

@@ -38,6 +38,7 @@ class HubInventory:
     pad: int
     special: tuple[int, ...]
     glued: tuple[bool, ...] = ()
+    marks: tuple[int, ...] = ()
 
     @property
     def never(self) -> tuple[int, ...]:
@@ -118,7 +119,7 @@ def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> 
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder, *range(len(tokenizer), size)}
     pad = int(tokenizer.pad_token_id or 0)
     never = tuple(sorted(i for i in special if i < size))
-    return HubInventory(tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size))
+    return HubInventory(tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size), _marks(tokenizer, size))
 
 
 def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
@@ -129,6 +130,12 @@ def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
     else:
         told = [not str(token).startswith(("\u0120", "\u2581")) for token in tokens]
     return (*told, *[False] * (size - len(told)))
+
+
+def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
+    """Tokens without letter or digit."""
+    tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
+    return tuple(i for i, token in enumerate(tokens) if not any(char.isalnum() for char in str(token).strip("\u0120\u2581#")))
 
 
 def load_seq2seq(source: str) -> tuple[Any, HubInventory]:

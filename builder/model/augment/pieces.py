@@ -50,6 +50,8 @@ class Inventory(Protocol):
 
     @property
     def never(self) -> tuple[int, ...]: ...
+    @property
+    def marks(self) -> tuple[int, ...]: ...
     def cut(self, text: str, words: Sequence[Span]) -> Cut: ...
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
         """The changes of the text when the tokens at some positions are replaced: ordered, disjoint, none that changes nothing."""
@@ -97,6 +99,11 @@ class Units:
     @property
     def never(self) -> tuple[int, ...]:
         return tuple(range(SPECIAL))
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """Tokens without letter or digit: no word may become one."""
+        return tuple(i for i, token in enumerate(self.tokens, start=SPECIAL) if not any(char.isalnum() for char in token))
 
     def index(self) -> dict[str, int]:
         return {token: i for i, token in enumerate(self.tokens, start=SPECIAL)}
