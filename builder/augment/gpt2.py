@@ -134,7 +134,7 @@ class Gpt2:
         from builder.model.augment.pieces import Units
 
         if isinstance(self.inventory, Units):
-            return self.inventory.read(ids, sentence.text[slice(*cut.spans[half - 1])], cut.loose)
+            return self.inventory.read(ids, sentence.text[slice(*cut.spans[half - 1])])
         return str(self.inventory.read(ids, cut.ids[half - 1]))  # type: ignore[attr-defined]
 
 

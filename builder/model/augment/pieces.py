@@ -31,11 +31,6 @@ class Cut:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def loose(self) -> bool:
-        """Whether all tokens stand apart, marks included: a text that was cut before."""
-        return len(self.spans) > 1 and all(a[1] < b[0] for a, b in pairwise(self.spans))
-
 
 class Inventory(Protocol):
     """The tokens of a model. `never` are those that must not be generated."""
@@ -61,7 +56,7 @@ class Inventory(Protocol):
 class Units:
     """Characters or words that occur `min_count` times, in order of code points; the id of the n-th is n + SPECIAL.
 
-    `tight`: words that mostly stand without a space before (first) or behind (second), as English marks do. `spaced`: whether texts
+    `tight`: words that mostly stand without a space before (first) or behind (second), as English marks do (none, where texts were cut before). `spaced`: whether texts
     have spaces between words at all; without, the spaces of a text stay where they are.
     """
 
@@ -79,8 +74,11 @@ class Units:
             counts.update(text[start:end] for start, end in spans)
             for (start, end), (following, last) in pairwise(spans):
                 gap = 1 if end < following else -1
-                gaps[0][text[following:last]] += gap
-                gaps[1][text[start:end]] += gap
+                left, right = text[start:end], text[following:last]
+                if not right.isalnum():  # a word is what marks are tight to, not tight itself
+                    gaps[0][right] += gap
+                if not any(char.isalnum() for char in left):
+                    gaps[1][left] += gap
         before, behind = (frozenset(token for token, n in side.items() if n < 0) if spaced else frozenset[str]() for side in gaps)
         return cls(tuple(sorted(token for token, n in counts.items() if n >= min_count)), unit, spaced, (before, behind))
 
@@ -122,7 +120,6 @@ class Units:
     def _spaced(self, text: str, cut: Cut, changed: Mapping[int, str]) -> tuple[Written, ...]:
         """Runs of changed words with the spaces between and around them, which depend on the words."""
         out, done = [], -1
-        loose = cut.loose
         for at in changed:
             if at <= done:
                 continue
@@ -130,28 +127,28 @@ class Units:
             while done + 1 in changed:
                 done += 1
             start, end = cut.spans[at][0], cut.spans[done][1]
-            said = self._said([changed[i] for i in range(at, done + 1)], loose)
+            said = self._said([changed[i] for i in range(at, done + 1)])
             if at:
                 start, left = cut.spans[at - 1][1], text[slice(*cut.spans[at - 1])]
-                said = self._gap(left, changed[at], loose) + said
+                said = self._gap(left, changed[at]) + said
             if done + 1 < len(cut):
                 end, right = cut.spans[done + 1][0], text[slice(*cut.spans[done + 1])]
-                said += self._gap(changed[done], right, loose)
+                said += self._gap(changed[done], right)
             out.append((start, end, said))
         return tuple(out)
 
-    def read(self, ids: Sequence[int], before: str = "", loose: bool = False) -> str:
-        """What tokens write behind the token `before`; `loose`: every one stands apart."""
+    def read(self, ids: Sequence[int], before: str = "") -> str:
+        """What tokens write behind the token `before`."""
         tokens = [self.token(i) for i in ids]
         if not self.spaced or not tokens:
             return "".join(tokens)
-        return (self._gap(before, tokens[0], loose) if before else "") + self._said(tokens, loose)
+        return (self._gap(before, tokens[0]) if before else "") + self._said(tokens)
 
-    def _said(self, tokens: Sequence[str], loose: bool) -> str:
-        return tokens[0] + "".join(self._gap(a, b, loose) + b for a, b in pairwise(tokens))
+    def _said(self, tokens: Sequence[str]) -> str:
+        return tokens[0] + "".join(self._gap(a, b) + b for a, b in pairwise(tokens))
 
-    def _gap(self, left: str, right: str, loose: bool) -> str:
-        return " " if loose or (right not in self.tight[0] and left not in self.tight[1]) else ""
+    def _gap(self, left: str, right: str) -> str:
+        return " " if right not in self.tight[0] and left not in self.tight[1] else ""
 
 
 _looked_up: dict[int, tuple[Units, dict[str, int]]] = {}
