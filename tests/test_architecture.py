@@ -33,6 +33,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("privacy", "place_names"): "a place's own name is one of the things that are masked",
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
+    ("augment", "model"): "methods train and run models; their constraints need none",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
     ("cli", "commands"): "the command line is made of its commands",
     ("__main__", "cli"): "`python -m builder` is the command line",

@@ -45,8 +45,8 @@ class MaskedSeq2SeqSettings:
     beams: int = 5
     label_embeddings: bool = True
     again: bool = False
-    pretrain_epochs: int = 6
-    epochs: int = 10
+    pretrain_epochs: int = 4
+    epochs: int = 8
     patience: int = 2
     least: int = 2000
     rate: float = 0.0

@@ -146,10 +146,11 @@ def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
 
 def load(source: str, kind: str) -> tuple[Any, HubInventory]:
     """A `masked` or `causal` language model with all of its weights. ModelError says what is wrong with any other."""
-    import transformers
     from safetensors import SafetensorError
 
-    with quiet():
+    with quiet():  # says it where transformers is missing
+        import transformers
+
         _check(source, kind)
         tokenizer = _tokenizer(source)
         try:
