@@ -69,9 +69,8 @@ def measure(name: str, chosen: Sequence[Sentence], options: argparse.Namespace, 
     learning, writing = (tuple(b - a for a, b in zip(*pair, strict=True)) for pair in ((started, trained), (trained, done)))
     told = [(one, candidate) for one, found in zip(chosen, proposed, strict=True) for candidate in found]
     kept = sum(stands(one, candidate) for one, candidate in told) / max(1, len(told))
-    print(
-        f"{name:15} {trained - started:10.1f}  {len(chosen) / taken:11.1f}  {len(told) / len(chosen):10.2f}  {100 * kept:9.1f}%", flush=True
-    )
+    speeds = f"{learning[0]:10.1f}  {learning[1]:7.1f}  {len(chosen) / writing[0]:11.1f}  {len(chosen) / writing[1]:9.1f}"
+    print(f"{name:15} {speeds}  {len(told) / len(chosen):10.2f}  {100 * kept:9.1f}%", flush=True)
     for one, found in list(zip(chosen, proposed, strict=True))[: options.show]:
         print("  ", one.text, [one.text[mark.start : mark.end] for mark in one.marks])
         for candidate in found:
