@@ -217,6 +217,7 @@ def test_the_same_data_and_settings_find_the_model_again_and_others_train_anew(t
     first = load(settings, sentences, tmp_path)
     written = (tmp_path / "weights.safetensors").stat().st_mtime_ns
     again = load(replace(settings, batch=3), sentences, tmp_path)
+    assert load(replace(settings, beams=2), sentences, tmp_path).digest == first.digest, "beams change what is written, not what is learnt"
     assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
     assert (again.digest, again.signature) == (first.digest, first.signature)
     assert load(settings, sentences[1:], tmp_path).digest != first.digest

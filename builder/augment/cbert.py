@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
 from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.told import FREE, told
 from builder.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class CBertSettings:
     width: int = 192
     layers: int = 4
     min_count: int = 2
-    batch: int = field(default=64, metadata={"free": True})
-    threads: int = field(default=2, metadata={"free": True})
+    batch: int = field(default=64, metadata=FREE)
+    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
         if self.labels not in MODES or self.replacement not in CHOICES:
@@ -66,11 +67,6 @@ class CBertSettings:
             raise ConfigError("k, rounds, epochs, sentences, tokens, layers and threads are at least 1", where=NAME)
         if not (0 <= self.share < 1 and 0 < self.mask < 1 and self.temperature > 0):
             raise ConfigError("share and mask are shares, temperature is above 0", where=NAME)
-
-    @property
-    def told(self) -> str:
-        """What a candidate depends on."""
-        return ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if not one.metadata.get("free"))
 
 
 def load(
@@ -86,7 +82,7 @@ def load(
     heat = settings.temperature if settings.replacement == "sampled" else 0.0
     differ = not settings.again
     return Replacing(
-        name, settings.told, network, inventory, conditions, plan, digest, heat, differ, settings.batch, settings.threads, progress
+        name, told(settings), network, inventory, conditions, plan, digest, heat, differ, settings.batch, settings.threads, progress
     )
 
 
@@ -119,8 +115,10 @@ def trained(
         schedules.append((schedule(settings.pretrain_epochs or settings.epochs), False))
     if name != PLAIN:
         schedules.append((schedule(settings.epochs), True))
-    told = f"{settings.base} {mask} {rate} {settings.width} {settings.layers} {settings.min_count} {settings.least} {settings.batch_tokens}"
-    digest = learned(name, told, sentences, network, inventory, conditions, schedules, mask, True, base, folder, seed, progress)
+    known = (
+        f"{settings.base} {mask} {rate} {settings.width} {settings.layers} {settings.min_count} {settings.least} {settings.batch_tokens}"
+    )
+    digest = learned(name, known, sentences, network, inventory, conditions, schedules, mask, True, base, folder, seed, progress)
     return network, inventory, digest
 
 

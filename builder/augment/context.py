@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
 from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class ContextSettings:
     """`probability` that a word is replaced, at `temperature`. Epochs end when the validation loss no longer falls; the first without labels."""
 
     labels: str = "auto"
-    probability: float = 0.2
-    temperature: float = 1.0
+    probability: float = field(default=0.2, metadata=LATER)
+    temperature: float = field(default=1.0, metadata=LATER)
     pretrain_epochs: int = 10
     epochs: int = 20
     patience: int = 3
@@ -40,8 +41,8 @@ class ContextSettings:
     batch_tokens: int = 2048
     width: int = 256
     min_count: int = 2
-    batch: int = field(default=64, metadata={"free": True})
-    threads: int = field(default=2, metadata={"free": True})
+    batch: int = field(default=64, metadata=FREE)
+    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
         if self.labels not in MODES:
@@ -50,11 +51,6 @@ class ContextSettings:
             raise ConfigError("probability is a share above 0, temperature is above 0", where=NAME)
         if min(self.pretrain_epochs, self.epochs, self.least, self.batch_tokens, self.width, self.batch, self.threads, self.min_count) < 1:
             raise ConfigError("epochs, sentences, tokens, width and threads are at least 1", where=NAME)
-
-    @property
-    def told(self) -> str:
-        """What a candidate depends on."""
-        return ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if not one.metadata.get("free"))
 
 
 def load(
@@ -78,11 +74,11 @@ def load(
 
     schedules = [(schedule(settings.pretrain_epochs), False), *([(schedule(settings.epochs), True)] if name == NAME else [])]
     digest = learned(
-        name, settings.told, sentences, network, inventory, conditions, schedules, 1.0, False, "embedded", folder, seed, progress
+        name, taught(settings), sentences, network, inventory, conditions, schedules, 1.0, False, "embedded", folder, seed, progress
     )
     plan, heat = partial(by_chance, settings.probability), settings.temperature
     return Replacing(
-        name, settings.told, network, inventory, conditions, plan, digest, heat, True, settings.batch, settings.threads, progress
+        name, told(settings), network, inventory, conditions, plan, digest, heat, True, settings.batch, settings.threads, progress
     )
 
 

@@ -8,13 +8,14 @@ them, and a constraint will see it. Bases: `embedded`, trained on the sentences 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.records import Candidate, Edit, Mark, Sentence
 from builder.augment.replacing import unit_inventory
 from builder.augment.token_labels import KINDS, kept
+from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class Gpt2Settings:
 
     base: str = "embedded"
     keep: str = "aspect"
-    beams: int = 5
-    again: bool = False
+    beams: int = field(default=5, metadata=LATER)
+    again: bool = field(default=False, metadata=LATER)
     epochs: int = 20
     patience: int = 2
     least: int = 2000
@@ -44,19 +45,14 @@ class Gpt2Settings:
     width: int = 192
     layers: int = 4
     min_count: int = 2
-    batch: int = field(default=64, metadata={"free": True})
-    threads: int = field(default=2, metadata={"free": True})
+    batch: int = field(default=64, metadata=FREE)
+    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
         if min(self.beams, self.epochs, self.least, self.batch_tokens, self.layers, self.batch, self.threads, self.min_count) < 1:
             raise ConfigError("beams, epochs, sentences, tokens, layers and threads are at least 1", where=NAME)
-
-    @property
-    def told(self) -> str:
-        """What a candidate depends on."""
-        return ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if not one.metadata.get("free"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class Gpt2:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({self.settings.told}; model {self.digest[:16]})"
+        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves and no candidates."""
@@ -96,11 +92,11 @@ class Gpt2:
         from builder.model.augment.causal import write
 
         plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._opened(one)]
-        told, never = self.settings, self.inventory.never
+        how, never = self.settings, self.inventory.never
         found: dict[int, tuple[Candidate, ...]] = {}
         openings = [opening for *_, opening in plans]
         for i, beams in write(
-            self.network, openings, self.inventory.size, never, self.special.end, told.beams, told.batch, told.threads, self.progress
+            self.network, openings, self.inventory.size, never, self.special.end, how.beams, how.batch, how.threads, self.progress
         ):
             n, cut, half, _ = plans[i]
             found[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
@@ -184,7 +180,7 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
     schedule = Schedule(settings.epochs, settings.least, settings.patience, settings.batch_tokens, rate, threads=settings.threads)
     key = key_of(
-        NAME, (settings.told, seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, Path(__file__)
+        NAME, (taught(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, Path(__file__)
     )
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
     digest = obtained(folder, key, network, lambda at: causal.train(network, items, checked, schedule, seed, at, key, progress))

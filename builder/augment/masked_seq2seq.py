@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
+from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
+    from builder.model.augment.beam import Found
     from builder.model.augment.pieces import Cut, Inventory
     from builder.model.augment.seq2seq import Labelled, Masked
     from builder.model.task import Progress
@@ -42,9 +44,9 @@ class MaskedSeq2SeqSettings:
     base: str = "embedded"
     r: float = 0.5
     keep: str = "aspect"
-    beams: int = 5
+    beams: int = field(default=5, metadata=LATER)
     label_embeddings: bool = True
-    again: bool = False
+    again: bool = field(default=False, metadata=LATER)
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
@@ -55,8 +57,8 @@ class MaskedSeq2SeqSettings:
     encoder: int = 3
     decoder: int = 2
     min_count: int = 2
-    batch: int = field(default=64, metadata={"free": True})
-    threads: int = field(default=2, metadata={"free": True})
+    batch: int = field(default=64, metadata=FREE)
+    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
         if not 0 < self.r <= 1:
@@ -68,11 +70,6 @@ class MaskedSeq2SeqSettings:
             or self.pretrain_epochs < 0
         ):
             raise ConfigError("numbers of epochs, beams, sentences, tokens and threads are at least 1 (pretrain_epochs 0)", where=NAME)
-
-    @property
-    def told(self) -> str:
-        """What a candidate depends on."""
-        return ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if not one.metadata.get("free"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +88,7 @@ class MaskedSeq2Seq:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({self.settings.told}; model {self.digest[:16]})"
+        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         """`copies` fragments a sentence with distinct starts; a sentence of which every token is labelled gets none."""
@@ -106,9 +103,8 @@ class MaskedSeq2Seq:
         made: dict[int, dict[int, Candidate]] = {}
         for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
             n, cut, item = plans[i]
-            chosen = next((one for one in found.sequences if self.settings.again or one[0] != item.target), None)
-            if chosen is not None:
-                made.setdefault(n, {})[i] = self._candidate(sentences[n], cut, item, *chosen)
+            if (candidate := self._candidate(sentences[n], cut, item, found)) is not None:
+                made.setdefault(n, {})[i] = candidate
         for n in range(len(sentences)):
             yield tuple(candidate for _, candidate in sorted(made.get(n, {}).items()))
 
@@ -123,10 +119,14 @@ class MaskedSeq2Seq:
         for u in chosen_starts(labels, self.settings.r, copies, draw):
             yield cut, masked(cut.ids, labels, u, self.settings.r, self.inventory)
 
-    def _candidate(self, sentence: Sentence, cut: Cut, item: Masked, said: tuple[int, ...], score: float) -> Candidate:
-        new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
-        edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
-        return Candidate(sentence.id, edits, score)
+    def _candidate(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Candidate | None:
+        """The best beam that is not the source again; one that ends within a character of several bytes is none."""
+        for said, score in found.sequences:
+            new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
+            edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
+            if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
+                return Candidate(sentence.id, edits, score)
+        return None
 
 
 def masked(ids: Sequence[int], labels: Sequence[int], u: int, r: float, inventory: Inventory) -> Masked:
@@ -181,7 +181,10 @@ def load(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
         )
     key = key_of(
-        NAME, (settings.told, seed), [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)], base
+        NAME,
+        (taught(settings), seed),
+        [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)],
+        base,
     )
     learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
     source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))

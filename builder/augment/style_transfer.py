@@ -21,6 +21,7 @@ from builder.augment.opposites import OPPOSITE, Opinion, label_of, middle, opini
 from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence
 from builder.augment.replacing import Steps, Words, distinct, edited, unit_inventory
 from builder.augment.token_labels import kept
+from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ class StyleTransferSettings:
 
     base: str = "embedded"
     labels: str = "auto"
-    words: int = 3
-    share: float = 0.4
-    opposite: tuple[tuple[str, str], ...] = ()
-    replacement: str = "sampled"
-    temperature: float = 1.0
+    words: int = field(default=3, metadata=LATER)
+    share: float = field(default=0.4, metadata=LATER)
+    opposite: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
+    replacement: str = field(default="sampled", metadata=LATER)
+    temperature: float = field(default=1.0, metadata=LATER)
     pretrain_epochs: int = 8
     epochs: int = 50
     patience: int = 3
@@ -55,7 +56,7 @@ class StyleTransferSettings:
     width: int = 192
     layers: int = 4
     min_count: int = 2
-    threads: int = field(default=2, metadata={"free": True})
+    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
         if self.labels not in ("auto", "sentence", "polarity"):
@@ -70,11 +71,6 @@ class StyleTransferSettings:
             one.name: getattr(self, one.name) for one in fields(self) if one.name in cbert.CBertSettings.__slots__ and one.name != "share"
         }
         return cbert.CBertSettings(**shared)
-
-    @property
-    def told(self) -> str:
-        """What a candidate depends on."""
-        return ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if not one.metadata.get("free"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +94,7 @@ class StyleTransfer:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({self.settings.told}; labels={self.conditions.mode}; model {self.digest[:16]})"
+        return f"{NAME}({told(self.settings)}; labels={self.conditions.mode}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on alone."""
@@ -264,6 +260,6 @@ def _judge(
     learnt, held = ([items[n][1] for n in part] for part in held_out([name for name, _ in items], 0.1, seed))
     rate = settings.rate or 1e-3
     schedule = Schedule(settings.epochs, settings.least, settings.patience, settings.batch_tokens, rate, threads=settings.threads)
-    key = key_of(NAME, (settings.told, seed), items, "embedded", Path(__file__))
+    key = key_of(NAME, (taught(settings), seed), items, "embedded", Path(__file__))
     digest = obtained(folder, key, network, lambda at: attribution.train(network, learnt, held, schedule, seed, at, key, progress))
     return network.eval(), digest

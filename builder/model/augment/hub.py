@@ -45,7 +45,7 @@ class HubInventory:
         return self.special
 
     def cut(self, text: str, words: Sequence[Span]) -> Cut:
-        """Tokens that stand for at least one character. A character of several byte tokens is left out whole: it cannot be replaced in part."""
+        """Tokens that stand for at least one character. One that is several byte tokens counts as the first of them: it is kept or replaced whole."""
         said = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         listed = [
             (int(i), (start + _blank(text[start:end]), end))

@@ -155,10 +155,11 @@ _looked_up: dict[int, tuple[Units, dict[str, int]]] = {}
 
 
 def _known(units: Units) -> dict[str, int]:
-    """The index of an inventory, made once while it is in use."""
+    """The index of an inventory, made once while it is in use (a method uses two at most)."""
     found = _looked_up.get(id(units))
     if found is None or found[0] is not units:
-        _looked_up.clear()
+        if len(_looked_up) > 3:
+            _looked_up.clear()
         found = _looked_up[id(units)] = units, units.index()
     return found[1]
 
