@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
-from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.replacing import Replacing, Steps, Words, batch_tokens, learned, unit_inventory
 from builder.augment.told import FREE, told
 from builder.errors import ConfigError
 
@@ -51,7 +51,7 @@ class CBertSettings:
     patience: int = 3
     least: int = 2000
     rate: float = 0.0
-    batch_tokens: int = 2048
+    batch_tokens: int = 0
     width: int = 192
     layers: int = 4
     min_count: int = 2
@@ -63,7 +63,7 @@ class CBertSettings:
             raise ConfigError(
                 f"labels = {self.labels!r}, replacement = {self.replacement!r}", where=NAME, fix=f"known: {', '.join((*MODES, *CHOICES))}"
             )
-        if min(self.k, self.rounds, self.epochs, self.least, self.batch_tokens, self.batch, self.threads, self.min_count, self.layers) < 1:
+        if min(self.k, self.rounds, self.epochs, self.least, self.batch, self.threads, self.min_count, self.layers) < 1:
             raise ConfigError("k, rounds, epochs, sentences, tokens, layers and threads are at least 1", where=NAME)
         if not (0 <= self.share < 1 and 0 < self.mask < 1 and self.temperature > 0):
             raise ConfigError("share and mask are shares, temperature is above 0", where=NAME)
@@ -99,16 +99,17 @@ def trained(
     from builder.model.augment import filling
     from builder.model.augment.keeping import Schedule
 
-    size, mask = len(conditions.names), max(settings.mask, settings.share)
+    mask = max(settings.mask, settings.share)
+    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
     if settings.base == "embedded":
         inventory = unit_inventory(sentences, False, settings.min_count)
-        network, base = filling.embedded(inventory.size, size, settings.width, settings.layers, seed), "embedded"
+        network, base = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, seed), "embedded"
     else:
-        network, inventory, base = filling.based(settings.base, size, seed)
+        network, inventory, base = filling.based(settings.base, len(conditions.names), seed)
     rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
 
     def schedule(epochs: int) -> Schedule:
-        return Schedule(epochs, settings.least, settings.patience, settings.batch_tokens, rate, threads=settings.threads)
+        return Schedule(epochs, settings.least, settings.patience, size, rate, threads=settings.threads)
 
     schedules = []
     if settings.base == "embedded" and (settings.pretrain_epochs or name == PLAIN):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
-from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.replacing import Replacing, Steps, Words, batch_tokens, learned, unit_inventory
 from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError
 
@@ -38,7 +38,7 @@ class ContextSettings:
     patience: int = 3
     least: int = 2000
     rate: float = 2e-3
-    batch_tokens: int = 2048
+    batch_tokens: int = 0
     width: int = 256
     min_count: int = 2
     batch: int = field(default=64, metadata=FREE)
@@ -49,7 +49,7 @@ class ContextSettings:
             raise ConfigError(f"unknown labels {self.labels!r}", where=NAME, fix=f"known: {', '.join(MODES)}")
         if not (0 < self.probability <= 1 and self.temperature > 0):
             raise ConfigError("probability is a share above 0, temperature is above 0", where=NAME)
-        if min(self.pretrain_epochs, self.epochs, self.least, self.batch_tokens, self.width, self.batch, self.threads, self.min_count) < 1:
+        if min(self.pretrain_epochs, self.epochs, self.least, self.width, self.batch, self.threads, self.min_count) < 1:
             raise ConfigError("epochs, sentences, tokens, width and threads are at least 1", where=NAME)
 
 
@@ -69,8 +69,10 @@ def load(
     inventory = unit_inventory(sentences, True, settings.min_count)
     network = filling.lstm(inventory.size, len(conditions.names), settings.width, seed)
 
+    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
+
     def schedule(epochs: int) -> Schedule:
-        return Schedule(epochs, settings.least, settings.patience, settings.batch_tokens, settings.rate, threads=settings.threads)
+        return Schedule(epochs, settings.least, settings.patience, size, settings.rate, threads=settings.threads)
 
     schedules = [(schedule(settings.pretrain_epochs), False), *([(schedule(settings.epochs), True)] if name == NAME else [])]
     digest = learned(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.records import Candidate, Edit, Mark, Sentence
-from builder.augment.replacing import unit_inventory
+from builder.augment.replacing import batch_tokens, unit_inventory
 from builder.augment.token_labels import KINDS, kept
 from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError, ModelError
@@ -41,7 +41,7 @@ class Gpt2Settings:
     patience: int = 2
     least: int = 2000
     rate: float = 0.0
-    batch_tokens: int = 2048
+    batch_tokens: int = 0
     width: int = 192
     layers: int = 4
     min_count: int = 2
@@ -51,7 +51,7 @@ class Gpt2Settings:
     def __post_init__(self) -> None:
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.epochs, self.least, self.batch_tokens, self.layers, self.batch, self.threads, self.min_count) < 1:
+        if min(self.beams, self.epochs, self.least, self.layers, self.batch, self.threads, self.min_count) < 1:
             raise ConfigError("beams, epochs, sentences, tokens, layers and threads are at least 1", where=NAME)
 
 
@@ -178,7 +178,8 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
         raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
     learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
     rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
-    schedule = Schedule(settings.epochs, settings.least, settings.patience, settings.batch_tokens, rate, threads=settings.threads)
+    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
+    schedule = Schedule(settings.epochs, settings.least, settings.patience, size, rate, threads=settings.threads)
     key = key_of(
         NAME, (taught(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, Path(__file__)
     )

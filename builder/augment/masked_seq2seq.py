@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.replacing import batch_tokens
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
 from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError, ModelError
@@ -52,7 +53,7 @@ class MaskedSeq2SeqSettings:
     patience: int = 2
     least: int = 2000
     rate: float = 0.0
-    batch_tokens: int = 2048
+    batch_tokens: int = 0
     width: int = 192
     encoder: int = 3
     decoder: int = 2
@@ -65,10 +66,7 @@ class MaskedSeq2SeqSettings:
             raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if (
-            min(self.beams, self.epochs, self.least, self.batch_tokens, self.batch, self.threads, self.min_count) < 1
-            or self.pretrain_epochs < 0
-        ):
+        if min(self.beams, self.epochs, self.least, self.batch, self.threads, self.min_count) < 1 or self.pretrain_epochs < 0:
             raise ConfigError("numbers of epochs, beams, sentences, tokens and threads are at least 1 (pretrain_epochs 0)", where=NAME)
 
 
@@ -190,9 +188,11 @@ def load(
     source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))
     rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
 
+    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
+
     def phase(epochs: int, patience: int, labelled: bool) -> tuple[fragments.Draw, Sequence[Masked], Schedule]:
         count = max(len(learnt), settings.least)
-        schedule = Schedule(epochs, settings.least, patience, settings.batch_tokens, rate, threads=settings.threads)
+        schedule = Schedule(epochs, settings.least, patience, size, rate, threads=settings.threads)
         return (
             lambda epoch: source.draw(count, _seed(seed, labelled, epoch), labelled),
             checked.draw(max(200, len(held)), seed, labelled),

@@ -106,6 +106,12 @@ def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -
     return Units.of(((one.text, one.words) for one in sentences), "word" if english or words else "char", english, min_count)
 
 
+def batch_tokens(asked: int, sentences: Sequence[Sentence], least: int) -> int:
+    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 1,024: few sentences need as many steps as many do."""
+    tokens = sum(len(one.words) if one.language == "en" else len(one.text) for one in sentences)
+    return asked or min(1024, max(384, int(tokens * max(1.0, least / max(1, len(sentences)))) // 150))
+
+
 @dataclass(frozen=True, slots=True)
 class Learning:
     """Tokens, labels and words of the training sentences; blanks are drawn from them."""

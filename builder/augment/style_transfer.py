@@ -19,7 +19,7 @@ from builder.augment import cbert
 from builder.augment.conditions import Conditions, free_words
 from builder.augment.opposites import OPPOSITE, Opinion, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence
-from builder.augment.replacing import Steps, Words, distinct, edited, unit_inventory
+from builder.augment.replacing import Steps, Words, batch_tokens, distinct, edited, unit_inventory
 from builder.augment.token_labels import kept
 from builder.augment.told import FREE, LATER, taught, told
 from builder.errors import ConfigError, ModelError
@@ -52,7 +52,7 @@ class StyleTransferSettings:
     patience: int = 3
     least: int = 2000
     rate: float = 0.0
-    batch_tokens: int = 2048
+    batch_tokens: int = 0
     width: int = 192
     layers: int = 4
     min_count: int = 2
@@ -259,7 +259,8 @@ def _judge(
         raise ModelError("no sentence has a label to turn round", where=NAME, fix="give labelled sentences")
     learnt, held = ([items[n][1] for n in part] for part in held_out([name for name, _ in items], 0.1, seed))
     rate = settings.rate or 1e-3
-    schedule = Schedule(settings.epochs, settings.least, settings.patience, settings.batch_tokens, rate, threads=settings.threads)
+    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
+    schedule = Schedule(settings.epochs, settings.least, settings.patience, size, rate, threads=settings.threads)
     key = key_of(NAME, (taught(settings), seed), items, "embedded", Path(__file__))
     digest = obtained(folder, key, network, lambda at: attribution.train(network, learnt, held, schedule, seed, at, key, progress))
     return network.eval(), digest
