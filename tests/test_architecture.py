@@ -36,6 +36,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
     ("stages", "extraction"): "label survival asks the models that extract uses",
+    ("augment", "model"): "methods train and run models; their constraints need none",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
     ("cli", "commands"): "the command line is made of its commands",
     ("__main__", "cli"): "`python -m builder` is the command line",

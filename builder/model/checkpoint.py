@@ -78,8 +78,12 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """A safetensors file with its own digest in the metadata."""
-    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    """A safetensors file with its own digest in the metadata. Tensors that share memory, tied weights, are written each."""
+    whole: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        whole[name] = tensor.detach().clone() if tensor.data_ptr() in seen else tensor.detach().contiguous()
+        seen.add(whole[name].data_ptr())
     write_file(path, safetensors.torch.save(whole, {**metadata, "digest": tensor_digest(whole)}))
 
 

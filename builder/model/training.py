@@ -64,14 +64,23 @@ def fit(
     checkpoints: Path,
     fingerprint: str,
     progress: Progress | None,
+    draw: Callable[[int], Sequence[int]] | None = None,
+    patience: int = 0,
 ) -> Fitted:
-    """Train `network` for config.epochs and leave it with the weights that scored best (the last of equals)."""
+    """Train `network` for config.epochs and leave it with the weights that scored best (the last of equals).
+
+    `draw` makes the items of an epoch, told its number from 0, and gives their lengths (`lengths` is then a guess for the progress); `patience`
+    ends the training after so many epochs without a better score (0: never).
+    """
     optimizer = torch.optim.AdamW(_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), foreach=True)
     best, scores = _weights(network), list[float]()
     if (state := checkpoint.latest(checkpoints, fingerprint)) is not None:
         best, scores = checkpoint.restore(state, network, optimizer), list(state.scores)
     total = config.epochs * sum(lengths)
     for epoch in range(len(scores), config.epochs):
+        if patience and scores and len(scores) - 1 - scores.index(max(scores)) >= patience:
+            break
+        lengths = draw(epoch) if draw else lengths
         network.train()
         order = batches(lengths, config.batch_chars, random.Random(seed_of(seed, "order", epoch)))
         done = epoch * sum(lengths)

@@ -1,0 +1,83 @@
+"""The labels that a replacement must fit: one of each token of a sentence, from the sentence's own label or from its marks.
+
+`sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the polarity of the nearest aspect, so that a sentence of two
+minds keeps both. `bio`: the label sequence of aspect term extraction (Li et al. 2020, appendix A). `none`: no label at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builder.augment.records import Mark, Sentence
+from builder.augment.token_labels import LABELS, bio, kept
+from builder.errors import ConfigError, InputError
+from builder.records import POLARITIES, Span
+
+MODES = ("auto", "sentence", "polarity", "bio", "none")
+UNSAID = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The mode and the names of its labels, whose places are the labels' numbers."""
+
+    mode: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, mode: str, sentences: Sequence[Sentence]) -> Conditions:
+        """`auto` takes sentence labels where there are any, else polarities of marks, else B, I and O. ConfigError for an unknown mode."""
+        if mode not in MODES:
+            raise ConfigError(f"unknown labels {mode!r}", fix=f"known: {', '.join(MODES)}")
+        if mode == "auto":
+            said, polar = any(one.label for one in sentences), any(mark.polarity for one in sentences for mark in one.marks)
+            mode = "sentence" if said else "polarity" if polar else "bio"
+        listed = {
+            "sentence": (UNSAID, *sorted({one.label for one in sentences if one.label})),
+            "polarity": (UNSAID, *POLARITIES),
+            "bio": LABELS,
+            "none": (UNSAID,),
+        }
+        return cls(mode, listed[mode])
+
+    def number(self, name: str | None, sentence: Sentence) -> int:
+        if (name or UNSAID) not in self.names:
+            raise InputError(
+                f"label {name!r} was not among the training sentences'",
+                where=f"sentence {sentence.id}",
+                fix=f"known: {', '.join(self.names[1:])}",
+            )
+        return self.names.index(name or UNSAID)
+
+    def labels(self, sentence: Sentence, spans: Sequence[Span]) -> tuple[int, ...]:
+        """A label of each token."""
+        if self.mode == "bio":
+            return bio(spans, kept(sentence, "aspect+opinion"))
+        if self.mode == "sentence":
+            return (self.number(sentence.label, sentence),) * len(spans)
+        aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
+        if self.mode == "none" or not aspects:
+            return (0,) * len(spans)
+        return tuple(self.number(min(aspects, key=lambda mark: (_apart(mark, span), mark.start)).polarity, sentence) for span in spans)
+
+
+def _apart(mark: Mark, span: Span) -> int:
+    return max(0, span[0] - mark.end, mark.start - span[1])
+
+
+def free_words(sentence: Sentence, spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[tuple[int, ...], ...]:
+    """The tokens of every word that may be replaced: words with a letter or digit that no mark touches, as runs of tokens inside them."""
+    out, at = [], 0
+    for start, end in sentence.words:
+        while at < len(spans) and spans[at][0] < start:
+            at += 1
+        tokens = []
+        while at < len(spans) and spans[at][0] < end:
+            tokens.append(at)
+            at += 1
+        last = max([end, *(spans[i][1] for i in tokens)])
+        touched = any(mark.start < last and start < mark.end for mark in marks)
+        if tokens and not touched and last == end and any(char.isalnum() for char in sentence.text[start:end]):
+            out.append(tuple(tokens))
+    return tuple(out)

@@ -1,0 +1,59 @@
+"""MaskFrag of masked sequence-to-sequence augmentation (Li et al. 2020, section 3.2.1), and which sentences and starts are drawn.
+
+In: tokens with their labels (0 is O), a start and a proportion. Out: the tokens with the fragment's O tokens masked, and the fragment. The paper
+counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m = v - u + 1 tokens. Here ranges count from 0 and
+are half-open, so that fragment [u, u + floor(r * n) + 1) is the paper's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from random import Random
+from typing import TypeVar
+
+from builder.records import Span
+
+Token = TypeVar("Token")
+SHORT = 5
+"""Sentences of so many tokens or fewer are not trained on (equation 1)."""
+
+
+def weight(length: int) -> float:
+    """Equation 1: what the probability that a sentence of `length` tokens is drawn for training is proportional to."""
+    return math.sqrt(length) if length > SHORT else 0.0
+
+
+def starts(length: int, r: float) -> range:
+    """The starts that may be drawn (algorithm 1, line 5): in the paper's count 1 to (1 - r) * n; one at least."""
+    return range(max(1, math.floor((1 - r) * length + 1e-9)))
+
+
+def fragment(length: int, u: int, r: float) -> Span:
+    """The fragment that begins at `u`."""
+    return u, min(length, u + math.floor(r * length + 1e-9) + 1)
+
+
+def mask_frag(tokens: Sequence[Token], labels: Sequence[int], u: int, r: float, mask: Token) -> tuple[tuple[Token, ...], Span]:
+    """X with `mask` in place of the tokens of the fragment whose label is O, and the fragment; the target is all of tokens[fragment]."""
+    first, end = fragment(len(tokens), u, r)
+    hidden = tuple(mask if first <= i < end and not label else token for i, (token, label) in enumerate(zip(tokens, labels, strict=True)))
+    return hidden, (first, end)
+
+
+def chosen_starts(labels: Sequence[int], r: float, copies: int, draw: Random) -> tuple[int, ...]:
+    """Up to `copies` starts, spread over the sentence, of which every two mask different tokens (section 3.2.2: "we manually choose u").
+
+    None where every token is labelled.
+    """
+    found: dict[tuple[int, ...], int] = {}
+    for u in starts(len(labels), r):
+        first, end = fragment(len(labels), u, r)
+        if masked := tuple(i for i in range(first, end) if not labels[i]):
+            found.setdefault(masked, u)
+    listed = sorted(found.values())
+    if len(listed) <= copies:
+        return tuple(listed)
+    step = len(listed) / copies
+    offset = draw.random() * step
+    return tuple(listed[min(len(listed) - 1, int(offset + i * step))] for i in range(copies))

@@ -1,0 +1,225 @@
+"""`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
+
+In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), best of the beams. Labelled
+tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a folder. Bases:
+`embedded` (characters for Chinese, words for English; pre-trained on the same sentences without their labels), or any encoder-decoder of a hub
+or a folder. What differs from the paper: a base's tokens stand for words, and beside aspects opinions can be kept.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
+from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.replacing import batch_tokens
+from builder.augment.token_labels import KINDS, LABELS, bio, kept
+from builder.augment.told import FREE, LATER, taught, told
+from builder.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from builder.model.augment.beam import Found
+    from builder.model.augment.pieces import Cut, Inventory
+    from builder.model.augment.seq2seq import Labelled, Masked
+    from builder.model.task import Progress
+
+NAME = "masked-seq2seq"
+_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedSeq2SeqSettings:
+    """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
+    table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
+
+    `pretrain_epochs` without labels, then at most `epochs` with them, until the validation loss has not fallen for `patience` epochs. An epoch
+    draws as many sentences as there are, `least` at least. `width`, `encoder`, `decoder` are the embedded base's; `min_count` how often a
+    character or word occurs to be known to it. `batch`, `threads` change no candidate.
+    """
+
+    base: str = "embedded"
+    r: float = 0.5
+    keep: str = "aspect"
+    beams: int = field(default=5, metadata=LATER)
+    label_embeddings: bool = True
+    again: bool = field(default=False, metadata=LATER)
+    pretrain_epochs: int = 4
+    epochs: int = 8
+    patience: int = 2
+    least: int = 2000
+    rate: float = 0.0
+    batch_tokens: int = 0
+    width: int = 192
+    encoder: int = 3
+    decoder: int = 2
+    min_count: int = 2
+    batch: int = field(default=64, metadata=FREE)
+    threads: int = field(default=2, metadata=FREE)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.r <= 1:
+            raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
+        if self.keep not in KINDS:
+            raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
+        if min(self.beams, self.epochs, self.least, self.batch, self.threads, self.min_count) < 1 or self.pretrain_epochs < 0:
+            raise ConfigError("numbers of epochs, beams, sentences, tokens and threads are at least 1 (pretrain_epochs 0)", where=NAME)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedSeq2Seq:
+    """A trained model as a Method."""
+
+    settings: MaskedSeq2SeqSettings
+    network: Labelled
+    inventory: Inventory
+    digest: str
+    progress: Progress | None = None
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def signature(self) -> str:
+        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        """`copies` fragments a sentence with distinct starts; a sentence of which every token is labelled gets none."""
+        for at in range(0, len(sentences), _CHUNK):
+            yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
+
+    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        from builder.model.augment.fragments import Writing, write
+
+        plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._masked(one, copies, seed)]
+        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads)
+        made: dict[int, dict[int, Candidate]] = {}
+        for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
+            n, cut, item = plans[i]
+            if (candidate := self._candidate(sentences[n], cut, item, found)) is not None:
+                made.setdefault(n, {})[i] = candidate
+        for n in range(len(sentences)):
+            yield tuple(candidate for _, candidate in sorted(made.get(n, {}).items()))
+
+    def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked]]:
+        from builder.model.network import seed_of
+
+        cut = self.inventory.cut(sentence.text, sentence.words)
+        labels = bio(cut.spans, kept(sentence, self.settings.keep))
+        if not len(cut) or len(cut) >= self.network.core.longest:
+            return
+        draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
+        for u in chosen_starts(labels, self.settings.r, copies, draw):
+            yield cut, masked(cut.ids, labels, u, self.settings.r, self.inventory)
+
+    def _candidate(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Candidate | None:
+        """The best beam that is not the source again; one that ends within a character of several bytes is none."""
+        for said, score in found.sequences:
+            new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
+            edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
+            if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
+                return Candidate(sentence.id, edits, score)
+        return None
+
+
+def masked(ids: Sequence[int], labels: Sequence[int], u: int, r: float, inventory: Inventory) -> Masked:
+    """MaskFrag as a model's example."""
+    from builder.model.augment.seq2seq import Masked
+
+    hidden, (first, end) = mask_frag(ids, labels, u, r, inventory.mask)
+    return Masked(
+        hidden, tuple(labels), first, tuple(ids[first:end]), ids[first - 1] if first else inventory.first, labels[first - 1] if first else 0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The training sentences as tokens and labels, with the cumulated weights of equation 1."""
+
+    cuts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    cumulated: tuple[float, ...]
+    inventory: Inventory
+    r: float
+
+    @classmethod
+    def of(cls, cuts: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], inventory: Inventory, r: float) -> _Source:
+        return cls(tuple(cuts), tuple(accumulate(weight(len(ids)) for ids, _ in cuts)), inventory, r)
+
+    def draw(self, count: int, seed: int, labelled: bool) -> list[Masked]:
+        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels every token is O."""
+        draw = random.Random(seed)
+        out = []
+        for n in draw.choices(range(len(self.cuts)), cum_weights=self.cumulated, k=count):
+            ids, labels = self.cuts[n]
+            said = labels if labelled else (0,) * len(ids)
+            out.append(masked(ids, said, draw.choice(starts(len(ids), self.r)), self.r, self.inventory))
+        return out
+
+
+def load(
+    settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], folder: Path, seed: int = 0, progress: Progress | None = None
+) -> MaskedSeq2Seq:
+    """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and kept there.
+
+    Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels overlap.
+    """
+    from builder.model.augment import fragments
+    from builder.model.augment.keeping import Schedule, held_out, key_of, obtained
+
+    network, inventory, base = _network(settings, sentences, seed)
+    cuts = [(cut.ids, bio(cut.spans, kept(one, settings.keep))) for one in sentences for cut in [inventory.cut(one.text, one.words)]]
+    fitting = [n for n, (ids, _) in enumerate(cuts) if weight(len(ids)) and len(ids) < network.core.longest]
+    if not fitting:
+        raise ModelError(
+            f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
+        )
+    key = key_of(
+        NAME,
+        (taught(settings), seed),
+        [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)],
+        base,
+    )
+    learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
+    source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))
+    rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
+
+    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
+
+    def phase(epochs: int, patience: int, labelled: bool) -> tuple[fragments.Draw, Sequence[Masked], Schedule]:
+        count = max(len(learnt), settings.least)
+        schedule = Schedule(epochs, settings.least, patience, size, rate, threads=settings.threads)
+        return (
+            lambda epoch: source.draw(count, _seed(seed, labelled, epoch), labelled),
+            checked.draw(max(200, len(held)), seed, labelled),
+            schedule,
+        )
+
+    phases = [phase(settings.pretrain_epochs, settings.patience, False)] if settings.pretrain_epochs else []
+    phases.append(phase(settings.epochs, settings.patience, True))
+    digest = obtained(folder, key, network, lambda at: fragments.train(network, phases, inventory, seed, at, key, progress))
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress)
+
+
+def _seed(*parts: object) -> int:
+    from builder.model.network import seed_of
+
+    return seed_of(NAME, *parts)
+
+
+def _network(settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int) -> tuple[Labelled, Inventory, str]:
+    """The untrained network, its tokens, and the digest of what it begins with."""
+    from builder.model.augment import fragments
+    from builder.model.augment.pieces import Units
+    from builder.model.augment.seq2seq import Shape
+
+    if settings.base != "embedded":
+        return fragments.based(settings.base, len(LABELS), settings.label_embeddings, seed)
+    english = sum(one.language == "en" for one in sentences) * 2 > len(sentences)
+    units = Units.of(((one.text, one.words) for one in sentences), "word" if english else "char", english, settings.min_count)
+    shape = Shape(settings.width, encoder=settings.encoder, decoder=settings.decoder)
+    return fragments.embedded(units.size, len(LABELS), shape, settings.label_embeddings, seed), units, "embedded"

@@ -1,0 +1,78 @@
+"""Labels and their opposites: of sentences, of aspects, and the opinions that training sentences have for either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from builder.augment.conditions import UNSAID, Conditions
+from builder.augment.records import Mark, Sentence
+from builder.records import Polarity
+
+if TYPE_CHECKING:
+    from builder.model.augment.pieces import Inventory
+
+OPPOSITE: Mapping[str | None, Polarity] = {"POS": "NEG", "NEG": "POS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """An opinion of the training sentences as tokens."""
+
+    text: str
+    ids: tuple[int, ...]
+    polarity: Polarity
+
+
+def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) -> str | None:
+    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None where there is no such thing."""
+    if conditions.mode == "sentence":
+        return sentence.label
+    told = {mark.polarity for mark in marks if mark.kind == "aspect"}
+    return next(iter(told)) if len(told) == 1 else None
+
+
+def opposites(conditions: Conditions, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The opposite of each label that has one."""
+    if pairs:
+        return {one: other for a, b in pairs for one, other in ((a, b), (b, a))}
+    if conditions.mode == "polarity":
+        return {str(one): other for one, other in OPPOSITE.items()}
+    names = [name for name in conditions.names if name != UNSAID]
+    return {one: other for one, other in zip(names, reversed(names), strict=True) if one != other}
+
+
+def turned(sentence: Sentence, opinion: Mark) -> Sentence:
+    """The sentence with the opposite polarity at the aspect nearest to an opinion."""
+    aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
+    nearest = min(aspects, key=lambda mark: (max(0, opinion.start - mark.end, mark.start - opinion.end), mark.start), default=None)
+    turned = tuple(
+        Mark(mark.start, mark.end, mark.kind, OPPOSITE[opinion.polarity]) if mark in (nearest, opinion) else mark for mark in sentence.marks
+    )
+    return Sentence(sentence.id, sentence.text, sentence.words, turned, sentence.label, sentence.language)
+
+
+def middle(polarity: Polarity) -> float:
+    """The valence of an opinion of which only the polarity is known."""
+    from builder.model.task import VALENCE
+
+    return VALENCE[polarity]
+
+
+def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Opinion, ...]:
+    """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by text."""
+    counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
+    for one in sentences:
+        marks = [mark for mark in one.marks if mark.kind == "opinion" and mark.polarity in OPPOSITE]
+        cut = inventory.cut(one.text, one.words) if marks else None
+        for mark in marks:
+            assert cut is not None and mark.polarity is not None
+            tokens = [at for at, (start, end) in enumerate(cut.spans) if mark.start <= start and end <= mark.end]
+            ids = tuple(cut.ids[at] for at in tokens)
+            whole = tokens and cut.spans[tokens[0]][0] == mark.start and cut.spans[tokens[-1]][1] == mark.end
+            if whole and len(ids) <= 8 and not {*inventory.never} & {*ids}:
+                told = counts.setdefault((one.text[mark.start : mark.end], ids), {})
+                told[mark.polarity] = told.get(mark.polarity, 0) + 1
+    best = {text: Opinion(text, ids, max(sorted(told), key=lambda name: told[name])) for (text, ids), told in counts.items()}
+    return tuple(best[text] for text in sorted(best))

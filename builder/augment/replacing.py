@@ -1,0 +1,201 @@
+"""What `cbert`, `bert`, `context` and `context+label` share: words are replaced by what a network thinks may stand in their place.
+
+In: sentences with marks or labels. Out: candidates in which some words outside of all marks are others. How words are chosen and predicted is a `Plan`; how a
+network is trained on the sentences is here: masks are drawn anew every epoch, until the validation loss no longer falls.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.augment.conditions import Conditions, free_words
+from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.token_labels import kept
+from builder.errors import ModelError
+
+if TYPE_CHECKING:
+    from builder.model.augment.cloze import Blank, Cloze
+    from builder.model.augment.filling import Draw, Fill
+    from builder.model.augment.keeping import Schedule
+    from builder.model.augment.pieces import Cut, Inventory
+    from builder.model.task import Progress
+
+Words = tuple[tuple[int, ...], ...]
+Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+Plan = Callable[[Words, random.Random], Steps]
+"""Of the words that may be replaced, as tokens: the steps of `Fill`."""
+_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacing:
+    """A trained network as a Method. `temperature` 0 takes the best token; `differ`: a replaced word's first token is another than before."""
+
+    name: str
+    told: str
+    network: Cloze
+    inventory: Inventory
+    conditions: Conditions
+    plan: Plan
+    digest: str
+    temperature: float = 1.0
+    differ: bool = True
+    batch: int = 64
+    threads: int = 2
+    progress: Progress | None = None
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({self.told}; labels={self.conditions.mode}; model {self.digest[:16]})"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        """`copies` candidates a sentence, each with words of its own drawn; none where no word may be replaced."""
+        for at in range(0, len(sentences), _CHUNK):
+            yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
+
+    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        from builder.model.augment.filling import fill
+
+        plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._fills(one, copies, seed)]
+        made: dict[int, dict[int, Candidate]] = {}
+        for i, (new, score) in fill(self.network, [item for *_, item in plans], self.inventory, self.batch, self.threads, self.progress):
+            n, cut, _ = plans[i]
+            changed = {at: token for at, token in new.items() if token != cut.ids[at]}
+            if edits := edited(self.inventory, sentences[n], cut, changed):
+                made.setdefault(n, {})[i] = Candidate(sentences[n].id, edits, score)
+        for n in range(len(sentences)):
+            yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
+
+    def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
+        from builder.model.augment.filling import Fill
+        from builder.model.network import seed_of
+
+        cut = self.inventory.cut(sentence.text, sentence.words)
+        words = free_words(sentence, cut.spans, kept(sentence, "aspect+opinion"))
+        if not words or len(cut) > self.network.longest:
+            return
+        labels = self.conditions.labels(sentence, cut.spans)
+        for copy in range(copies):
+            number = seed_of(seed, self.name, sentence.id, sentence.text, copy)
+            steps = self.plan(words, random.Random(number))
+            first = frozenset(word[0] for word in words) if self.differ else frozenset[int]()
+            if steps:
+                yield cut, Fill(cut.ids, labels, steps, first, number, self.temperature)
+
+
+def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, int]) -> tuple[Edit, ...]:
+    """The edits that put new tokens in place of old ones; none where tokens of bytes make no whole character."""
+    edits = tuple(Edit(*one) for one in inventory.written(sentence.text, cut, new))
+    return () if any("\ufffd" in edit.text for edit in edits) else edits
+
+
+def distinct(candidates: Iterator[Candidate]) -> tuple[Candidate, ...]:
+    """The first of every two with the same edits."""
+    return tuple({one.edits: one for one in reversed(list(candidates))}.values())[::-1]
+
+
+def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -> Inventory:
+    """Words, or characters where most sentences are Chinese and `words` does not ask for words."""
+    from builder.model.augment.pieces import Units
+
+    english = sum(one.language == "en" for one in sentences) * 2 > len(sentences)
+    return Units.of(((one.text, one.words) for one in sentences), "word" if english or words else "char", english, min_count)
+
+
+def batch_tokens(asked: int, sentences: Sequence[Sentence], least: int) -> int:
+    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 1,024: few sentences need as many steps as many do."""
+    tokens = sum(len(one.words) if one.language == "en" else len(one.text) for one in sentences)
+    return asked or min(1024, max(384, int(tokens * max(1.0, least / max(1, len(sentences)))) // 150))
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Tokens, labels and words of the training sentences; blanks are drawn from them."""
+
+    items: tuple[tuple[tuple[int, ...], tuple[int, ...], Words], ...]
+    held: tuple[tuple[tuple[int, ...], tuple[int, ...], Words], ...]
+    mask: int
+    share: float
+    hidden: bool
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Sentence],
+        inventory: Inventory,
+        conditions: Conditions,
+        longest: int,
+        share: float,
+        hidden: bool,
+        seed: int,
+    ) -> Learning:
+        """`share` of the words are asked for; `hidden`: they are masked. ModelError where no sentence has a word to learn."""
+        from builder.model.augment.keeping import held_out
+
+        found = []
+        for one in sentences:
+            cut = inventory.cut(one.text, one.words)
+            words = free_words(one, cut.spans, ())
+            if words and len(cut) <= longest:
+                found.append((one.id, (cut.ids, conditions.labels(one, cut.spans), words)))
+        if not found:
+            raise ModelError(f"no sentence to learn from (of {len(sentences)})", fix="give more training text")
+        learnt, held = held_out([name for name, _ in found], 0.05, seed)
+        return cls(tuple(found[n][1] for n in learnt), tuple(found[n][1] for n in held), inventory.mask, share, hidden)
+
+    def draw(self, count: int, seed: int, labelled: bool, held: bool = False) -> list[Blank]:
+        """`count` sentences, all as often as each other, with fresh blanks."""
+        draw, items = random.Random(seed), self.held if held else self.items
+        order = draw.sample(range(len(items)), len(items))
+        return [self._blank(items[order[n % len(items)]], draw, labelled) for n in range(count)]
+
+    def _blank(self, item: tuple[tuple[int, ...], tuple[int, ...], Words], draw: random.Random, labelled: bool) -> Blank:
+        from builder.model.augment.cloze import Blank
+
+        ids, labels, words = item
+        chosen = draw.sample(words, max(1, round(self.share * len(words))))
+        places = tuple(sorted(at for word in chosen for at in word))
+        shown = tuple(self.mask if self.hidden and at in set(places) else i for at, i in enumerate(ids))
+        return Blank(shown, labels if labelled else (0,) * len(ids), places, tuple(ids[at] for at in places))
+
+    def phase(self, schedule: Schedule, labelled: bool, seed: int) -> tuple[Draw, Sequence[Blank], Schedule]:
+        from builder.model.network import seed_of
+
+        count = max(len(self.items), schedule.least)
+        held = self.draw(max(200, len(self.held)), seed, labelled, True)
+        return lambda epoch: self.draw(count, seed_of(seed, labelled, epoch), labelled), held, schedule
+
+
+def learned(
+    name: str,
+    told: str,
+    sentences: Sequence[Sentence],
+    network: Cloze,
+    inventory: Inventory,
+    conditions: Conditions,
+    schedules: Sequence[tuple[Schedule, bool]],
+    share: float,
+    hidden: bool,
+    base: str,
+    folder: Path,
+    seed: int,
+    progress: Progress | None,
+) -> str:
+    """Give `network` its weights: those in `folder`, or those that training in phases of (schedule, with labels) leads to. Returns their digest."""
+    from builder.model.augment.filling import train
+    from builder.model.augment.keeping import key_of, obtained
+    from builder.model.checkpoint import tensor_digest
+
+    if not schedules:
+        return tensor_digest(dict(network.named_parameters()))
+    learning = Learning.of(sentences, inventory, conditions, network.longest, share, hidden, seed)
+    data = [(one.id, one.text, one.words, one.marks, one.label) for one in sentences]
+    key = key_of(name, (told, conditions, share, hidden, seed), data, base, Path(__file__))
+    phases = [learning.phase(schedule, labelled, seed) for schedule, labelled in schedules]
+    digest = obtained(folder, key, network, lambda at: train(network, phases, seed, at, key, progress))
+    network.eval()
+    return digest

@@ -1,0 +1,31 @@
+"""Settings as text: what a candidate depends on, and what a trained model does.
+
+A field says by its metadata what it does not change: `FREE` fields change nothing (batches, threads), `LATER` ones only what is written, not what is learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+FREE: Mapping[str, str] = {"changes": "nothing"}
+LATER: Mapping[str, str] = {"changes": "writing"}
+
+
+def told(settings: DataclassInstance) -> str:
+    """What a candidate depends on."""
+    return _listed(settings, ("nothing",))
+
+
+def taught(settings: DataclassInstance) -> str:
+    """What a trained model depends on."""
+    return _listed(settings, ("nothing", "writing"))
+
+
+def _listed(settings: DataclassInstance, without: tuple[str, ...]) -> str:
+    chosen: list[Field[Any]] = [one for one in fields(settings) if one.metadata.get("changes") not in without]
+    return ", ".join(f"{one.name}={getattr(settings, one.name)!r}" for one in chosen)

@@ -1,0 +1,135 @@
+"""Beam search whose outcome does not depend on the batch that an item happens to be in.
+
+Sums of floating point numbers differ in their last digits with the shape of a batch, and a choice between two candidates may turn on them. So every
+search tells its margin: the least difference by which any of its choices was made. Where it is below SURE, far above that noise, the search
+is done again with the item alone: the outcome is a function of the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+SURE = 1e-4
+Item = TypeVar("Item")
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found for a row: sequences with their log-probabilities, best first, and the margin."""
+
+    sequences: tuple[tuple[tuple[int, ...], float], ...]
+    margin: float
+
+
+class Stepper(Protocol):
+    """Log-probabilities [B * K, V] of the next token, given the last ones [B * K]; and beams put in another order [B * K]."""
+
+    def __call__(self, last: Tensor, step: int) -> Tensor: ...
+    def reorder(self, beams: Tensor) -> None: ...
+
+
+def search(
+    stepper: Stepper,
+    begin: Sequence[int],
+    lengths: Sequence[int],
+    forced: Sequence[Sequence[int]],
+    width: int,
+    never: Tensor,
+    end: int | None = None,
+    least: Sequence[int] = (),
+) -> list[Found]:
+    """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
+
+    `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
+    -inf). Rows are done at their length; later steps do nothing for them.
+    """
+    rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
+    total = torch.full((rows, width), float("-inf"))
+    total[:, 0] = 0.0
+    last = torch.tensor(begin).repeat_interleave(width)
+    said = torch.zeros((rows, width, 0), dtype=torch.long)
+    margins = torch.full((rows,), float("inf"))
+    ended = torch.zeros((rows, width), dtype=torch.bool)
+    found: list[Found | None] = [None] * rows
+    due = torch.tensor([[*row, *[-1] * (max(lengths) - len(row))] for row in forced])
+    for step in range(max(lengths)):
+        scores = stepper(last, step).view(rows, width, -1)
+        here = due[:, step]
+        if end is not None and least:
+            scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
+        free = (scores + never).topk(min(width + 1, scores.shape[-1]), -1)
+        told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
+        only = (here >= 0)[:, None, None]
+        values, tokens = torch.where(only, float("-inf"), free.values), torch.where(only, here[:, None, None], free.indices)
+        values[:, :, :1] = torch.where(only, told, values[:, :, :1])
+        if end is not None:  # a beam that has ended goes on with one more end mark at no cost
+            values = torch.where(ended[:, :, None], float("-inf"), values)
+            tokens = torch.where(ended[:, :, None], end, tokens)
+            values[:, :, 0] = torch.where(ended, 0.0, values[:, :, 0])
+        each = values.shape[-1]
+        best = (total[:, :, None] + values).flatten(1).topk(min(width + 1, width * each), -1)
+        margins = torch.minimum(margins, _gap(best.values, width))
+        total, chosen = best.values[:, :width], best.indices[:, :width]
+        beams = chosen // each
+        last = tokens.flatten(1).gather(1, chosen)
+        said = torch.cat([said.gather(1, beams[:, :, None].expand(-1, -1, said.shape[2])), last[:, :, None]], 2)
+        if end is not None:
+            ended = ended.gather(1, beams) | (last == end)
+        for row, length in enumerate(lengths):
+            if found[row] is None and (length == step + 1 or (end is not None and bool(ended[row].all()))):
+                found[row] = _found(said[row], total[row], float(margins[row]))
+        if all(found):
+            break
+        last = last.flatten()
+        stepper.reorder((beams + spread).flatten())
+    return [one for one in found if one is not None]
+
+
+def _gap(values: Tensor, width: int) -> Tensor:
+    """By how much the last beam kept beats the first that is dropped."""
+    if values.shape[1] <= width:
+        return torch.full((values.shape[0],), float("inf"))
+    gap = values[:, width - 1] - values[:, width]
+    return torch.where(gap.isnan(), float("inf"), gap)
+
+
+def _found(said: Tensor, total: Tensor, margin: float) -> Found:
+    order = sorted(range(len(total)), key=lambda k: (-float(total[k]), said[k].tolist()))
+    scores = [float(total[k]) for k in order if total[k] > float("-inf")]
+    apart = min((a - b for a, b in pairwise(scores)), default=float("inf"))
+    edge = min((rounded(score)[1] for score in scores[:2]), default=float("inf"))
+    return Found(tuple((tuple(said[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]), min(margin, apart, edge))
+
+
+def rounded(score: float) -> tuple[float, float]:
+    """A score as it is told, to hundredths, and how far it is from being rounded otherwise."""
+    told = round(score, 2)
+    return told, 0.005 - abs(score - told)
+
+
+def settled(
+    items: Sequence[Item],
+    batches: Sequence[Sequence[int]],
+    work: Callable[[list[Item]], list[tuple[Out, float]]],
+) -> Iterator[tuple[int, Out]]:
+    """(index, outcome) of every item. `work` gives outcomes with margins; where one is not SURE the item is worked on alone."""
+    for batch in batches:
+        done = work([items[i] for i in batch])
+        for i, (out, margin) in zip(batch, done, strict=True):
+            if margin < SURE and len(batch) > 1:
+                out = work([items[i]])[0][0]
+            yield i, out
+
+
+def banned(size: int, never: Sequence[int]) -> Tensor:
+    """[V]: -inf for tokens that must not be generated."""
+    out = torch.zeros(size)
+    out[list(never)] = float("-inf")
+    return out

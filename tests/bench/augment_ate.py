@@ -1,0 +1,264 @@
+"""Does augmentation help aspect term extraction: `python tests/bench/augment_ate.py DIMABSA_DIR [--share 0.1] [--seeds 5] [--sources …] [--copies 1]`.
+
+The setting of Li et al. (2020), tables 2 to 4, on Chinese: a BiLSTM-CRF over characters, from scratch, trained on a share of SIGHAN 2024 training set 1
+(drawn by the hash of a sentence's id) and what a method makes of that share; tested on the validation set and the 2026 development set. A candidate is used
+where every aspect stands in its place. bert and cbert mask half of the tokens apart and take the best (appendix A), with label sequences.
+Prints micro F1 of aspect spans: mean and deviation over seeds of the tagger; each of the `copies` sets is joined to the source by itself where `--apart`
+is given (table 2, averaged), else all of them (figure 3). `--studies` adds table 3 (no label embeddings) and figure 4 (r from 0.3 to 0.7).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from builder import nlp
+from builder.augment import cbert, masked_seq2seq
+from builder.augment.cbert import CBertSettings
+from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.records import Candidate, Mark, Method, Sentence, applied, moved
+from builder.augment.token_labels import bio
+from builder.model.augment.layers import padded
+from builder.model.encode import batches
+from builder.model.training import scope
+from builder.records import Span
+from builder.resources import load_lexicon
+
+Row = tuple[str, str, list[Span]]
+"""Id, text, aspects as [start, end)."""
+APART = CBertSettings(labels="bio", share=0.5, replacement="best")
+SEQ = MaskedSeq2SeqSettings()
+SOURCES: dict[str, tuple[Any, Callable[..., Method]] | None] = {
+    "none": None,
+    "bert": (APART, lambda *args: cbert.load(*args, name=cbert.PLAIN)),
+    "cbert": (APART, cbert.load),
+    "masked-seq2seq": (SEQ, masked_seq2seq.load),
+    "without-labels": (replace(SEQ, label_embeddings=False), masked_seq2seq.load),
+    **{f"r={r}": (replace(SEQ, r=r), masked_seq2seq.load) for r in (0.3, 0.4, 0.6, 0.7)},
+}
+PLAIN = ["none", "bert", "cbert", "masked-seq2seq"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--sources", nargs="+", default=PLAIN, choices=list(SOURCES))
+    parser.add_argument("--studies", action="store_true")
+    parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="hardly train the augmenting models: to see that all parts run")
+    parser.add_argument("--models", type=Path, help="a folder in which models are kept")
+    options = parser.parse_args()
+    train, test = chosen(training(options.folder), options.share), list(testing(options.folder))
+    print(
+        f"{len(train)} training sentences ({100 * options.share:.0f}%), {len(test)} test sentences, {options.seeds} seeds, {options.epochs} epochs",
+        flush=True,
+    )
+    print("source            sentences      F1  deviation   seconds")
+    for name in list(SOURCES) if options.studies else options.sources:
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            sets = made(name, train, options, (options.models or Path(folder)) / name.replace("=", ""))
+        joined = [[*train, *one] for one in sets] if options.apart and name != "none" else [[*train, *(row for one in sets for row in one)]]
+        scores = [fitted(rows, test, seed, options) for rows in joined for seed in range(options.seeds)]
+        spread = statistics.stdev(scores) if len(scores) > 1 else 0.0
+        taken = time.monotonic() - started
+        print(
+            f"{name:16} {statistics.mean(map(len, joined)):10.0f}  {100 * statistics.mean(scores):6.2f}  {100 * spread:9.2f}  {taken:8.0f}",
+            flush=True,
+        )
+
+
+def training(folder: Path) -> Iterator[Row]:
+    (path,) = folder.glob("SIGHAN2024_dimABSA_TrainingSet1_Traditional.json")
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        listed = list(zip(row["Aspect"], row["AspectFromTo"], strict=True))
+        spans = {(first - 1, last, name) for name, told in listed if name != "NULL" for first, last in [map(int, told.split("#"))]}
+        right = {(start, end) for start, end, name in spans if start >= 0 and row["Sentence"][start:end] == name}  # some offsets are off
+        yield row["ID"], row["Sentence"], disjoint(iter(right or placed(row["Sentence"], row["Aspect"])))
+
+
+def testing(folder: Path) -> Iterator[Row]:
+    """These files have no offsets: an aspect stands where its words first do."""
+    (texts,) = folder.glob("SIGHAN2024_dimABSA_Validation_*_Traditional.txt")
+    (truth,) = folder.glob("SIGHAN2024_dimABSA_Validation_*_truth.txt")
+    told = dict(line.split(" ", 1) for line in truth.read_text(encoding="utf-8").splitlines()[1:] if " " in line)
+    for line in texts.read_text(encoding="utf-8").splitlines()[1:]:
+        key, text = line.split(", ", 1)
+        yield key, text, placed(text, [part.split(",")[0] for part in told.get(key, "")[1:].split("(")])
+    (later,) = folder.glob("dimabsa2026_restaurant_dev_polarity.jsonl")
+    for row in map(json.loads, later.read_text(encoding="utf-8").splitlines()):
+        yield row["ID"], row["Text"], placed(row["Text"], [one["Aspect"] for one in row["Triplet"]])
+
+
+def placed(text: str, names: Sequence[str]) -> list[Span]:
+    return disjoint((text.find(name), text.find(name) + len(name)) for name in {*names} - {"NULL", ""} if name in text)
+
+
+def disjoint(spans: Iterator[Span]) -> list[Span]:
+    """In order; of two that overlap the longer."""
+    out: list[Span] = []
+    for span in sorted(spans, key=lambda one: (one[0] - one[1], one[0])):
+        if not any(span[0] < end and start < span[1] for start, end in out):
+            out.append(span)
+    return sorted(out)
+
+
+def chosen(rows: Iterator[Row], share: float) -> list[Row]:
+    """A share of the sentences, the same ones at every run."""
+    order = sorted(rows, key=lambda row: hashlib.sha256(row[0].encode()).digest())
+    return order[: max(1, round(share * len(order)))]
+
+
+def made(name: str, rows: Sequence[Row], options: argparse.Namespace, folder: Path) -> list[list[Row]]:
+    """`copies` sets of new sentences with aspects in their new places."""
+    source = SOURCES[name]
+    if source is None:
+        return []
+    lexicon = load_lexicon()
+    tokens = nlp.load("embedded", lexicon.words()).annotate([text for _, text, _ in rows])
+    given = [
+        Sentence(
+            key,
+            text,
+            tuple((one.start, one.end) for one in told if text[one.start : one.end].strip()),
+            tuple(Mark(*span) for span in spans),
+        )
+        for (key, text, spans), told in zip(rows, tokens, strict=True)
+    ]
+    settings, load = source
+    quick = {"epochs": 1, "pretrain_epochs": 1, "least": 64} if options.quick else {}
+    method = load(replace(settings, threads=options.threads, **quick), given, folder)
+    sets: list[list[Row]] = [[] for _ in range(options.copies)]
+    for one, found in zip(given, method.propose(given, options.copies, 1), strict=True):
+        for number, candidate in enumerate(found):
+            sets[number] += [row] if (row := new_row(one, candidate)) else []
+    return sets
+
+
+def new_row(sentence: Sentence, candidate: Candidate) -> Row | None:
+    places = [moved((mark.start, mark.end), candidate.edits) for mark in sentence.marks]
+    kept = [place for place in places if place is not None]
+    text = applied(sentence.text, candidate.edits)
+    return (sentence.id, text, kept) if len(kept) == len(places) and text != sentence.text else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    ids: list[int]
+    tags: list[int]
+
+
+class Tagger(nn.Module):
+    """BiLSTM-CRF over characters: tags O, B, I."""
+
+    def __init__(self, size: int, width: int = 128) -> None:
+        super().__init__()
+        self.chars, self.dropout = nn.Embedding(size, width, padding_idx=0), nn.Dropout(0.5)
+        self.lstm = nn.LSTM(width, width, batch_first=True, bidirectional=True)
+        self.out, self.moves = nn.Linear(2 * width, 3), nn.Parameter(torch.zeros(3, 3))
+
+    def scores(self, items: Sequence[Tagged]) -> tuple[Tensor, Tensor]:
+        ids = padded([one.ids for one in items])
+        lengths = torch.tensor([len(one.ids) for one in items])
+        packed = nn.utils.rnn.pack_padded_sequence(self.dropout(self.chars(ids)), lengths, batch_first=True, enforce_sorted=False)
+        states, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        return self.out(self.dropout(states)), torch.arange(ids.shape[1])[None] < lengths[:, None]
+
+    def loss(self, items: Sequence[Tagged]) -> Tensor:
+        """Minus the log-likelihood of the tag sequences, a sentence."""
+        scores, seen = self.scores(items)
+        tags = padded([one.tags for one in items])
+        due = (scores.gather(2, tags[:, :, None])[:, :, 0] * seen).sum(1) + (self.moves[tags[:, :-1], tags[:, 1:]] * seen[:, 1:]).sum(1)
+        whole = scores[:, 0]
+        for t in range(1, scores.shape[1]):
+            grown = torch.logsumexp(whole[:, :, None] + self.moves, 1) + scores[:, t]
+            whole = torch.where(seen[:, t, None], grown, whole)
+        return (torch.logsumexp(whole, 1) - due).mean()
+
+    def best(self, items: Sequence[Tagged]) -> list[list[int]]:
+        scores, _ = self.scores(items)
+        out = []
+        for row, item in zip(scores, items, strict=True):
+            value, back = row[0], []
+            for t in range(1, len(item.ids)):
+                value, came = (value[:, None] + self.moves).max(0)
+                value, back = value + row[t], [*back, came]
+            tags = [int(value.argmax())]
+            for came in reversed(back):
+                tags.append(int(came[tags[-1]]))
+            out.append(tags[::-1])
+        return out
+
+
+def fitted(rows: Sequence[Row], test: Sequence[Row], seed: int, options: argparse.Namespace) -> float:
+    """Micro F1 of spans on `test`, of the epoch that is best on 150 held-out source sentences or a fifth of them (never augmented ones)."""
+    sources = list({row[0]: row for row in reversed(rows)}.values())  # of an id the first, which is the source
+    draw = random.Random(seed)
+    held = {row[0] for row in draw.sample(sources, min(150, len(sources) // 5))}
+    known = {char: n for n, char in enumerate(sorted({char for row in rows if row[0] not in held for char in row[1]}), start=2)}
+    learnt = [tagged(row, known) for row in rows if row[0] not in held and row[1]]
+    steps = max(1, len(sources) // 16) * options.epochs  # as many steps, however many sentences: more text is not more training
+    with scope(options.threads, seed):
+        tagger = Tagger(len(known) + 2)
+        optimizer = torch.optim.Adam(tagger.parameters(), lr=2e-3, weight_decay=1e-5)
+        best, kept, done = -1.0, tagger.state_dict(), 0
+        while done < steps:
+            for batch in batches([len(one.ids) for one in learnt], 16 * 24, draw):
+                tagger.train()
+                optimizer.zero_grad()
+                tagger.loss([learnt[i] for i in batch]).backward()
+                nn.utils.clip_grad_norm_(tagger.parameters(), 5.0)
+                optimizer.step()
+                done += 1
+                if done % max(1, steps // 20) == 0 and (score := f1(tagger, [row for row in sources if row[0] in held], known)) >= best:
+                    best, kept = score, {name: value.clone() for name, value in tagger.state_dict().items()}
+        tagger.load_state_dict(kept)
+        return f1(tagger, test, known)
+
+
+def tagged(row: Row, known: dict[str, int]) -> Tagged:
+    _, text, spans = row
+    return Tagged([known.get(char, 1) for char in text], list(bio([(i, i + 1) for i in range(len(text))], [Mark(*span) for span in spans])))
+
+
+def f1(tagger: Tagger, rows: Sequence[Row], known: dict[str, int]) -> float:
+    tagger.eval()
+    right = said = due = 0
+    with torch.inference_mode():
+        for tags, (_, _, spans) in zip(tagger.best([tagged(row, known) for row in rows]), rows, strict=True):
+            found = read(tags)
+            right, said, due = right + len(found & {*spans}), said + len(found), due + len(spans)
+    return 2 * right / max(1, said + due)
+
+
+def read(tags: Sequence[int]) -> set[Span]:
+    """Spans of B and the I's behind it; an I alone begins one."""
+    out, start = set(), -1
+    for at, tag in enumerate([*tags, 0]):
+        if start >= 0 and tag != 2:
+            out.add((start, at))
+            start = -1
+        if tag == 1 or (tag == 2 and start < 0):
+            start = at
+    return out
+
+
+if __name__ == "__main__":
+    main()

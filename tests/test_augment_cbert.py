@@ -1,0 +1,244 @@
+"""`cbert`, `bert`, `context` and `context+label`: labels in place of segments, whole words, protected spans, and choices that depend on a sentence alone."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_hub
+import torch
+
+from builder.augment import cbert, context
+from builder.augment.cbert import CBertSettings, individually, words_at_once
+from builder.augment.conditions import Conditions, free_words
+from builder.augment.context import ContextSettings, by_chance
+from builder.augment.records import Mark, Sentence, applied, moved
+from builder.augment.replacing import Replacing
+from builder.errors import ConfigError, InputError, ModelError
+from builder.model.augment.cloze import Blank, EmbeddedCloze, HubCloze, LstmCloze, collate
+from builder.model.augment.filling import Fill, embedded, fill
+from builder.model.augment.hub import MASKED
+from builder.model.augment.hub import load as load_hub
+from builder.model.augment.pieces import MASK, SPECIAL, Units
+
+TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1, k=1)
+TINY_CONTEXT = ContextSettings(width=16, epochs=1, pretrain_epochs=1, least=16, min_count=1, threads=1)
+WORDS = ((0, 1), (2,), (4, 5), (6, 7))
+
+
+@pytest.fixture(scope="module")
+def method(tmp_path_factory: pytest.TempPathFactory) -> Replacing:
+    return cbert.load(TINY, tiny_hub.chinese(), tmp_path_factory.mktemp("model"))
+
+
+def test_a_whole_word_is_masked_and_its_tokens_are_predicted_in_turn() -> None:
+    steps = words_at_once(1, 1, WORDS[:1], random.Random(1))
+    assert steps == (((0,), (0, 1)), ((1,), (1,)))
+
+
+def test_rounds_mask_other_words_each_until_all_have_been() -> None:
+    steps = words_at_once(2, 2, WORDS, random.Random(1))
+    assert sorted(at for places, _ in steps for at in places) == [0, 1, 2, 4, 5, 6, 7]
+    assert all(set(places) <= set(hidden) for places, hidden in steps)
+
+
+def test_a_share_of_the_tokens_is_masked_apart() -> None:
+    ((places, hidden),) = individually(0.5, WORDS, random.Random(1))
+    assert places == hidden
+    assert len(places) == 4
+
+
+def test_context_replaces_with_a_probability_and_masks_nothing() -> None:
+    counts = [len(by_chance(0.5, tuple((i,) for i in range(10)), random.Random(seed))[0][0]) for seed in range(200)]
+    assert 4.5 < sum(counts) / 200 < 5.5
+    assert min(counts) >= 1
+    assert by_chance(0.5, WORDS, random.Random(1))[0][1] == ()
+
+
+def test_labels_are_of_the_sentence_or_of_the_nearest_aspect_or_of_the_sequence() -> None:
+    marks = (Mark(0, 2, "aspect", "POS"), Mark(3, 4, "opinion", "POS"), Mark(6, 8, "aspect", "NEG"))
+    one = Sentence("s", "湯頭很香服務態度很差", ((0, 2), (2, 4), (4, 6), (6, 8), (8, 10)), marks, "4")
+    named = lambda mode: (lambda told: [told.names[i] for i in told.labels(one, one.words)])(Conditions.of(mode, [one]))
+    assert named("sentence") == named("auto") == ["4"] * 5
+    assert named("polarity") == ["POS", "POS", "NEG", "NEG", "NEG"]
+    assert named("bio") == ["B-aspect", "B-opinion", "O", "B-aspect", "O"]
+    with pytest.raises(InputError, match="label '5' was not among"):
+        Conditions.of("sentence", [one]).labels(replace(one, label="5"), one.words)
+    with pytest.raises(ConfigError, match="known: auto, sentence"):
+        Conditions.of("valence", [one])
+
+
+def test_words_in_marks_and_marks_of_punctuation_are_not_free() -> None:
+    one = Sentence("s", "湯頭很濃，好", ((0, 2), (2, 4), (4, 5), (5, 6)), (Mark(0, 1),))
+    assert free_words(one, [(i, i + 1) for i in range(6)], one.marks) == ((2, 3), (5,))
+
+
+@pytest.mark.parametrize("make", [lambda: EmbeddedCloze(12, 3, 8, 2, 1), lambda: LstmCloze(12, 3, 8)])
+def test_what_a_network_says_depends_on_labels_and_context_but_not_on_padding(make: Any) -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        network = make().eval()
+        torch.nn.init.normal_(network.labels.weight)
+    ids = (6, 7, MASK, 9)
+    with torch.inference_mode():
+        alone = network.told([Blank(ids, (1,) * 4, (2,))])[0]
+        among = network.told([Blank((8,) * 9, (0,) * 9, (4,)), Blank(ids, (1,) * 4, (2,))])[1]
+        labelled = network.told([Blank(ids, (2,) * 4, (2,))])[0]
+        elsewhere = network.told([Blank((6, 8, MASK, 9), (1,) * 4, (2,))])[0]
+    assert torch.allclose(alone, among, atol=1e-5)
+    assert not torch.allclose(alone, labelled, atol=1e-4)
+    assert not torch.allclose(alone, elsewhere, atol=1e-4)
+
+
+def test_the_lstm_does_not_see_the_word_that_it_is_asked_for() -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        network = LstmCloze(12, 1, 8).eval()
+    with torch.inference_mode():
+        told = [network.told([Blank((6, i, 8), (0,) * 3, (1,))])[0] for i in (7, 9)]
+        seen = [network.told([Blank((6, 7, i), (0,) * 3, (1,))])[0] for i in (7, 9)]
+        first = [network.told([Blank((i, 7, 8), (0,) * 3, (1,))])[0] for i in (7, 9)]
+    assert torch.equal(*told)
+    assert not torch.allclose(*seen, atol=1e-5)
+    assert not torch.allclose(*first, atol=1e-5)
+
+
+def test_label_embeddings_take_the_place_of_segment_embeddings_for_any_number_of_labels(tmp_path: Path) -> None:
+    network, inventory = load_hub(tiny_hub.save(tmp_path, "bert"), MASKED)
+    segment = network.bert.embeddings.token_type_embeddings.weight[0].clone()
+    ids = torch.tensor([inventory.cut("湯頭很香", ((0, 4),)).ids])
+    with torch.inference_mode():
+        before = network(input_ids=ids, token_type_ids=torch.zeros_like(ids)).logits
+        made = HubCloze(network, 6, ([], []), 0, "here").eval()
+        weights = made.network.bert.embeddings.token_type_embeddings.weight
+        after = made.network(input_ids=ids, token_type_ids=torch.full_like(ids, 5)).logits
+    assert weights.shape[0] == 6
+    assert torch.equal(weights, segment.expand(6, -1))
+    assert torch.allclose(before, after)
+
+
+def test_special_tokens_around_a_sentence_move_its_places() -> None:
+    batch = collate([Blank((7, 8), (1, 2), (1,))], 0, ([2], [3]))
+    assert batch.ids.tolist() == [[2, 7, 8, 3]]
+    assert batch.labels.tolist() == [[1, 1, 2, 2]]
+    assert (batch.row.tolist(), batch.column.tolist()) == ([0], [2])
+
+
+def test_the_best_is_the_likeliest_other_token_and_samples_follow_the_distribution() -> None:
+    network, units = embedded(10, 1, 8, 1, 1), Units(tuple("abcd"), "char")
+    with torch.no_grad():
+        network.bias[SPECIAL:] = torch.tensor([3.0, 2.0, 1.0, 0.0])  # type: ignore[index]
+    with torch.inference_mode():
+        told = torch.log_softmax(network.eval().told([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:], -1).exp().tolist()
+    best = Fill((7, 6, 8), (0,) * 3, (((1,), (1,)),), frozenset(), 1, 0.0)
+    likeliest = SPECIAL + told.index(max(told))
+    assert next(fill(network, [best], units, 4, 1))[1][0] == {1: likeliest}
+    assert next(fill(network, [replace(best, ids=(7, likeliest, 8), other=frozenset({1}))], units, 4, 1))[1][0] != {1: likeliest}
+    draws = [replace(best, temperature=1.0, seed=n) for n in range(600)]
+    counts = [0] * 4
+    for _, (new, _) in fill(network, draws, units, 64, 1):
+        counts[new[1] - SPECIAL] += 1
+    assert [n / 600 for n in counts] == pytest.approx(told, abs=0.08)
+
+
+def test_marks_stay_and_candidates_differ(method: Replacing) -> None:
+    sentences = tiny_hub.chinese()
+    proposed = list(method.propose(sentences, 3, 1))
+    assert sum(map(len, proposed)) >= 2 * len(sentences)
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        texts = [applied(sentence.text, one.edits) for one in candidates]
+        assert sentence.text not in texts
+        assert len(set(texts)) == len(texts)
+        assert all(moved((mark.start, mark.end), one.edits) == (mark.start, mark.end) for mark in sentence.marks for one in candidates)
+        for one in candidates:
+            assert sum(edit.end - edit.start for edit in one.edits) <= 3, "one word"
+
+
+@pytest.mark.parametrize("name", [cbert.NAME, cbert.PLAIN, context.NAME, context.PLAIN])
+def test_candidates_do_not_depend_on_order_or_batches(name: str, tmp_path: Path) -> None:
+    sentences = tiny_hub.chinese(labels=True)
+    tried = replace(TINY, k=2, rounds=2)
+    made = (
+        context.load(TINY_CONTEXT, sentences, tmp_path, name=name)
+        if "context" in name
+        else cbert.load(tried, sentences, tmp_path, name=name)
+    )
+    whole = list(made.propose(sentences, 3, 1))
+    assert sum(map(len, whole)) > len(sentences)
+    assert made.name == name
+    small = replace(made, batch=2)
+    order = random.Random(3).sample(range(len(sentences)), len(sentences))
+    assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
+    assert list(made.propose(sentences, 3, 2)) != whole
+
+
+def test_the_label_changes_what_cbert_proposes_but_not_what_bert_does(tmp_path: Path) -> None:
+    sentences = tiny_hub.chinese(labels=True)
+    turned = [replace(one, label={"POS": "NEG", "NEG": "POS"}.get(str(one.label), one.label)) for one in sentences]
+    settings = replace(TINY, replacement="best", pretrain_epochs=1, epochs=1)
+    for name, same in ((cbert.NAME, False), (cbert.PLAIN, True)):
+        made = cbert.load(settings, sentences, tmp_path / name, name=name)
+        with torch.no_grad():  # as if much had been learnt about labels
+            made.network.labels.weight.copy_(9 * torch.randn(made.network.labels.weight.shape, generator=torch.Generator().manual_seed(5)))  # type: ignore[union-attr, operator]
+        assert (list(made.propose(sentences, 2, 1)) == list(made.propose(turned, 2, 1))) is same
+
+
+def test_the_same_data_find_the_model_again_and_another_label_trains_anew(tmp_path: Path) -> None:
+    sentences, settings = tiny_hub.chinese(labels=True), replace(TINY, epochs=1, pretrain_epochs=0)
+    first = cbert.load(settings, sentences, tmp_path)
+    written = (tmp_path / "weights.safetensors").stat().st_mtime_ns
+    assert cbert.load(replace(settings, k=2, batch=1), sentences, tmp_path).digest == first.digest
+    assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
+    cbert.load(settings, [replace(sentences[0], label="NEG"), *sentences[1:]], tmp_path)
+    assert (tmp_path / "weights.safetensors").stat().st_mtime_ns != written
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_any_bert_of_a_hub_serves_as_base(language: str, tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", "bert")
+    sentences = tiny_hub.chinese() if language == "zh" else tiny_hub.english()
+    settings = replace(TINY, base=base, epochs=1, share=0.5)
+    tuned = cbert.load(settings, sentences, tmp_path / "tuned")
+    plain = cbert.load(settings, sentences, tmp_path / "plain", name=cbert.PLAIN)
+    assert not (tmp_path / "plain").exists(), "bert is used as it is"
+    for made in (tuned, plain):
+        proposed = list(made.propose(sentences, 2, 1))
+        assert sum(map(len, proposed)) > len(sentences)
+        for sentence, candidates in zip(sentences, proposed, strict=True):
+            for one in candidates:
+                places = [moved((mark.start, mark.end), one.edits) for mark in sentence.marks]
+                assert all(places)
+                text = applied(sentence.text, one.edits)
+                assert language == "en" or not re.search("[\u4e00-\u9fff] | [\u4e00-\u9fff]", text), "no space beside a Han character"
+                assert "[" not in text
+
+
+@pytest.mark.parametrize("kind", ["bart", "gpt2"])
+def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", kind)
+    with pytest.raises(ModelError, match=f"'{kind}' model is no masked language model|GPT2LMHeadModel is no masked"):
+        cbert.load(replace(TINY, base=base), tiny_hub.chinese(), tmp_path / "model")
+
+
+def test_english_words_are_replaced_with_their_spaces(tmp_path: Path) -> None:
+    sentences = tiny_hub.english()
+    made = context.load(replace(TINY_CONTEXT, probability=0.5), sentences, tmp_path)
+    texts = [applied(one.text, each.edits) for one, found in zip(sentences, made.propose(sentences, 3, 1), strict=True) for each in found]
+    assert len(texts) >= 12
+    assert not [text for text in texts if "  " in text or " ," in text or " ." in text]
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"replacement": "worst"}, {"labels": "valence"}, {"share": 1.0}, {"temperature": 0.0}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        CBertSettings(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"probability": 0.0}, {"labels": "x"}, {"width": 0}])
+def test_context_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        ContextSettings(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,122 @@
+"""`gpt2`: aspects and half of a sentence go in, the other half is written anew."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny_hub
+import torch
+
+from builder.augment.gpt2 import Gpt2, Gpt2Settings, Special, around, halved, load, prefix
+from builder.augment.records import Edit, Mark, Sentence, applied, moved
+from builder.errors import ConfigError, ModelError
+from builder.model.augment.causal import Opening, Story, embedded, loss, write
+from builder.model.augment.pieces import ASPECT, BOS, EOS, Cut
+
+TINY = Gpt2Settings(width=32, layers=1, epochs=2, least=16, min_count=1, threads=1)
+
+
+@pytest.fixture(scope="module")
+def method(tmp_path_factory: pytest.TempPathFactory) -> Gpt2:
+    return load(TINY, tiny_hub.chinese(opinions=False), tmp_path_factory.mktemp("model"))
+
+
+def test_the_prefix_names_every_aspect_and_then_the_sentence_begins() -> None:
+    cut = Cut((10, 11, 12, 13), ((0, 1), (1, 2), (2, 3), (3, 4)))
+    assert prefix(cut, (Mark(0, 2), Mark(3, 4)), Special(ASPECT, BOS, EOS)) == (ASPECT, 10, 11, ASPECT, 13, BOS)
+
+
+def test_half_of_the_tokens_stay_and_no_aspect_is_cut_through() -> None:
+    cut = Cut(tuple(range(6)), tuple((i, i + 1) for i in range(6)))
+    assert halved(cut, ()) == 3
+    assert halved(cut, (Mark(2, 5),)) == 5
+
+
+def test_edits_leave_aspects_alone_that_the_new_half_says_again() -> None:
+    text, mark = "今天去吃，湯頭很香", Mark(5, 7)
+    assert around(text, 4, "。店裡湯頭好", [mark]) == (Edit(4, 5, "。店裡"), Edit(7, 9, "好"))
+    assert around(text, 4, "。店裡的湯", [mark]) == (Edit(4, 9, "。店裡的湯"),)
+
+
+def test_only_the_sentence_is_learnt_given_its_prefix() -> None:
+    network = embedded(12, 16, 1, 1).eval()
+    with torch.inference_mode():
+        told = torch.log_softmax(network(torch.tensor([[5, 7, 3, 8, 9, 4]]))[0], -1)
+        due = -(told[2, 8] + told[3, 9] + told[4, 4]) / 3
+        assert torch.allclose(loss(network, [Story((5, 7, 3), (8, 9, 4)), Story((5, 7, 3), (8, 9, 4))]), due, atol=1e-5)
+
+
+def test_reading_token_by_token_is_reading_at_once() -> None:
+    network = embedded(12, 16, 2, 1).eval()
+    ids = torch.tensor([[5, 7, 3, 8, 9], [5, 8, 3, 6, 7]])
+    with torch.inference_mode():
+        whole, state = torch.log_softmax(network(ids), -1), list[object]()
+        first = network.read(ids[:, :3], state)
+        network.select(torch.tensor([1, 0]), state)
+        second = network.read(ids[[1, 0], 3:4], state)
+    assert torch.allclose(first, whole[:, 2], atol=1e-5)
+    assert torch.allclose(second, whole[[1, 0], 3], atol=1e-5)
+
+
+def test_what_is_written_has_at_least_and_at_most_so_many_tokens() -> None:
+    network = embedded(12, 16, 1, 1)
+    found = next(write(network, [Opening((5, 7, 3), 2, 4)], 12, range(6), EOS, 5, 8, 1))[1]
+    ended = [said.index(EOS) for said, _ in found.sequences if EOS in said]
+    assert ended
+    assert set(ended) <= {2, 3, 4}
+    assert not {i for said, _ in found.sequences for i in said if i < 6 and i != EOS}
+
+
+def test_the_first_half_stays_and_candidates_differ(method: Gpt2) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    proposed = list(method.propose(sentences, 3, 1))
+    assert sum(map(len, proposed)) >= len(sentences)
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        texts = [applied(sentence.text, one.edits) for one in candidates]
+        assert len({*texts, sentence.text}) == len(texts) + 1
+        assert all(text.startswith(sentence.text[: len(sentence.text) // 2]) for text in texts)
+        (mark,) = sentence.marks
+        if mark.end <= len(sentence.text) // 2:
+            assert all(moved((mark.start, mark.end), one.edits) for one in candidates)
+
+
+def test_candidates_do_not_depend_on_order_or_batches(method: Gpt2) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    whole = list(method.propose(sentences, 3, 1))
+    order = random.Random(3).sample(range(len(sentences)), len(sentences))
+    small = Gpt2(replace(method.settings, batch=2), method.network, method.inventory, method.special, method.digest)
+    assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
+
+
+def test_a_sentence_without_halves_has_no_candidates(method: Gpt2) -> None:
+    assert list(method.propose([Sentence("s", "好", ((0, 1),)), Sentence("e", "", ())], 2, 1)) == [(), ()]
+
+
+def test_any_causal_model_of_a_hub_serves_as_base_and_is_found_again(tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", "gpt2")
+    sentences, settings = tiny_hub.english(opinions=False), replace(TINY, base=base, epochs=1)
+    made = load(settings, sentences, tmp_path / "model")
+    proposed = list(made.propose(sentences, 2, 1))
+    assert sum(map(len, proposed)) > 0
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        for one in candidates:
+            assert one.edits[0].start >= len(sentence.text) // 3
+            assert "[" not in applied(sentence.text, one.edits)
+    assert load(settings, sentences, tmp_path / "model").digest == made.digest
+    other = Gpt2(replace(settings, batch=1), made.network, made.inventory, made.special, made.digest)
+    assert list(other.propose(sentences[::-1], 2, 1)) == proposed[::-1]
+
+
+def test_a_base_of_the_wrong_kind_says_what_it_is(tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", "bert")
+    with pytest.raises(ModelError, match="BertForMaskedLM is no causal language model"):
+        load(replace(TINY, base=base), tiny_hub.chinese(), tmp_path / "model")
+
+
+@pytest.mark.parametrize("wrong", [{"beams": 0}, {"keep": "all"}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        Gpt2Settings(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,309 @@
+"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, beams that keep labels, and a model that is trained once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny_hub
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.augment.mask_frag import chosen_starts, fragment, mask_frag, starts, weight
+from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.records import Mark, Sentence, applied, moved
+from builder.augment.token_labels import LABELS, bio
+from builder.errors import ConfigError, InputError, ModelError
+from builder.model.augment.beam import banned, search
+from builder.model.augment.fragments import embedded, trimmed
+from builder.model.augment.fragments import write as write_fragments
+from builder.model.augment.keeping import Schedule, trained
+from builder.model.augment.pieces import BOS, MASK, SPECIAL, Units
+from builder.model.augment.seq2seq import Labelled, Masked, Shape, collate
+
+TINY = MaskedSeq2SeqSettings(width=32, encoder=1, decoder=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
+SMALL = Shape(16, heads=2, encoder=1, decoder=1)
+
+
+@pytest.fixture(scope="module")
+def method(tmp_path_factory: pytest.TempPathFactory) -> MaskedSeq2Seq:
+    return load(TINY, tiny_hub.chinese(opinions=False), tmp_path_factory.mktemp("model"))
+
+
+def test_a_fragment_is_the_papers_from_u_to_u_plus_r_times_the_length() -> None:
+    # Ten words, r = 0.5, u = 3 in the paper's count: positions 3 to 8, of which 5 and 6 are an aspect's.
+    words, labels = list("abcdefghij"), [0, 0, 0, 0, 1, 2, 0, 0, 0, 0]
+    hidden, span = mask_frag(words, labels, 2, 0.5, "M")
+    assert ("".join(hidden), span) == ("abMMefMMij", (2, 8))
+
+
+def test_starts_are_those_of_algorithm_1() -> None:
+    assert list(starts(10, 0.5)) == [0, 1, 2, 3, 4]
+    assert list(starts(10, 0.7)) == [0, 1, 2]
+    assert list(starts(1, 0.5)) == [0]
+
+
+@given(st.integers(1, 200), st.sampled_from([0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0]))
+def test_every_fragment_lies_in_its_sentence_and_has_m_tokens(length: int, r: float) -> None:
+    for u in starts(length, r):
+        first, end = fragment(length, u, r)
+        assert 0 <= first < end <= length
+        assert end - first == min(length, round(r * length - 0.499999) + 1) or length < 3
+
+
+def test_short_sentences_are_never_drawn_and_long_ones_by_the_root_of_their_length() -> None:
+    assert [weight(n) for n in (1, 5, 9, 16)] == [0, 0, 3, 4]
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 9))
+def test_chosen_starts_mask_different_tokens(labels: list[int], copies: int, seed: int) -> None:
+    chosen = chosen_starts(labels, 0.5, copies, random.Random(seed))
+    masked = {mask_frag(range(len(labels)), labels, u, 0.5, -1)[0] for u in chosen}
+    assert len(chosen) == len(masked) <= copies
+    assert all(-1 in one for one in masked)
+    assert bool(chosen) == any(not label for u in starts(len(labels), 0.5) for label in labels[slice(*fragment(len(labels), u, 0.5))])
+
+
+def test_labels_of_tokens_follow_the_marks_and_a_token_that_a_mark_touches_is_labelled() -> None:
+    marks = (Mark(2, 4), Mark(6, 8, "opinion"))
+    told = bio([(0, 2), (2, 3), (3, 4), (4, 7), (7, 9)], marks)
+    assert [LABELS[i] for i in told] == ["O", "B-aspect", "I-aspect", "B-opinion", "I-opinion"]
+
+
+def test_marks_that_overlap_are_an_error(tmp_path: Path) -> None:
+    wrong = Sentence("s1", "湯頭很濃郁的店", ((0, 2), (2, 7)), (Mark(0, 3), Mark(2, 5)))
+    with pytest.raises(InputError, match="sentence s1: labels overlap"):
+        load(TINY, [wrong], tmp_path)
+
+
+def test_nothing_to_learn_from_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no sentence of more than five tokens"):
+        load(TINY, [Sentence("s", "很好", ((0, 2),))], tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"r": 0.0}, {"r": 1.5}, {"keep": "opinion"}, {"beams": 0}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        MaskedSeq2SeqSettings(**wrong)  # type: ignore[arg-type]
+
+
+def network(used: bool = True) -> Labelled:
+    made = embedded(12, 5, SMALL, used, 3)
+    with torch.no_grad():
+        made.labels.weight.copy_(torch.randn(made.labels.weight.shape, generator=torch.Generator().manual_seed(1)) * used)
+    return made.eval()
+
+
+ITEM = Masked((7, MASK, 9, MASK, 8), (0, 0, 1, 0, 0), 1, (6, 9, 10), 7)
+
+
+def logits(net: Labelled, item: Masked) -> torch.Tensor:
+    with torch.inference_mode():
+        return net(collate([item], 0))[0]
+
+
+def test_the_label_of_a_step_is_added_before_the_softmax_and_fed_back_at_the_next() -> None:
+    net = network()
+    with torch.no_grad():  # the encoder's labels alone would change everything: they are held
+        held = net.core.embed(torch.tensor([list(ITEM.source)]))
+    net.encode = lambda rows: held.expand(len(rows.source), -1, -1)  # type: ignore[method-assign]
+    rows = collate([ITEM], 0)
+    changed = replace(rows, due=torch.tensor([[0, 2, 0]]))
+    fed = replace(rows, before=torch.tensor([[0, 0, 2]]))
+    with torch.inference_mode():
+        before, after, back = net(rows)[0], net(changed)[0], net(fed)[0]
+    differs = lambda a, b: [not torch.allclose(x, y, atol=1e-5) for x, y in zip(a, b, strict=True)]
+    assert differs(before, after) == [False, True, False], "equation 5: l_t touches step t alone"
+    assert differs(before, back) == [False, False, True], "equation 6: l_(t-1) is read with the token"
+
+
+def test_the_encoder_reads_labels_and_without_label_embeddings_nothing_does() -> None:
+    other = replace(ITEM, labels=(1, 0, 1, 0, 0))
+    assert not torch.allclose(logits(network(), ITEM), logits(network(), other), atol=1e-4)
+    plain = network(used=False)
+    assert torch.equal(logits(plain, ITEM), logits(plain, other))
+    assert not plain.labels.weight.requires_grad
+
+
+def test_an_exhaustive_beam_finds_the_best_of_all_sequences_with_the_forced_token_in_place() -> None:
+    net = network()
+    inventory = Units(tuple("abcdef"), "char")
+    found = next(write_fragments(net, [ITEM], inventory, replace_writing(40)))[1]
+    best = {}
+    for one, other in itertools.product(range(SPECIAL, 12), repeat=2):
+        told = torch.log_softmax(logits(net, replace(ITEM, target=(one, 9, other))), -1)
+        best[one, 9, other] = sum(float(told[t, i]) for t, i in enumerate((one, 9, other)))
+    due = sorted(best, key=lambda said: -best[said])
+    assert [said for said, _ in found.sequences[:5]] == due[:5]
+    assert found.sequences[0][1] == pytest.approx(best[due[0]], abs=0.006)
+
+
+def replace_writing(beams: int) -> object:
+    from builder.model.augment.fragments import Writing
+
+    return Writing(beams, threads=1)
+
+
+def test_forced_tokens_at_the_ends_are_not_searched_for() -> None:
+    item = Masked((7, MASK, 9, 8), (1, 0, 1, 2), 0, (7, 6, 9, 8), BOS)
+    short = trimmed(item, MASK)
+    assert (short.start, short.target, short.previous, short.before) == (1, (6,), 7, 1)
+
+
+def test_a_search_that_may_end_stops_at_the_end_token() -> None:
+    class Steps:
+        def __call__(self, last: torch.Tensor, step: int) -> torch.Tensor:
+            told = torch.full((len(last), 8), -9.0)
+            told[:, 6 if step == 0 else 7] = -0.1
+            return told
+
+        def reorder(self, beams: torch.Tensor) -> None: ...
+
+    found = search(Steps(), [3], [5], [()], 2, banned(8, range(6)), end=7)[0]
+    assert found.sequences[0] == ((6, 7), pytest.approx(-0.2))
+
+
+def test_labelled_spans_stay_and_every_candidate_differs(method: MaskedSeq2Seq) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    proposed = list(method.propose(sentences, 4, 1))
+    assert [len(one) for one in proposed] == [4] * len(sentences)
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        texts = {applied(sentence.text, one.edits) for one in candidates}
+        assert sentence.text not in texts
+        assert {len(text) for text in texts} == {len(sentence.text)}, "one token for each"
+        for one in candidates:
+            (mark,) = sentence.marks
+            place = moved((mark.start, mark.end), one.edits)
+            assert place is not None
+            assert applied(sentence.text, one.edits)[slice(*place)] == sentence.text[mark.start : mark.end]
+
+
+def test_candidates_do_not_depend_on_order_or_batches(method: MaskedSeq2Seq) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    whole = list(method.propose(sentences, 3, 1))
+    order = random.Random(2).sample(range(len(sentences)), len(sentences))
+    small = MaskedSeq2Seq(replace(method.settings, batch=2), method.network, method.inventory, method.digest)
+    assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
+    assert list(small.propose(sentences[:1], 3, 1)) == whole[:1]
+    assert list(method.propose(sentences, 3, 2)) != whole
+
+
+def test_a_sentence_that_is_labelled_throughout_has_no_candidates(method: MaskedSeq2Seq) -> None:
+    assert list(method.propose([Sentence("s", "湯頭", ((0, 2),), (Mark(0, 2),)), Sentence("e", "", ())], 4, 1)) == [(), ()]
+
+
+def test_the_opinion_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
+    sentences = tiny_hub.chinese()
+    kept = load(replace(TINY, keep="aspect+opinion", epochs=1, pretrain_epochs=0), sentences, tmp_path)
+    for sentence, candidates in zip(sentences, kept.propose(sentences, 2, 1), strict=True):
+        assert candidates
+        assert all(moved((mark.start, mark.end), one.edits) for mark in sentence.marks for one in candidates)
+
+
+def test_english_words_are_written_with_their_spaces(tmp_path: Path) -> None:
+    sentences = tiny_hub.english(opinions=False)
+    made = load(replace(TINY, epochs=1, pretrain_epochs=0), sentences, tmp_path)
+    texts = [applied(one.text, each.edits) for one, found in zip(sentences, made.propose(sentences, 4, 1), strict=True) for each in found]
+    assert len(texts) >= 20
+    assert not [text for text in texts if "  " in text or " ," in text or " ." in text or text != text.strip()]
+
+
+def test_the_same_data_and_settings_find_the_model_again_and_others_train_anew(tmp_path: Path) -> None:
+    sentences, settings = tiny_hub.chinese(), replace(TINY, epochs=1, pretrain_epochs=0)
+    first = load(settings, sentences, tmp_path)
+    written = (tmp_path / "weights.safetensors").stat().st_mtime_ns
+    again = load(replace(settings, batch=3), sentences, tmp_path)
+    assert load(replace(settings, beams=2), sentences, tmp_path).digest == first.digest, "beams change what is written, not what is learnt"
+    assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
+    assert (again.digest, again.signature) == (first.digest, first.signature)
+    assert load(settings, sentences[1:], tmp_path).digest != first.digest
+    (tmp_path / "weights.safetensors").write_bytes(b"no")
+    with pytest.raises(ModelError, match="no readable safetensors"):
+        load(settings, sentences[1:], tmp_path)
+
+
+def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    sentences = tiny_hub.chinese()
+    due = load(TINY, sentences, tmp_path / "whole").digest
+    seen = 0
+
+    def stop(done: int, total: int, note: str) -> None:
+        nonlocal seen
+        seen += 1
+        if note.startswith("epoch 2/2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load(TINY, sentences, tmp_path / "cut", progress=stop)
+    assert list((tmp_path / "cut" / "checkpoints").rglob("epoch-*.safetensors")), "epochs before are kept"
+    assert not (tmp_path / "cut" / "model.json").exists()
+    first, seen = seen, 0
+    assert load(TINY, sentences, tmp_path / "cut", progress=lambda done, total, note: count(note)).digest == due
+    assert notes == {"epoch 2/2"}, (first, notes)
+
+
+notes: set[str] = set()
+
+
+def count(note: str) -> None:
+    notes.add(note.split(",")[0])
+
+
+def test_training_stops_when_the_validation_loss_has_converged(tmp_path: Path) -> None:
+    linear = torch.nn.Linear(1, 1)
+    losses = iter([3.0, 2.0, 2.5, 2.5, 1.0])
+    plan = Schedule(epochs=5, patience=2, threads=1)
+    done = trained(
+        linear, lambda epoch: [4], lambda chosen: linear(torch.ones(1, 1)).sum() ** 2, lambda: next(losses), plan, 1, tmp_path, "k", None
+    )
+    assert len(done.scores) == 4
+    assert done.epoch == 2
+
+
+@pytest.mark.parametrize("kind", ["bart", "mt5"])
+def test_any_encoder_decoder_of_a_hub_serves_as_base(kind: str, tmp_path: Path) -> None:
+    import tiny_mt5
+
+    base = (
+        str(tiny_mt5.make_base(tmp_path / "base", tuple(tiny_hub.texts()), size=560))
+        if kind == "mt5"
+        else tiny_hub.save(tmp_path / "base", kind)
+    )
+    sentences = [*tiny_hub.chinese(opinions=False), *tiny_hub.english(opinions=False)]
+    made = load(replace(TINY, base=base, epochs=1, pretrain_epochs=0), sentences, tmp_path / "model")
+    proposed = list(made.propose(sentences, 2, 1))
+    assert sum(map(len, proposed)) > len(sentences)
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        for one in candidates:
+            assert all(moved((mark.start, mark.end), one.edits) for mark in sentence.marks), (sentence.text, one)
+    other = MaskedSeq2Seq(replace(made.settings, batch=3), made.network, made.inventory, made.digest)
+    assert list(other.propose(sentences[::-1], 2, 1)) == proposed[::-1]
+    steps = stepwise(made)
+    assert torch.allclose(*steps, atol=1e-4), "a step with its memory is what all steps at once are"
+
+
+def stepwise(made: MaskedSeq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
+    ids = made.inventory.cut("麵湯客店好甜香差", ((0, 8),)).ids
+    item = Masked(ids, (0,) * len(ids), 1, ids[1:5], ids[0])
+    rows = collate([item], 0)
+    with torch.inference_mode():
+        whole = torch.log_softmax(made.network(rows)[0], -1)
+        state = made.network.core.remember(made.network.encode(rows), rows.seen, rows.start, 1)
+        each = [made.network.step(rows.previous[:, t], rows.before[:, t], rows.due[:, t], state)[0] for t in range(4)]
+    return whole, torch.stack(each)
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2"])
+def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", kind)
+    with pytest.raises(ModelError, match=f"'{kind}' model is no encoder-decoder"):
+        load(replace(TINY, base=base), tiny_hub.chinese(), tmp_path / "model")
+
+
+def test_a_base_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no model here: there is no config\.json"):
+        load(replace(TINY, base=str(tmp_path / "none")), tiny_hub.chinese(), tmp_path / "model")

@@ -1,0 +1,140 @@
+"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled under the opposite label."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny_hub
+import torch
+
+from builder.augment.conditions import Conditions
+from builder.augment.opposites import label_of, opinions_of, opposites
+from builder.augment.records import Edit, Sentence, applied
+from builder.augment.replacing import unit_inventory
+from builder.augment.style_transfer import StyleTransferSettings, load
+from builder.errors import ConfigError, ModelError
+from builder.model.augment.attribution import Classed, classifier, contributions
+from builder.model.augment.keeping import Schedule, trained
+
+TINY = StyleTransferSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
+
+
+def test_opinions_are_those_of_the_sentences_with_their_polarity() -> None:
+    sentences = tiny_hub.chinese()
+    found = {one.text: one.polarity for one in opinions_of(sentences, unit_inventory(sentences, False, 1))}
+    assert found["很濃郁"] == "POS"
+    assert found["太貴"] == "NEG"
+    assert "普通" not in found, "neutral has no opposite"
+
+
+def test_an_opinion_gives_way_to_one_of_the_opposite_polarity_with_its_valence(tmp_path: Path) -> None:
+    sentences = tiny_hub.chinese()
+    made = load(TINY, sentences, tmp_path, valences={"太貴": 1.5})
+    known = {mark_text(one): one.marks for one in sentences}
+    proposed = list(made.propose(sentences, 2, 1))
+    assert [len(one) for one in proposed] == [0 if one.marks[-1].polarity == "NEU" else 2 for one in sentences]
+    valences = set()
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        assert len({one.edits for one in candidates}) == len(candidates)
+        for one in candidates:
+            (changed,) = one.changed
+            opinion = next(mark for mark in sentence.marks if mark.kind == "opinion")
+            assert one.edits == (Edit(opinion.start, opinion.end, changed.text),)
+            assert (changed.start, changed.end) == (opinion.start, opinion.end)
+            assert {changed.polarity, opinion.polarity} == {"POS", "NEG"}
+            assert changed.text in known
+            valences.add((changed.polarity, 1.5 if changed.text == "太貴" else changed.valence))
+            assert changed.valence == (1.5 if changed.text == "太貴" else {"POS": 8.0, "NEG": 2.5}[changed.polarity])
+    assert len(valences) >= 2
+    assert list(made.propose(sentences[::-1], 2, 1)) == proposed[::-1]
+    assert list(made.propose(sentences, 2, 2)) != proposed
+
+
+def mark_text(sentence: Sentence) -> str:
+    mark = next(mark for mark in sentence.marks if mark.kind == "opinion")
+    return sentence.text[mark.start : mark.end]
+
+
+def test_a_classifier_that_has_learnt_a_word_points_at_it(tmp_path: Path) -> None:
+    network = classifier(20, 2, 16, 1, 1)
+    draw = random.Random(1)
+    items = [Classed((*(draw.randrange(6, 16) for _ in range(6)), 17 + n % 2), n % 2) for n in range(40)]
+    plan = Schedule(epochs=20, patience=0, batch_tokens=64, rate=3e-3, threads=1)
+    trained(
+        network,
+        lambda epoch: [7] * 40,
+        lambda chosen: network.loss([items[i] for i in chosen]),
+        lambda: float(network.loss(items)),
+        plan,
+        1,
+        tmp_path,
+        "k",
+        None,
+    )
+    for item in items[:8]:
+        told = contributions(network, item.ids, [(0, 1), (2,), (3, 4, 5), (6,)], item.label)
+        assert max(range(4), key=lambda at: told[at]) == 3
+        assert contributions(network, item.ids, [(6,)], 1 - item.label)[0] < 0
+    assert contributions(network, (17,), [(0,)], 1) == [0.0], "nothing would be left"
+
+
+def test_a_sentence_label_turns_to_its_opposite_and_a_few_words_change(tmp_path: Path) -> None:
+    sentences = tiny_hub.english(opinions=False, labels=True)
+    made = load(replace(TINY, words=2, share=0.1), sentences, tmp_path)
+    proposed = list(made.propose(sentences, 2, 1))
+    assert sum(map(len, proposed)) >= len(sentences)
+    for sentence, candidates in zip(sentences, proposed, strict=True):
+        for one in candidates:
+            assert {one.label, sentence.label} == {"POS", "NEG"}
+            assert one.changed == ()
+            words, before = applied(sentence.text, one.edits).split(), sentence.text.split()
+            assert 0 < sum(a != b for a, b in zip(words, before, strict=True)) <= 2
+    assert list(made.propose(sentences[::-1], 2, 1)) == proposed[::-1]
+
+
+def test_aspects_of_one_polarity_turn_together(tmp_path: Path) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    made = load(replace(TINY, share=0.1), sentences, tmp_path)
+    candidates = [(one, each) for one, found in zip(sentences, made.propose(sentences, 1, 1), strict=True) for each in found]
+    assert candidates
+    for sentence, one in candidates:
+        (mark,), (changed,) = sentence.marks, one.changed
+        assert (changed.start, changed.end, changed.text) == (mark.start, mark.end, sentence.text[mark.start : mark.end])
+        assert {changed.polarity, mark.polarity} == {"POS", "NEG"}
+
+
+def test_opposites_are_the_labels_in_reverse_or_as_told() -> None:
+    five = Conditions("sentence", ("none", "0", "1", "2", "3", "4"))
+    assert opposites(five, ()) == {"0": "4", "1": "3", "3": "1", "4": "0"}
+    assert opposites(five, (("0", "3"),)) == {"0": "3", "3": "0"}
+    assert opposites(Conditions("polarity", ("none", "POS", "NEG", "NEU")), ()) == {"POS": "NEG", "NEG": "POS"}
+
+
+def test_a_sentence_of_two_minds_has_no_label() -> None:
+    one = tiny_hub.chinese()[0]
+    two = replace(one, marks=(one.marks[0], replace(one.marks[0], start=9, end=11, polarity="NEG")))
+    told = Conditions.of("polarity", [one])
+    assert (label_of(one, one.marks, told), label_of(two, two.marks, told)) == ("POS", None)
+
+
+def test_sentences_without_labels_cannot_be_turned_round(tmp_path: Path) -> None:
+    bare = [replace(one, marks=()) for one in tiny_hub.chinese()]
+    with pytest.raises(ModelError, match="neither labels nor polarities"):
+        load(TINY, bare, tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"labels": "bio"}, {"words": 0}, {"share": 0.0}, {"replacement": "worst"}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        StyleTransferSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_random_state_of_the_caller_is_left_alone(tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    made = load(replace(TINY, epochs=1), tiny_hub.chinese(), tmp_path)
+    list(made.propose(tiny_hub.chinese(), 1, 1))
+    assert torch.equal(torch.get_rng_state(), before)
