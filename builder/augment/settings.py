@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from builder.augment.boost_settings import Boost, Eda, Spelling, Split, WordEmbs
 from builder.augment.records import Sentence
 from builder.config import filled, flat
 from builder.errors import ConfigError
+from builder.records import Triplet
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,14 @@ class Gpt2:
 @dataclass(frozen=True, slots=True)
 class Given:
     """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be learned from: all that
-    are augmented, and no other; `texts` raw text of the train split; `held_out` labelled sentences for early stopping, never of a test set."""
+    are augmented, and no other; `texts` raw text of the train split; `held_out` labelled sentences for early stopping, never of a test set;
+    `triplets` those of each sentence, by its id, where the task is to find them: marks do not say which opinion is whose."""
 
     models: Path | None = None
     sentences: tuple[Sentence, ...] = ()
     texts: tuple[str, ...] = ()
     held_out: tuple[Sentence, ...] = ()
+    triplets: Mapping[str, tuple[Triplet, ...]] = field(default_factory=dict)
     language: Literal["zh", "en"] = "zh"
 
 
@@ -97,6 +101,12 @@ class Settings:
     context: Context = field(default_factory=Context)
     context_label: Context = field(default_factory=Context)
     gpt2: Gpt2 = field(default_factory=Gpt2)
+    eda: Eda = field(default_factory=Eda)
+    spelling: Spelling = field(default_factory=Spelling)
+    split: Split = field(default_factory=Split)
+    word_embs: WordEmbs = field(default_factory=WordEmbs)
+    boostaug: Boost = field(default_factory=Boost)
+    monoaug: Boost = field(default_factory=Boost)
     given: Given = field(default_factory=Given, repr=False)
 
 
