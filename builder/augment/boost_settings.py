@@ -60,3 +60,12 @@ class Boost:
     by_label: bool = True
     base: str = ""
     epochs: int = 0
+
+    def checked(self) -> dict[str, bool]:
+        """Which values are in their range."""
+        return {
+            "confidence": 0 <= self.confidence <= 1,
+            "perplexity": self.perplexity > 0,
+            "oversample": self.oversample >= 1,
+            "epochs": self.epochs >= 0,
+        }

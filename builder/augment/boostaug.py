@@ -125,7 +125,13 @@ class BoostAug:
 def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Candidate, ...]]) -> list[Row]:
     """One pass over all candidates: batches are full, whatever a sentence has."""
     made = [[changed(sentence, one) for one in row] for sentence, row in zip(sentences, proposed, strict=True)]
-    readings = iter(surrogate.read([one for row in made for one in row if one]))
+    asked = [
+        (one, candidate.edits)
+        for row, candidates in zip(made, proposed, strict=True)
+        for one, candidate in zip(row, candidates, strict=True)
+        if one
+    ]
+    readings = iter(surrogate.read([one for one, _ in asked], [edits for _, edits in asked]))
     found = [tuple(next(readings) if one else None for one in row) for row in made]
     return [Row(*parts) for parts in zip(surrogate.read(sentences), proposed, found, strict=True)]
 

@@ -90,7 +90,7 @@ def _sounds() -> Mapping[str, str]:
     from pypinyin import Style, pinyin
 
     known = sorted(_known())
-    read = pinyin(known, style=Style.TONE3, neutral_tone_with_five=True, errors=lambda _: [""])
+    read = pinyin(known, style=Style.TONE3, neutral_tone_with_five=True, errors="ignore")
     return {character: sounds[0] for character, sounds in zip(known, read, strict=True) if sounds[0]}
 
 
@@ -115,14 +115,14 @@ def _table() -> Mapping[str, list[list[str]]]:
 @cache
 def _by_shape() -> Mapping[str, tuple[str, ...]]:
     """Common character -> those with the same parts but one, which stands in the same place."""
-    frames = defaultdict(dict[str, None])
+    frames: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     for character in sorted(_known()):
         for listed in _table().get(character, ()):
             if 2 <= len(listed) <= MOST_PARTS:
                 for i in range(len(listed)):
                     if any(part not in _STROKES for part in (*listed[:i], *listed[i + 1 :])):
                         frames[(*listed[:i], "", *listed[i + 1 :])][character] = None
-    out = defaultdict(dict[str, None])
+    out: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for like in frames.values():
         if len(like) <= _CROWD:
             for character in like:

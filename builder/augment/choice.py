@@ -1,27 +1,16 @@
-"""What every edit-based method does alike: draw per sentence, find the words that may change, collect candidates that differ.
-
-In: a sentence and a seed. Out: a Random that depends on the method's name, the seed and the sentence's id and on nothing else; so neither
-the order of the sentences nor the number of processes changes what is chosen.
-"""
+"""What the edit-based back ends do alike: find the words that may change, and collect candidates that differ."""
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from random import Random
 
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.records import Span
 
 TRIES = 4
 """Draws per wanted candidate before a sentence is held to have no more to give."""
-
-
-def draw(method: str, seed: int, sentence: str) -> Random:
-    """The random numbers of one sentence."""
-    key = f"{method}\0{seed}\0{sentence}".encode("utf-8", "surrogatepass")
-    return Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big"))
 
 
 def free(sentence: Sentence) -> list[int]:

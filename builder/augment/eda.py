@@ -12,10 +12,11 @@ from functools import lru_cache
 from random import Random
 
 from builder.augment import synonym
-from builder.augment.choice import amount, digest, distinct, draw, free, inside, replacing
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.choice import amount, digest, distinct, free, inside, replacing
+from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import Settings
 from builder.errors import ConfigError
+from builder.records import Span
 
 Synonyms = Callable[[str], Sequence[str]]
 """What may stand for a word; none for words of grammar, negators and cues of polarity, whose synonyms change what is said."""
@@ -40,7 +41,7 @@ class Eda:
         """The operations take turns, from a random one on; one that does not apply is left out."""
         operations = [OPERATIONS[name] for name in self.operations]
         for sentence in sentences:
-            yield self._one(sentence, operations, copies, draw("eda", seed, sentence.id))
+            yield self._one(sentence, operations, copies, seeded(seed, "eda", sentence.id))
 
     def _one(self, sentence: Sentence, operations: list[Operation], copies: int, random: Random) -> tuple[Candidate, ...]:
         words = free(sentence)
@@ -93,16 +94,20 @@ def deleted(eda: Eda, sentence: Sentence, words: list[int], random: Random) -> t
     going = [i for i in words if random.random() < eda.rate] or [random.choice(words)]
     if len(going) >= len(sentence.words):
         return ()
-    spans: list[tuple[int, int]] = []
+    runs: list[list[int]] = []
     for i in going:
-        start, end = sentence.words[i]
-        after = sentence.words[i + 1][0] if i + 1 < len(sentence.words) else end
-        before = sentence.words[i - 1][1] if after == end and i == len(sentence.words) - 1 else start
-        if spans and before <= spans[-1][1]:
-            spans[-1] = spans[-1][0], after
+        if runs and runs[-1][1] == i - 1:
+            runs[-1][1] = i
         else:
-            spans.append((before, after))
-    return tuple(Edit(start, end, "") for start, end in spans)
+            runs.append([i, i])
+    return tuple(Edit(*_stretch(sentence.words, first, last), "") for first, last in runs)
+
+
+def _stretch(words: Sequence[Span], first: int, last: int) -> Span:
+    """Words in a row with the space behind them; at the end of the text with the one before."""
+    if last + 1 < len(words):
+        return words[first][0], words[last + 1][0]
+    return words[first - 1][1] if first else words[first][0], words[last][1]
 
 
 def _synonym(eda: Eda, sentence: Sentence, word: int, random: Random) -> str | None:

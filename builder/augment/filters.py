@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, Protocol
 
-from builder.augment.records import Candidate, Sentence
+from builder.augment.records import Candidate, Edit, Sentence
 from builder.errors import ConfigError
 
 Reason = Literal["perplexity", "confidence", "label", "rank", "marks"]
@@ -41,12 +41,13 @@ class Reading:
 
 
 class Surrogate(Protocol):
-    """A trained surrogate language model (section 2.1). A sentence carries the label, or the marks, that it is held against."""
+    """A trained surrogate language model (section 2.1)."""
 
     @property
     def digest(self) -> str: ...
 
-    def read(self, sentences: Sequence[Sentence]) -> list[Reading]: ...
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+        """A sentence carries the label, or the marks, that it is held against, and the id of its source; `edits` are what made each of them."""
 
 
 class Trainer(Protocol):

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.augment.choice import draw
-from builder.augment.records import Sentence
+from builder.augment.records import Sentence, seeded
 from builder.errors import ConfigError
 
 Labels = tuple[str, ...]
@@ -46,12 +45,12 @@ def crossed(sentences: Sequence[Sentence], folds: int, seed: int, classes: bool 
         raise ConfigError(
             f"{len(texts)} sentences of different text, and {folds} folds", where="boostaug.folds", fix="use fewer folds, or monoaug"
         )
-    ranked = sorted(texts, key=lambda text: (min(labels(sentences[i]) for i in texts[text]), draw("folds", seed, text).random(), text))
+    ranked = sorted(texts, key=lambda text: (min(labels(sentences[i]) for i in texts[text]), seeded(seed, "folds", text).random(), text))
     parts = [tuple(sorted(i for text in ranked[at::folds] for i in texts[text])) for at in range(folds)]
     out = []
     for number in range(folds):
         others = [at for at in range(folds) if at != number]
-        valid = draw("valid fold", seed, str(number)).choice(others)
+        valid = seeded(seed, "valid fold", str(number)).choice(others)
         train = tuple(sorted(i for at in others if at != valid for i in parts[at]))
         out.append(Fold(number, train, parts[valid], parts[number]))
         if classes:

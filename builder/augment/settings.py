@@ -121,6 +121,13 @@ def settings(options: Mapping[str, object]) -> Settings:
         "masked_seq2seq.beam": made.masked_seq2seq.beam >= 1,
         "context.rate": 0 < made.context.rate <= 1,
         "threads": made.threads >= 1,
+        **{f"{name}.rate": 0 < getattr(made, name).rate <= 1 for name in ("eda", "spelling", "split", "word_embs")},
+        "word_embs.top": made.word_embs.top >= 1,
+        **{
+            f"{name}.{key}": good
+            for name, own in (("boostaug", made.boostaug), ("monoaug", made.monoaug))
+            for key, good in own.checked().items()
+        },
     }
     if wrong := next((key for key, good in checks.items() if not good), None):
         raise ConfigError(f"{wrong} is out of its range", where="--set", fix="see `builder augment --help`")

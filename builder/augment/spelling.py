@@ -13,8 +13,8 @@ from functools import cache
 from random import Random
 
 from builder.augment import characters
-from builder.augment.choice import amount, digest, distinct, draw, free, replacing
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.choice import amount, digest, distinct, free, replacing
+from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import Settings
 from builder.errors import ConfigError
 from builder.text import HAN
@@ -47,7 +47,7 @@ class Spelling:
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         for sentence in sentences:
-            random = draw("spelling", seed, sentence.id)
+            random = seeded(seed, "spelling", sentence.id)
             words = free(sentence)
             yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()  # type: ignore[misc]
 
@@ -95,7 +95,7 @@ def by_rules(word: str, random: Random) -> str | None:
 
 @cache
 def _ruled(word: str) -> tuple[str, ...]:
-    out = {}
+    out: dict[str, None] = {}
     low = word.lower()
     for wrong in range(1, len(low)):
         out |= {word[:wrong] + text + word[wrong + len(part) :]: None for part, text in MISTAKES if low.startswith(part, wrong)}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 
 from builder.augment import characters
-from builder.augment.choice import amount, digest, distinct, draw, free, replacing
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.choice import amount, digest, distinct, free, replacing
+from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import Settings
 from builder.text import HAN
 
@@ -31,7 +31,7 @@ class Split:
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         for sentence in sentences:
-            random = draw("split", seed, sentence.id)
+            random = seeded(seed, "split", sentence.id)
             words = [i for i in free(sentence) if _splits(sentence.text[slice(*sentence.words[i])])]
             yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()  # type: ignore[misc]
 

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from builder.augment.boost_settings import Boost
 from builder.augment.filters import Reading
 from builder.augment.folds import labels
-from builder.augment.records import Sentence
+from builder.augment.records import Edit, Sentence
 from builder.augment.settings import Settings
 from builder.model.boost.network import Item, TwoWay, TwoWayConfig
 from builder.model.boost.tokens import UNKNOWN, Words, cut, pieces
@@ -52,7 +52,7 @@ class Classes:
     def digest(self) -> str:
         return tensor_digest(self.network.state_dict(), repr((self.words, self.known, asdict(self.config))))[:16]
 
-    def read(self, sentences: Sequence[Sentence]) -> list[Reading]:
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
         """Label, whether it is the given one, confidence of the least sure target, and perplexity of each text."""
         numbers = self.words.numbers()
         items = [item(sentence, numbers, {}) for sentence in sentences]
@@ -62,7 +62,7 @@ class Classes:
         with scope(self.config.threads), torch.inference_mode():
             for chosen in batches([len(one) for one in items], READ):
                 told, found = self.network.read([items[i] for i in chosen], self.words.rare)
-                for i, rows, value in zip(chosen, told.split([len(items[i].targets) for i in chosen]), found.tolist(), strict=True):
+                for i, rows, value in zip(chosen, torch.split(told, [len(items[i].targets) for i in chosen]), found.tolist(), strict=True):
                     chances[i], surprise[i] = rows, value
         return [self._reading(*one) for one in zip(sentences, chances, surprise.tolist(), strict=True)]
 

@@ -136,7 +136,7 @@ class TwoWay(nn.Module):
         """log p of each real word, flat, row by row."""
         flat, wanted = met[batch.mask], batch.words[:, 1:-1][batch.mask]
         out = []
-        for part, words in zip(flat.split(CHUNK), wanted.split(CHUNK), strict=True):
+        for part, words in zip(torch.split(flat, CHUNK), torch.split(wanted, CHUNK), strict=True):
             logits = torch.addmm(self.bias[SPECIAL - 1 :], part, self.embed.weight[SPECIAL - 1 :].T)
             out.append(logits.gather(1, (words - SPECIAL + 1)[:, None]).squeeze(1) - logits.logsumexp(1))
         return torch.cat(out)
