@@ -138,13 +138,17 @@ def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequenc
 
 def changed(sentence: Sentence, candidate: Candidate) -> Sentence | None:
     """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
-    marks = []
-    for mark in sentence.marks:
-        if (span := moved((mark.start, mark.end), candidate.edits)) is None:
-            return None
-        marks.append(Mark(*span, mark.kind, mark.polarity))
+    marks = candidate.marks if candidate.marks is not None else _moved(sentence.marks, candidate.edits)
+    if marks is None:
+        return None
     label = sentence.label if candidate.label is None else candidate.label
-    return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), tuple(marks), label, sentence.language)
+    return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
+
+
+def _moved(marks: Sequence[Mark], edits: Sequence[Edit]) -> tuple[Mark, ...] | None:
+    spans = [moved((mark.start, mark.end), edits) for mark in marks]
+    held = tuple(Mark(*span, mark.kind, mark.polarity) for mark, span in zip(marks, spans, strict=True) if span)
+    return held if len(held) == len(marks) else None
 
 
 def store(path: Path, rows: Sequence[object]) -> None:
@@ -171,10 +175,14 @@ def recalled(path: Path) -> tuple[Reference, list[Row]] | None:
 
 
 def _row(row: dict[str, Any]) -> Row:
-    candidates = tuple(
-        Candidate(one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"]) for one in row["candidates"]
+    return Row(
+        Reading(**row["own"]), tuple(map(_candidate, row["candidates"])), tuple(Reading(**one) if one else None for one in row["readings"])
     )
-    return Row(Reading(**row["own"]), candidates, tuple(Reading(**one) if one else None for one in row["readings"]))
+
+
+def _candidate(row: dict[str, Any]) -> Candidate:
+    marks = None if row["marks"] is None else tuple(Mark(**mark) for mark in row["marks"])
+    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], marks)
 
 
 def load(settings: Settings) -> BoostAug:
