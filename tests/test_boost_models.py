@@ -180,7 +180,9 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "intermediate_size": 64,
             "max_position_embeddings": 140,
         }
-        config = BertConfig(vocab_size=len(tokenizer), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **sizes)
+        config = BertConfig(
+            vocab_size=len(tokenizer), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.2, **sizes
+        )
         BertForMaskedLM(config).save_pretrained(folder)
     return folder
 

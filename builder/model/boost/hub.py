@@ -46,7 +46,7 @@ class HubConfig(NetworkConfig):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """Tokens, the token ranges of its targets (0, 1: the mark at the beginning, for the whole text), and their classes."""
+    """Tokens, the token ranges of its targets (all of them, for the whole text), and their classes."""
 
     ids: list[int]
     targets: list[tuple[int, int]]
@@ -137,7 +137,7 @@ class Hub:
 def _item(model: Masked, sentence: Sentence, classes: dict[str, int]) -> Item:
     made = model.tokenizer(sentence.text, truncation=True, max_length=LONGEST, return_offsets_mapping=True)
     if sentence.label is not None:
-        asked = [(0, 1)]
+        asked = [(0, len(made.input_ids))]
     else:
         asked = [_tokens(made.offset_mapping, mark.start, mark.end) for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
     return Item(list(made.input_ids), asked, [classes.get(label, 0) for label in labels(sentence)])
