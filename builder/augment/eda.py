@@ -12,7 +12,7 @@ from functools import lru_cache
 from random import Random
 
 from builder.augment import synonym
-from builder.augment.choice import amount, digest, distinct, free, inside, replacing
+from builder.augment.choice import amount, digest, distinct, free, inside, replacing, some
 from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import Settings
 from builder.errors import ConfigError
@@ -20,12 +20,27 @@ from builder.records import Span
 
 Synonyms = Callable[[str], Sequence[str]]
 """What may stand for a word; none for words of grammar, negators and cues of polarity, whose synonyms change what is said."""
-Operation = Callable[["Eda", Sentence, list[int], Random], tuple[Edit, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a word may be inserted;
+    `number` is how many of them an operation changes."""
+
+    sentence: Sentence
+    words: list[int]
+    rich: list[tuple[int, Sequence[str]]]
+    places: list[int]
+    number: int
+    rate: float
+
+
+Operation = Callable[[Ready, Random], tuple[Edit, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """The method. `signature` names the thesaurus as well, which comes from elsewhere."""
+    """The method. `resources` names the thesaurus, which comes from elsewhere."""
 
     rate: float
     operations: tuple[str, ...]
@@ -47,52 +62,48 @@ class Eda:
         words = free(sentence)
         if not words:
             return ()
-        first = random.randrange(len(operations))
-        return distinct(sentence, lambda n: operations[(first + n) % len(operations)](self, sentence, words, random), copies)
+        first, known = random.randrange(len(operations)), self.synonyms
+        rich = [(i, found) for i in words if (found := known(_surface(sentence, i)))]
+        marks = [(mark.start, mark.end) for mark in sentence.marks]
+        low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
+        places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
+        ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate)
+        return distinct(sentence, lambda n: operations[(first + n) % len(operations)](ready, random), copies)
 
 
-def replaced(eda: Eda, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
-    """SR: words that are no function words by a synonym each."""
-    chosen: list[tuple[int, str]] = []
-    for i in random.sample(words, len(words)):
-        if found := _synonym(eda, sentence, i, random):
-            chosen.append((i, found))
-            if len(chosen) == amount(eda.rate, len(words)):
-                break
-    return replacing(sentence, chosen)
+def replaced(ready: Ready, random: Random) -> tuple[Edit, ...]:
+    """SR: words that have synonyms by one each."""
+    chosen = some(random, ready.rich, min(ready.number, len(ready.rich)))
+    return replacing(ready.sentence, [(i, random.choice(found)) for i, found in chosen])
 
 
-def inserted(eda: Eda, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+def inserted(ready: Ready, random: Random) -> tuple[Edit, ...]:
     """RI: a synonym of a random word before a random word, several times; each place once."""
-    marks = [(mark.start, mark.end) for mark in sentence.marks]
-    places = [start for start, _ in sentence.words if not inside(marks, start)]
-    random.shuffle(places)
-    edits = []
-    for i in random.sample(words, len(words)):
-        if places and (found := _synonym(eda, sentence, i, random)):
-            place = places.pop()
-            edits.append(Edit(place, place, found + (" " if sentence.language == "en" else "")))
-            if len(edits) == amount(eda.rate, len(words)):
-                break
+    chosen = some(random, ready.rich, min(ready.number, len(ready.rich), len(ready.places)))
+    behind = " " if ready.sentence.language == "en" else ""
+    edits = [
+        Edit(at, at, random.choice(found) + behind) for at, (_, found) in zip(some(random, ready.places, len(chosen)), chosen, strict=True)
+    ]
     return tuple(sorted(edits, key=lambda edit: edit.start))
 
 
-def swapped(eda: Eda, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+def swapped(ready: Ready, random: Random) -> tuple[Edit, ...]:
     """RS: two random words change places, several times."""
-    if len(words) < 2:
+    if len(ready.words) < 2:
         return ()
-    shown = {i: _surface(sentence, i) for i in words}
-    now = dict(shown)
-    for _ in range(amount(eda.rate, len(words))):
-        one, other = random.sample(words, 2)
-        now[one], now[other] = now[other], now[one]
-    return replacing(sentence, [(i, word) for i, word in now.items() if word != shown[i]])
+    now: dict[int, int] = {}
+    for _ in range(ready.number):
+        one, other = some(random, ready.words, 2)
+        now[one], now[other] = now.get(other, other), now.get(one, one)
+    moves = [(i, _surface(ready.sentence, source)) for i, source in now.items()]
+    return replacing(ready.sentence, [(i, word) for i, word in moves if word != _surface(ready.sentence, i)])
 
 
-def deleted(eda: Eda, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+def deleted(ready: Ready, random: Random) -> tuple[Edit, ...]:
     """RD: each word goes with probability `rate`, with the space behind it; one at least goes, and one at least stays."""
-    going = [i for i in words if random.random() < eda.rate] or [random.choice(words)]
-    if len(going) >= len(sentence.words):
+    going = [i for i in ready.words if random.random() < ready.rate] or [random.choice(ready.words)]
+    words = ready.sentence.words
+    if len(going) >= len(words):
         return ()
     runs: list[list[int]] = []
     for i in going:
@@ -100,7 +111,7 @@ def deleted(eda: Eda, sentence: Sentence, words: list[int], random: Random) -> t
             runs[-1][1] = i
         else:
             runs.append([i, i])
-    return tuple(Edit(*_stretch(sentence.words, first, last), "") for first, last in runs)
+    return tuple(Edit(*_stretch(words, first, last), "") for first, last in runs)
 
 
 def _stretch(words: Sequence[Span], first: int, last: int) -> Span:
@@ -108,11 +119,6 @@ def _stretch(words: Sequence[Span], first: int, last: int) -> Span:
     if last + 1 < len(words):
         return words[first][0], words[last + 1][0]
     return words[first - 1][1] if first else words[first][0], words[last][1]
-
-
-def _synonym(eda: Eda, sentence: Sentence, word: int, random: Random) -> str | None:
-    found = eda.synonyms(_surface(sentence, word))
-    return random.choice(found) if found else None
 
 
 def _surface(sentence: Sentence, word: int) -> str:
