@@ -141,6 +141,18 @@ def cut(words: Iterable[Span], marks: Sequence[Mark]) -> Iterator[Span]:
         yield from pairwise([start, *inner, end])
 
 
+def shifted(row: TripletRow, by: int) -> TripletRow:
+    """A triplet with all its offsets moved."""
+
+    def moved_row(part: ElementRow) -> ElementRow:
+        return {"text": part["text"], "spans": [[start + by, end + by] for start, end in part["spans"]]}
+
+    return {
+        **row, "aspect": moved_row(row["aspect"]), "aspect_full": moved_row(row["aspect_full"]), "opinion": moved_row(row["opinion"]),
+        "opinion_full": moved_row(row["opinion_full"]), "owner": moved_row(row["owner"]) if row["owner"] else None,
+    }  # fmt: skip
+
+
 def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str, valence: Valence) -> LayerRow | str:
     """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed. `valence` is asked for new opinions."""
     edits = one.candidate.edits
@@ -150,10 +162,10 @@ def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str, valen
     aspects: list[AspectRow] = []
     if view == "triplets":
         for told in unit.triplets:
-            moved_row = _triplet(unit, one, told, i, method, valence)
-            if moved_row is None:
+            carried = _triplet(unit, one, told, i, method, valence)
+            if carried is None:
                 return "phrase-broken"
-            triplets.append(moved_row)
+            triplets.append(carried)
     else:
         aspects = [
             {"text": one.text[mark.start : mark.end], "spans": [[mark.start, mark.end]], "polarity": _polarity(unit, before, view, label)}
