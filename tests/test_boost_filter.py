@@ -341,3 +341,12 @@ def test_a_folder_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Pat
     (tmp_path / "boostaug").write_text("in the way")
     with pytest.raises(ModelError, match=r"cannot write.*|.*boostaug"):
         list(boost(folder=tmp_path).propose(MANY, 2, 1))
+
+
+def test_a_caller_that_asks_in_parts_is_answered_from_folds_of_all(tmp_path: Path) -> None:
+    at_once = list(boost().propose(MANY, 2, 1))
+    made = boost(given=MANY, trainer=Teacher(), folder=tmp_path)
+    parts = [row for at in range(0, 25, 10) for row in made.propose(MANY[at : at + 10], 2, 1)]
+    assert parts == at_once
+    assert isinstance(made.trainer, Teacher)
+    assert len(made.trainer.fitted) == 5, "each fold is trained once, not once a part"

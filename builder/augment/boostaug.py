@@ -11,11 +11,13 @@ What a surrogate says of a fold's candidates is a file `fold-N.jsonl`: a run tha
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
@@ -50,7 +52,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class BoostAug:
-    """The method. `folds` 0: MonoAug. `folder` keeps what folds have reached; None: nothing is kept."""
+    """The method. `folds` 0: MonoAug. `folder` keeps what folds have reached; None: nothing is kept.
+
+    Folds are made of `given`, all that will be asked for, since a caller may ask for them in parts; of what is asked for, if that is not among them.
+    """
 
     backend: Method
     trainer: Trainer
@@ -59,6 +64,8 @@ class BoostAug:
     folds: int = 5
     oversample: int = 2
     folder: Path | None = None
+    given: tuple[Sentence, ...] = ()
+    memo: dict[str, dict[str, tuple[Judged, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -84,21 +91,28 @@ class BoostAug:
 
     def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
+        known = {sentence.id for sentence in self.given}
+        every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
+        key = digest(self.signature, copies, seed, every)
+        if key not in self.memo:
+            self.memo.clear()
+            self.memo[key] = self._every(every, copies, seed)
+        return [self.memo[key][sentence.id] for sentence in sentences]
+
+    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[Judged, ...]]:
+        """The judgements of all sentences, by their ids."""
         if len({sentence.id for sentence in sentences}) < len(sentences):
             raise ConfigError("two sentences have the same id", where=self.name, fix="give each its own")
         classes = self.trainer.classes
         parts = crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
-        out: list[tuple[Judged, ...]] = [()] * len(sentences)
+        out: dict[str, tuple[Judged, ...]] = {}
         for fold in parts:
             usual, rows = self._read(sentences, fold, copies, seed)
-            for i, row in zip(fold.boost, rows, strict=True):
-                out[i] = self._sifted(row, usual, copies)
+            out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
+        judged = [one for sentence in sentences for one in out[sentence.id]]
         if self.folder:
-            store(
-                self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl",
-                [asdict(one) for row in out for one in row],
-            )
-        survive([one for row in out for one in row], self.limits, self.name)
+            store(self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl", list(map(asdict, judged)))
+        survive(judged, self.limits, self.name)
         return out
 
     def _sifted(self, row: Row, usual: Reference, copies: int) -> tuple[Judged, ...]:
@@ -112,13 +126,14 @@ class BoostAug:
         with TemporaryDirectory(prefix="builder-boost-") as nowhere:
             folder = (self.folder or Path(nowhere)) / self.name
             path = folder / f"fold-{fold.number}-{unique}.jsonl"
-            if (known := recalled(path)) is not None:
-                return known
-            surrogate = self.trainer.fit(train, valid, seed, folder / f"fold-{fold.number}.training")
-            usual = middle(surrogate.read(valid or train))
-            proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
-            rows = _rows(surrogate, boost, proposed)
-            store(path, [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, rows)])
+            with alone(folder):
+                if (known := recalled(path)) is not None:
+                    return known
+                surrogate = self.trainer.fit(train, valid, seed, folder / f"fold-{fold.number}.training")
+                usual = middle(surrogate.read(valid or train))
+                proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
+                rows = _rows(surrogate, boost, proposed)
+                store(path, [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, rows)])
         return usual, rows
 
 
@@ -151,9 +166,22 @@ def _moved(marks: Sequence[Mark], edits: Sequence[Edit]) -> tuple[Mark, ...] | N
     return held if len(held) == len(marks) else None
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One process at a time trains here: workers that ask for the same fold wait, and then read it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror}", where=str(folder)) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def store(path: Path, rows: Sequence[object]) -> None:
     """A line a row; beside it first, then in its place. ModelError where that cannot be done."""
-    beside = path.with_suffix(".part")
+    beside = path.with_suffix(f".{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("w", encoding="utf-8") as file:
@@ -202,4 +230,13 @@ def _made(settings: Settings, own: Boost, folds: int) -> BoostAug:
     kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
     module, _, function = TRAINERS[kind].partition(":")
     trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own))
-    return BoostAug(methods.load(own.backend, settings), trainer, limits, own.scale, folds, own.oversample, settings.given.models)
+    return BoostAug(
+        methods.load(own.backend, settings),
+        trainer,
+        limits,
+        own.scale,
+        folds,
+        own.oversample,
+        settings.given.models,
+        settings.given.sentences,
+    )

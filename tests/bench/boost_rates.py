@@ -78,7 +78,7 @@ def eda(texts: list[str]) -> Rate:
 
     made = methods.load("eda", replace(Settings(), given=Given(language="en")))
 
-    def work() -> int:
+    def work(texts: list[str]) -> int:
         sentences = [
             Sentence(str(i), text, tuple(m.span() for m in re.finditer(r"\S+", text)), (), None, "en") for i, text in enumerate(texts)
         ]
