@@ -15,6 +15,12 @@ from builder.errors import ConfigError
 
 METHODS: dict[str, tuple[str, str]] = {
     "synonym": ("words replaced by words that mean the same: lexicons/ and a thesaurus (Chinese), WordNet (English)", "builder.augment.synonym:load"),
+    "eda": ("synonyms, insertions, swaps and deletions of a tenth of the words", "builder.augment.eda:load"),
+    "spelling": ("misspelt words: same sound or shape (Chinese), rules and keyboard (English)", "builder.augment.spelling:load"),
+    "split": ("words, or characters, split in two", "builder.augment.split:load"),
+    "word-embs": ("words replaced by what a masked language model expects in their place", "builder.augment.word_embs:load"),
+    "boostaug": ("another method's candidates, filtered by a surrogate that was trained on other folds", "builder.augment.boostaug:load"),
+    "monoaug": ("the same with one surrogate, trained on all", "builder.augment.boostaug:load_mono"),
 }  # fmt: skip
 
 

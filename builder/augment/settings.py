@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from builder.augment.boost_settings import Boost, Eda, Spelling, Split, WordEmbs
 from builder.augment.records import Sentence
 from builder.config import filled, flat
 from builder.errors import ConfigError
@@ -49,6 +50,12 @@ class Settings:
     device: str = "auto"
     batch: int = 0
     synonym: Synonym = field(default_factory=Synonym)
+    eda: Eda = field(default_factory=Eda)
+    spelling: Spelling = field(default_factory=Spelling)
+    split: Split = field(default_factory=Split)
+    word_embs: WordEmbs = field(default_factory=WordEmbs)
+    boostaug: Boost = field(default_factory=Boost)
+    monoaug: Boost = field(default_factory=Boost)
     given: Given = field(default_factory=Given, repr=False)
 
 
@@ -60,6 +67,13 @@ def settings(options: Mapping[str, object]) -> Settings:
     checks = {
         "synonym.rate": 0 < made.synonym.rate <= 1,
         "threads": made.threads >= 1,
+        **{f"{name}.rate": 0 < getattr(made, name).rate <= 1 for name in ("eda", "spelling", "split", "word_embs")},
+        "word_embs.top": made.word_embs.top >= 1,
+        **{
+            f"{name}.{key}": good
+            for name, own in (("boostaug", made.boostaug), ("monoaug", made.monoaug))
+            for key, good in own.checked().items()
+        },
     }
     if wrong := next((key for key, good in checks.items() if not good), None):
         raise ConfigError(f"{wrong} is out of its range", where="--set", fix="see `builder augment --help`")

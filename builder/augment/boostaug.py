@@ -1,0 +1,242 @@
+"""BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model decides.
+
+In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are wanted, at most those wanted
+for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence, ranked), and which is the sentence's own
+(label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
+one surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.filters.
+
+What a surrogate says of a fold's candidates is a file `fold-N.jsonl`: a run that was interrupted goes on after the last one, and other thresholds
+(Table 3) are tried without training anew. `judged-….jsonl` beside it has every candidate, kept or not, with the reasons against it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, cast
+
+from builder.augment import methods
+from builder.augment.boost_settings import Boost
+from builder.augment.choice import digest
+from builder.augment.filters import Judged, Reading, Reference, Surrogate, Thresholds, Trainer, middle, sifted, survive
+from builder.augment.folds import Fold, crossed, whole
+from builder.augment.records import Candidate, Edit, Mark, Method, Sentence, applied, moved
+from builder.augment.settings import Settings
+from builder.errors import ConfigError, ModelError
+
+Scale = Literal["absolute", "source", "valid"]
+TRAINERS = {
+    "classes": "builder.model.boost.classes:trainer",
+    "hub": "builder.model.boost.hub:trainer",
+    "triplets": "builder.model.boost.triplets:trainer",
+}
+"""Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or an ASTE model with its
+discriminator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sentence's candidates and what its surrogate said of them (None: not read, an edit touches a mark), and of the sentence itself."""
+
+    own: Reading
+    candidates: tuple[Candidate, ...]
+    readings: tuple[Reading | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoostAug:
+    """The method. `folds` 0: MonoAug. `folder` keeps what folds have reached; None: nothing is kept.
+
+    Folds are made of `given`, all that will be asked for, since a caller may ask for them in parts; of what is asked for, if that is not among them.
+    """
+
+    backend: Method
+    trainer: Trainer
+    limits: Thresholds
+    scale: Scale = "valid"
+    folds: int = 5
+    oversample: int = 2
+    folder: Path | None = None
+    given: tuple[Sentence, ...] = ()
+    memo: dict[str, dict[str, tuple[Judged, ...]]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return "boostaug" if self.folds else "monoaug"
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}/{self.readings}-{digest(self.limits, self.scale)}"
+
+    @property
+    def readings(self) -> str:
+        """What the surrogates' readings depend on: all but the thresholds."""
+        return digest(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        """What the filters keep; the score is the surrogate's confidence.
+
+        Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
+        Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a surrogate does not train.
+        """
+        for row in self.judge(sentences, copies, seed):
+            yield tuple(replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons)
+
+    def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
+        """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
+        known = {sentence.id for sentence in self.given}
+        every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
+        key = digest(self.signature, copies, seed, every)
+        if key not in self.memo:
+            self.memo.clear()
+            self.memo[key] = self._every(every, copies, seed)
+        return [self.memo[key][sentence.id] for sentence in sentences]
+
+    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[Judged, ...]]:
+        """The judgements of all sentences, by their ids."""
+        if len({sentence.id for sentence in sentences}) < len(sentences):
+            raise ConfigError("two sentences have the same id", where=self.name, fix="give each its own")
+        classes = self.trainer.classes
+        parts = crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
+        out: dict[str, tuple[Judged, ...]] = {}
+        for fold in parts:
+            usual, rows = self._read(sentences, fold, copies, seed)
+            out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
+        judged = [one for sentence in sentences for one in out[sentence.id]]
+        if self.folder:
+            store(self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl", list(map(asdict, judged)))
+        survive(judged, self.limits, self.name)
+        return out
+
+    def _sifted(self, row: Row, usual: Reference, copies: int) -> tuple[Judged, ...]:
+        references = {"absolute": Reference(), "valid": usual, "source": middle([row.own])}
+        return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
+
+    def _read(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> tuple[Reference, list[Row]]:
+        """The fold's readings: from its file, or made and written."""
+        train, valid, boost = ([sentences[i] for i in part] for part in (fold.train, fold.valid, fold.boost))
+        unique = digest(self.readings, copies, seed, train, valid, boost)
+        with TemporaryDirectory(prefix="builder-boost-") as nowhere:
+            folder = (self.folder or Path(nowhere)) / self.name
+            path = folder / f"fold-{fold.number}-{unique}.jsonl"
+            with alone(folder):
+                if (known := recalled(path)) is not None:
+                    return known
+                surrogate = self.trainer.fit(train, valid, seed, folder / f"fold-{fold.number}.training")
+                usual = middle(surrogate.read(valid or train))
+                proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
+                rows = _rows(surrogate, boost, proposed)
+                store(path, [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, rows)])
+        return usual, rows
+
+
+def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Candidate, ...]]) -> list[Row]:
+    """One pass over all candidates: batches are full, whatever a sentence has."""
+    made = [[changed(sentence, one) for one in row] for sentence, row in zip(sentences, proposed, strict=True)]
+    asked = [
+        (one, candidate.edits)
+        for row, candidates in zip(made, proposed, strict=True)
+        for one, candidate in zip(row, candidates, strict=True)
+        if one
+    ]
+    readings = iter(surrogate.read([one for one, _ in asked], [edits for _, edits in asked]))
+    found = [tuple(next(readings) if one else None for one in row) for row in made]
+    return [Row(*parts) for parts in zip(surrogate.read(sentences), proposed, found, strict=True)]
+
+
+def changed(sentence: Sentence, candidate: Candidate) -> Sentence | None:
+    """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
+    marks = candidate.marks if candidate.marks is not None else _moved(sentence.marks, candidate.edits)
+    if marks is None:
+        return None
+    label = sentence.label if candidate.label is None else candidate.label
+    return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
+
+
+def _moved(marks: Sequence[Mark], edits: Sequence[Edit]) -> tuple[Mark, ...] | None:
+    spans = [moved((mark.start, mark.end), edits) for mark in marks]
+    held = tuple(Mark(*span, mark.kind, mark.polarity) for mark, span in zip(marks, spans, strict=True) if span)
+    return held if len(held) == len(marks) else None
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One process at a time trains here: workers that ask for the same fold wait, and then read it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror}", where=str(folder)) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def store(path: Path, rows: Sequence[object]) -> None:
+    """A line a row; beside it first, then in its place. ModelError where that cannot be done."""
+    beside = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror}", where=str(path)) from error
+
+
+def recalled(path: Path) -> tuple[Reference, list[Row]] | None:
+    """What was stored for a fold; None where there is nothing, or a damaged file."""
+    try:
+        head, *rows = map(json.loads, path.read_text("utf-8").splitlines())
+        return Reference(**head["usual"]), list(map(_row, rows))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _row(row: dict[str, Any]) -> Row:
+    return Row(
+        Reading(**row["own"]), tuple(map(_candidate, row["candidates"])), tuple(Reading(**one) if one else None for one in row["readings"])
+    )
+
+
+def _candidate(row: dict[str, Any]) -> Candidate:
+    marks = None if row["marks"] is None else tuple(Mark(**mark) for mark in row["marks"])
+    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], marks)
+
+
+def load(settings: Settings) -> BoostAug:
+    """`boostaug`: cross-boosting with the back end that `boostaug.backend` names."""
+    return _made(settings, settings.boostaug, settings.boostaug.folds)
+
+
+def load_mono(settings: Settings) -> BoostAug:
+    """`monoaug`: the same without folds."""
+    return _made(settings, settings.monoaug, 0)
+
+
+def _made(settings: Settings, own: Boost, folds: int) -> BoostAug:
+    if own.backend in ("boostaug", "monoaug"):
+        raise ConfigError("a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …")
+    limits = Thresholds(own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label)
+    kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
+    module, _, function = TRAINERS[kind].partition(":")
+    trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own))
+    return BoostAug(
+        methods.load(own.backend, settings),
+        trainer,
+        limits,
+        own.scale,
+        folds,
+        own.oversample,
+        settings.given.models,
+        settings.given.sentences,
+    )

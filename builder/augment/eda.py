@@ -1,0 +1,139 @@
+"""Easy data augmentation (Wei and Zou 2019, section 2): synonyms, random insertion, swap and deletion, by words, in Chinese and English.
+
+In: sentences with their words. Out: candidates by the four operations in turn, each of which changes `rate` of the words (one at least).
+A labelled span is never touched: no word of it is replaced, moved or deleted, and nothing is inserted into it. Marks of punctuation stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+from builder.augment import synonym
+from builder.augment.choice import amount, digest, distinct, free, inside, replacing, some
+from builder.augment.records import Candidate, Edit, Sentence, seeded
+from builder.augment.settings import Settings
+from builder.errors import ConfigError
+from builder.records import Span
+
+Synonyms = Callable[[str], Sequence[str]]
+"""What may stand for a word; none for words of grammar, negators and cues of polarity, whose synonyms change what is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a word may be inserted;
+    `number` is how many of them an operation changes."""
+
+    sentence: Sentence
+    words: list[int]
+    rich: list[tuple[int, Sequence[str]]]
+    places: list[int]
+    number: int
+    rate: float
+
+
+Operation = Callable[[Ready, Random], tuple[Edit, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Eda:
+    """The method. `resources` names the thesaurus, which comes from elsewhere."""
+
+    rate: float
+    operations: tuple[str, ...]
+    synonyms: Synonyms
+    resources: str
+    name: str = "eda"
+
+    @property
+    def signature(self) -> str:
+        return f"eda/{digest(self.rate, self.operations, self.resources)}"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        """The operations take turns, from a random one on; one that does not apply is left out."""
+        operations = [OPERATIONS[name] for name in self.operations]
+        for sentence in sentences:
+            yield self._one(sentence, operations, copies, seeded(seed, "eda", sentence.id))
+
+    def _one(self, sentence: Sentence, operations: list[Operation], copies: int, random: Random) -> tuple[Candidate, ...]:
+        words = free(sentence)
+        if not words:
+            return ()
+        first, known = random.randrange(len(operations)), self.synonyms
+        rich = [(i, found) for i in words if (found := known(_surface(sentence, i)))]
+        marks = [(mark.start, mark.end) for mark in sentence.marks]
+        low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
+        places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
+        ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate)
+        return distinct(sentence, lambda n: operations[(first + n) % len(operations)](ready, random), copies)
+
+
+def replaced(ready: Ready, random: Random) -> tuple[Edit, ...]:
+    """SR: words that have synonyms by one each."""
+    chosen = some(random, ready.rich, min(ready.number, len(ready.rich)))
+    return replacing(ready.sentence, [(i, random.choice(found)) for i, found in chosen])
+
+
+def inserted(ready: Ready, random: Random) -> tuple[Edit, ...]:
+    """RI: a synonym of a random word before a random word, several times; each place once."""
+    chosen = some(random, ready.rich, min(ready.number, len(ready.rich), len(ready.places)))
+    behind = " " if ready.sentence.language == "en" else ""
+    edits = [
+        Edit(at, at, random.choice(found) + behind) for at, (_, found) in zip(some(random, ready.places, len(chosen)), chosen, strict=True)
+    ]
+    return tuple(sorted(edits, key=lambda edit: edit.start))
+
+
+def swapped(ready: Ready, random: Random) -> tuple[Edit, ...]:
+    """RS: two random words change places, several times."""
+    if len(ready.words) < 2:
+        return ()
+    now: dict[int, int] = {}
+    for _ in range(ready.number):
+        one, other = some(random, ready.words, 2)
+        now[one], now[other] = now.get(other, other), now.get(one, one)
+    moves = [(i, _surface(ready.sentence, source)) for i, source in now.items()]
+    return replacing(ready.sentence, [(i, word) for i, word in moves if word != _surface(ready.sentence, i)])
+
+
+def deleted(ready: Ready, random: Random) -> tuple[Edit, ...]:
+    """RD: each word goes with probability `rate`, with the space behind it; one at least goes, and one at least stays."""
+    going = [i for i in ready.words if random.random() < ready.rate] or [random.choice(ready.words)]
+    words = ready.sentence.words
+    if len(going) >= len(words):
+        return ()
+    runs: list[list[int]] = []
+    for i in going:
+        if runs and runs[-1][1] == i - 1:
+            runs[-1][1] = i
+        else:
+            runs.append([i, i])
+    return tuple(Edit(*_stretch(words, first, last), "") for first, last in runs)
+
+
+def _stretch(words: Sequence[Span], first: int, last: int) -> Span:
+    """Words in a row with the space behind them; at the end of the text with the one before."""
+    if last + 1 < len(words):
+        return words[first][0], words[last + 1][0]
+    return words[first - 1][1] if first else words[first][0], words[last][1]
+
+
+def _surface(sentence: Sentence, word: int) -> str:
+    start, end = sentence.words[word]
+    return sentence.text[start:end]
+
+
+OPERATIONS: dict[str, Operation] = {"synonym": replaced, "insertion": inserted, "swap": swapped, "deletion": deleted}
+
+
+def load(settings: Settings) -> Eda:
+    """Eda with the thesaurus of the method `synonym`. ConfigError for an operation that is not known."""
+    own = settings.eda
+    names = tuple(own.operations.split("+"))
+    if strange := [name for name in names if name not in OPERATIONS]:
+        raise ConfigError(f"unknown operation {strange[0]!r}", where="eda.operations", fix=f"known, joined by +: {', '.join(OPERATIONS)}")
+    thesaurus = synonym.load(settings).thesaurus
+    return Eda(own.rate, names, lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature)

@@ -1,0 +1,158 @@
+"""BoostAug's three filters (Yang and Li 2022, section 2.3), as pure functions of what a surrogate model says of a candidate.
+
+The paper's text names its thresholds "alpha = 0.99 and beta = 5", its formulas drop perplexity >= alpha and confidence <= beta: taken
+together they would drop everything. The meaning is confidence 0.99 and perplexity 5, and so they are called here.
+
+They are the thresholds of a large pre-trained model, which is 99% sure of whatever looks like its training data. A small one is not, so a
+threshold is a share (confidence) or a multiple (perplexity) of a reference: `absolute`: of 1, the paper's reading; `source`: of what the surrogate
+says of the very sentence that the candidate was made of; `valid`: of the median sentence of the validation fold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Literal, Protocol
+
+from builder.augment.records import Candidate, Edit, Sentence
+from builder.errors import ConfigError
+
+Reason = Literal["perplexity", "confidence", "label", "rank", "marks"]
+REASONS: dict[Reason, str] = {
+    "perplexity": "the text is less likely than the threshold allows (section 2.3.1)",
+    "confidence": "the surrogate is not sure enough of its label (2.3.2)",
+    "label": "the surrogate gives it another label than its source has (2.3.3)",
+    "rank": "it passed, but enough others of its source are surer (2.3.2)",
+    "marks": "an edit touches a labelled span",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a surrogate says of a text: its label, whether that is the given one, how sure it is (0 to 1), and the text's perplexity."""
+
+    label: str
+    right: bool
+    confidence: float
+    perplexity: float
+
+
+class Surrogate(Protocol):
+    """A trained surrogate language model (section 2.1)."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+        """A sentence carries the label, or the marks, that it is held against, and the id of its source; `edits` are what made each of them."""
+
+
+class Trainer(Protocol):
+    """Trains the surrogate of a fold. Checkpoints go to `folder`; a training that was killed goes on from there.
+
+    `classes` says whether it learns to tell labels apart, and so needs two of them. Raises ModelError where the loss is not finite.
+    """
+
+    @property
+    def classes(self) -> bool: ...
+
+    @property
+    def signature(self) -> str: ...
+
+    def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Surrogate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """None switches a filter off. Without `confidence` nothing is ranked either: the first of those that pass are kept."""
+
+    confidence: float | None = 0.99
+    perplexity: float | None = 5.0
+    label: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What the thresholds are a share and a multiple of."""
+
+    confidence: float = 1.0
+    perplexity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate with what was said of it. Kept if no reason speaks against it; `reading` None where it was not read."""
+
+    candidate: Candidate
+    reading: Reading | None
+    reasons: tuple[Reason, ...] = ()
+
+
+def middle(readings: Sequence[Reading]) -> Reference:
+    """The median sentence."""
+    return Reference(median(one.confidence for one in readings), median(one.perplexity for one in readings)) if readings else Reference()
+
+
+def against(reading: Reading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
+    """All filters that drop it, not just the first: counts of each are comparable."""
+    checks: tuple[tuple[Reason, bool], ...] = (
+        ("perplexity", limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity),
+        ("confidence", limits.confidence is not None and not reading.confidence > limits.confidence * reference.confidence),
+        ("label", limits.label and not reading.right),
+    )
+    return tuple(name for name, drops in checks if drops)
+
+
+def sifted(
+    candidates: Sequence[Candidate], readings: Sequence[Reading | None], limits: Thresholds, reference: Reference, keep: int
+) -> tuple[Judged, ...]:
+    """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing against them.
+
+    Of those that pass, the surest are kept; the earlier of equals, so none is lost on a tie. (The paper ranks before it filters: then a sure
+    candidate of the wrong label takes a place that another could have.)
+    """
+    out = [
+        Judged(one, reading, against(reading, limits, reference) if reading else ("marks",))
+        for one, reading in zip(candidates, readings, strict=True)
+    ]
+    passed = [i for i, one in enumerate(out) if not one.reasons]
+    if limits.confidence is not None:
+        passed.sort(key=lambda i: -(out[i].reading or _NOTHING).confidence)
+    for i in passed[keep:]:
+        out[i] = Judged(out[i].candidate, out[i].reading, ("rank",))
+    return tuple(out)
+
+
+_NOTHING = Reading("", False, 0.0, float("inf"))
+
+
+def counted(judged: Iterable[Judged]) -> Counter[str]:
+    """`candidates`, `kept`, and how many each reason spoke against; one candidate may count under several."""
+    out: Counter[str] = Counter({"candidates": 0, "kept": 0})
+    for one in judged:
+        out["candidates"] += 1
+        out["kept"] += not one.reasons
+        out.update(one.reasons)
+    return out
+
+
+def survive(judged: Sequence[Judged], limits: Thresholds, where: str) -> None:
+    """ConfigError where candidates were read and none is kept: which filters did it, and what value would have let half of them pass."""
+    counts = counted(judged)
+    read = [one.reading for one in judged if one.reading]
+    if counts["kept"] or not judged:
+        return
+    every = ", ".join(f"{name} {counts[name]}" for name in ("perplexity", "confidence", "label", "marks") if counts[name])
+    worst = max(("perplexity", "confidence", "label", "marks"), key=lambda name: counts[name])
+    shown = {"perplexity": f" (threshold {limits.perplexity:g})" if limits.perplexity else "",
+             "confidence": f" (threshold {limits.confidence:g})" if limits.confidence else ""}.get(worst, "")  # fmt: skip
+    reached = middle(read)
+    raise ConfigError(
+        f"the filters keep none of {counts['candidates']} candidates: {worst}{shown} dropped most; dropped by {every}; "
+        f"median confidence {reached.confidence:.3f}, perplexity {reached.perplexity:.1f}",
+        where=where,
+        fix=f"loosen {worst}, or switch it off with {where}.by_{worst} = false",
+    )

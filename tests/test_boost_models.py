@@ -1,0 +1,376 @@
+"""The surrogates and masked language models: that both heads learn, that equation 2 is what is computed, and what bad models and data meet."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+
+from builder.augment import methods
+from builder.augment.boost_settings import Boost
+from builder.augment.filters import Reading
+from builder.augment.records import Edit, Mark, Sentence, applied
+from builder.augment.settings import Given, Settings, settings
+from builder.errors import ModelError
+from builder.model.boost import classes, fill, hub, triplets
+from builder.model.boost.masked import load_masked
+from builder.model.boost.network import TwoWayConfig, collate
+from builder.model.boost.tokens import SPECIAL, UNKNOWN, Words, cut, pieces
+from builder.model.task import DiscriminatorConfig, TaggerConfig, element
+from builder.records import POLARITIES, Polarity, Triplet
+
+SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, threads=1, rate=6e-3)
+THINGS = ("soup", "bread", "staff", "garden", "table", "music", "coffee", "price")
+GOOD, BAD = ("lovely", "great", "fresh", "warm"), ("awful", "stale", "rude", "cold")
+
+
+def english(number: int, seed: int, aspects: bool = True) -> tuple[Sentence, ...]:
+    """`the soup was lovely but the staff was rude .`: two aspects of a polarity each, or a label for the last."""
+    draw, out = Random(seed), []
+    for n in range(number):
+        first, second = draw.sample(THINGS, 2)
+        signs = [draw.choice((0, 1)) for _ in range(2)]
+        said = [draw.choice((GOOD, BAD)[sign]) for sign in signs]
+        text = f"the {first} was {said[0]} and the {second} was {said[1]} ."
+        words = tuple(pieces(text))
+        places = (text.index(first), text.index(second, text.index("and")))
+        marks = tuple(
+            Mark(at, at + len(word), "aspect", POLARITIES[sign]) for at, word, sign in zip(places, (first, second), signs, strict=True)
+        )
+        label = None if aspects else ("good", "bad")[signs[1]]
+        out.append(Sentence(f"{seed}-{n}", text, words, marks if aspects else (), label, "en"))
+    return tuple(out)
+
+
+def shuffled(one: Sentence) -> Sentence:
+    words = cut(one.text)
+    Random(1).shuffle(words)
+    return replace(one, text=" ".join(words), marks=(), label=None)
+
+
+def right(found: Sequence[Reading]) -> float:
+    return sum(one.right for one in found) / len(found)
+
+
+@pytest.fixture(scope="module")
+def surrogate(tmp_path_factory: pytest.TempPathFactory) -> classes.Classes:
+    return classes.Trainer(SMALL, 10).fit(english(160, 1), english(40, 2), 1, tmp_path_factory.mktemp("surrogate"))
+
+
+def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
+    assert cut("麵很好吃,it's 2nd-rate! 😋𠀀") == ["麵", "很", "好", "吃", ",", "it's", "2", "nd", "-", "rate", "!", "😋", "𠀀"]
+    text = "a 好 b"
+    assert [text[start:end] for start, end in pieces(text)] == ["a", "好", "b"]
+
+
+def test_rare_words_are_counted_and_not_known() -> None:
+    words = Words.of([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
+    assert words == Words(("a", "b"), 2)
+    assert words.numbers() == {"a": SPECIAL, "b": SPECIAL + 1}
+
+
+def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(surrogate: classes.Classes) -> None:
+    fresh = english(60, 3)
+    assert right(surrogate.read(fresh)) > 0.9
+    turned = [replace(one, marks=tuple(replace(m, polarity="NEG" if m.polarity == "POS" else "POS") for m in one.marks)) for one in fresh]
+    assert right(surrogate.read(turned)) == 0, "the label is held against the marks, not against the text"
+    assert all(0 < one.confidence <= 1 for one in surrogate.read(fresh))
+
+
+def test_a_word_of_the_other_polarity_changes_the_predicted_label(surrogate: classes.Classes) -> None:
+    source = next(one for one in english(60, 3) if "great" in one.text)
+    broken = replace(source, text=source.text.replace("great", "awful"))
+    assert surrogate.read([source])[0].right
+    assert not surrogate.read([broken])[0].right
+
+
+def test_perplexity_comes_from_a_head_that_was_trained(surrogate: classes.Classes) -> None:
+    fresh = english(40, 4)
+    natural = [one.perplexity for one in surrogate.read(fresh)]
+    mixed = [one.perplexity for one in surrogate.read([shuffled(one) for one in fresh])]
+    assert max(natural) < 8, "the grammar leaves about four choices at four of nine places"
+    assert sum(mixed) / len(mixed) > 5 * sum(natural) / len(natural)
+
+
+def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: classes.Classes) -> None:
+    one = english(1, 5)[0]
+    odd = replace(one, text=one.text.replace("the ", "xyzzy ", 1), marks=(), label=None)
+    assert surrogate.read([odd])[0].perplexity > surrogate.read([replace(one, marks=())])[0].perplexity * 1.3
+
+
+def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: classes.Classes) -> None:
+    """Equation 2: hide each word in turn, as a masked model would, and the probability of what stands there is the same."""
+    network, numbers = surrogate.network.eval(), surrogate.words.numbers()
+    items = [classes.item(one, numbers, {}) for one in english(5, 6)]
+    with torch.inference_mode():
+        batch = collate(items)
+        once = network.likelihood(batch, network.predicted(*network.states(batch.words)))
+        at = 0
+        for row, one in enumerate(items):
+            for i, word in enumerate(one.words):
+                hidden = batch.words.clone()
+                hidden[row, i + 1] = UNKNOWN
+                met = network.predicted(*network.states(hidden))[row, i]
+                logits = met @ network.embed.weight[SPECIAL - 1 :].T + network.bias[SPECIAL - 1 :]
+                assert math.isclose(logits.log_softmax(-1)[word - SPECIAL + 1], once[at], abs_tol=1e-4)
+                at += 1
+        assert at == len(once)
+
+
+def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: classes.Classes) -> None:
+    fresh = [*english(20, 7), replace(english(1, 8)[0], text="good", marks=()), replace(english(1, 8)[0], text="", marks=())]
+    alone = [surrogate.read([one])[0] for one in fresh]
+    for one, other in zip(surrogate.read(fresh), alone, strict=True):
+        assert (one.label, one.right) == (other.label, other.right)
+        assert math.isclose(one.confidence, other.confidence, abs_tol=1e-4)
+        assert math.isclose(one.perplexity, other.perplexity, rel_tol=1e-3)
+
+
+def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_an_interruption(tmp_path: Path) -> None:
+    train, valid = english(120, 1, aspects=False), english(30, 2, aspects=False)
+    made = classes.Trainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")
+    assert right(made.read(english(40, 3, aspects=False))) > 0.8
+    assert made.known == ("bad", "good")
+    again = classes.Trainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")  # from its last checkpoint
+    assert again.digest == made.digest
+    sorted((tmp_path / "a").glob("epoch-*"))[-1].unlink()
+    assert classes.Trainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a").digest == made.digest
+    assert classes.Trainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
+
+
+def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"epoch \d+, batch \d+: the loss became (nan|inf)"):
+        classes.Trainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(english(60, 1), english(10, 2), 1, tmp_path)
+
+
+def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
+    data = english(50, 1)
+    options = {"boostaug.epochs": 6, "boostaug.folds": 3, "boostaug.confidence": 0.8, "threads": 1, "boostaug.backend": "eda"}
+    made = methods.load("boostaug", replace(settings(options), given=Given(sentences=data, language="en", models=tmp_path)))
+    made = replace(made, trainer=replace(made.trainer, config=SMALL))  # type: ignore[type-var, attr-defined]
+    kept = list(made.propose(data, 4, 1))
+    assert len(kept) == 50
+    assert 0 < sum(map(len, kept)) < 200
+    assert list(made.propose(data, 4, 1)) == kept
+    assert all(len(row) <= 4 for row in kept)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT of some ten thousand parameters over the words of the tests and a few characters."""
+    from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("bert")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "was", "and", ".", "##y", *THINGS, *GOOD, *BAD, *"麵很好吃湯太鹹店員親切"]
+    (folder / "vocab.txt").write_text("\n".join(dict.fromkeys(words)) + "\n", encoding="utf-8")
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"))
+    tokenizer.save_pretrained(folder)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        sizes = {
+            "hidden_size": 32,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "intermediate_size": 64,
+            "max_position_embeddings": 140,
+        }
+        config = BertConfig(
+            vocab_size=len(tokenizer), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.2, **sizes
+        )
+        BertForMaskedLM(config).save_pretrained(folder)
+    return folder
+
+
+def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_path: Path) -> None:
+    config = hub.HubConfig(rate=5e-3, epochs=8, threads=1, batch_chars=400)
+    train, valid, fresh = english(120, 1, aspects=False), english(20, 2, aspects=False), english(30, 3, aspects=False)
+    made = hub.Trainer(str(bert), config).fit(train, valid, 1, tmp_path)
+    found = made.read(fresh)
+    assert right(found) > 0.8
+    before = load_masked(str(bert)).surprise([one.text for one in fresh], 1)
+    assert sum(one.perplexity for one in found) < sum(math.exp(one) for one in before) / 2
+    assert hub.Trainer(str(bert), config).fit(train, valid, 1, tmp_path).digest == made.digest
+
+
+def test_an_encoder_reads_each_aspect_where_it_stands(bert: Path, tmp_path: Path) -> None:
+    config = hub.HubConfig(rate=5e-3, epochs=1, threads=1, batch_chars=400)
+    made = hub.Trainer(str(bert), config).fit(english(30, 1), (), 1, tmp_path)
+    one = english(1, 9)[0]
+    assert [len(one.label.split()) for one in made.read([one])] == [2]
+    item = hub._item(made.network.model, one, {"POS": 0, "NEG": 1})
+    tokens = made.network.model.tokenizer.convert_ids_to_tokens(item.ids)
+    assert [tokens[start:end] for start, end in item.targets] == [[one.text[m.start : m.end]] for m in one.marks]
+
+
+def test_pseudo_perplexity_of_an_encoder_masks_each_token_in_turn(bert: Path) -> None:
+    model = load_masked(str(bert))
+    text = english(1, 10)[0].text
+    ids, total = model.ids(text), 0.0
+    for at in range(1, len(ids) - 1):
+        masked = torch.tensor([[*ids[:at], model.tokenizer.mask_token_id, *ids[at + 1 :]]])
+        with torch.inference_mode():
+            total -= float(model.network(masked).logits[0, at].log_softmax(-1)[ids[at]])
+    assert math.isclose(model.surprise(["the soup", text], 1)[1], total / (len(ids) - 2), rel_tol=1e-4)
+
+
+def test_bad_base_models_are_named_and_nothing_falls_back(bert: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+    from transformers import GPT2Config
+
+    with pytest.raises(ModelError, match=r"no model here: there is no config\.json"):
+        load_masked(str(tmp_path))
+    (tmp_path / "gpt").mkdir()
+    GPT2Config(n_layer=1).save_pretrained(tmp_path / "gpt")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / "gpt" / name).write_bytes((bert / name).read_bytes())
+    with pytest.raises(ModelError, match="a 'gpt2' model is no masked language model"):
+        load_masked(str(tmp_path / "gpt"))
+    headless = tmp_path / "headless"
+    headless.mkdir()
+    for path in bert.iterdir():
+        (headless / path.name).write_bytes(path.read_bytes())
+    kept = {
+        name: tensor for name, tensor in load_file(bert / "model.safetensors").items() if not name.startswith("cls.predictions.transform")
+    }
+    save_file(kept, headless / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match="a head that was never trained"):
+        load_masked(str(headless))
+
+
+def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> None:
+    data = english(200, 1)
+    made = methods.load(
+        "word-embs",
+        replace(settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}), given=Given(sentences=data, language="en")),
+    )
+    fits = total = 0
+    for sentence, row in zip(data[:40], made.propose(data[:40], 4, 1), strict=True):
+        for one in row:
+            (edit,) = one.edits
+            total += 1
+            old = sentence.text[edit.start : edit.end]
+            family = next((words for words in (THINGS, (*GOOD, *BAD)) if old in words), None)
+            fits += family is not None and edit.text in family
+            assert edit.text != old
+            assert not any(mark.start < edit.end and edit.start < mark.end for mark in sentence.marks)
+    assert total > 100
+    # Words of grammar have no other that fits, and are drawn as often as others: opinions are two of six free words.
+    assert fits / total > 0.25
+    assert list(made.propose(data[:5], 4, 1)) == [row for one in data[:5] for row in made.propose([one], 4, 1)]
+
+
+def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
+    made = methods.load("word-embs", replace(settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
+    source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")
+    for one in next(iter(made.propose([source], 6, 1))):
+        text = applied(source.text, one.edits)
+        assert len(text.split()) == 5
+        assert "##" not in text
+    han = Sentence("z", "麵很好吃", ((0, 1), (1, 2), (2, 4)), (Mark(0, 1, "aspect", "POS"),))
+    found = next(iter(made.propose([han], 6, 1)))
+    assert found
+    for one in found:
+        assert applied(han.text, one.edits)[0] == "麵"
+        assert [len(edit.text) for edit in one.edits] == [edit.end - edit.start for edit in one.edits]
+
+
+def test_an_embedded_masked_model_without_texts_says_so() -> None:
+    with pytest.raises(ModelError, match="word-embs: no sentence to learn from"):
+        fill.embedded(Settings())
+
+
+def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet, ...]]]:
+    """`湯頭很好喝，店員很差。`: two triplets each."""
+    draw, out, told = Random(3), [], {}
+    for n in range(number):
+        text, found = "", []
+        for aspect in draw.sample(("湯頭", "店員", "環境", "甜點", "價格"), 2):
+            polarity: Polarity = draw.choice(("POS", "NEG"))
+            opinion = draw.choice(("很棒", "不錯") if polarity == "POS" else ("很差", "糟糕"))
+            at = len(text)
+            text += f"{aspect}{opinion}，"
+            a, o = element(text, [(at, at + 2)]), element(text, [(at + 2, at + 4)])
+            found.append(Triplet(a, a, o, o, polarity, 8.0 if polarity == "POS" else 2.5))
+        marks = tuple(Mark(e.start, e.end, kind) for t in found for e, kind in ((t.aspect, "aspect"), (t.opinion, "opinion")))
+        out.append(Sentence(f"r{n}", text, tuple(pieces(text)), marks))
+        told[f"r{n}"] = tuple(found)
+    return tuple(out), told
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> tuple[triplets.Triplets, tuple[Sentence, ...]]:
+    data, told = reviews(90)
+    small = {
+        "width": 48,
+        "layers": 2,
+        "char_size": 32,
+        "bigram_size": 8,
+        "bigram_buckets": 256,
+        "pair_size": 32,
+        "threads": 1,
+        "dropout": 0.05,
+    }
+    made = triplets.Trainer(told, 1, 12, TaggerConfig(**small), DiscriminatorConfig(**small), SMALL)  # type: ignore[arg-type]
+    return made.fit(data[:70], data[70:80], 1, tmp_path_factory.mktemp("triplets")), data[80:]
+
+
+def test_the_triplet_surrogate_wants_the_whole_set_to_survive(judge: tuple[triplets.Triplets, tuple[Sentence, ...]]) -> None:
+    surrogate, fresh = judge
+    read = surrogate.read(fresh)
+    assert right(read) > 0.7
+    assert {one.label for one in read if one.right} == {"2/2"}
+    flip = {"很棒": "很差", "不錯": "糟糕", "很差": "很棒", "糟糕": "不錯"}
+    broken = [replace(one, text=one.text[:2] + flip[one.text[2:4]] + one.text[4:]) for one in fresh]
+    spoilt = surrogate.read(broken)
+    assert right(spoilt) < 0.3, "one of two triplets has another polarity now"
+    assert sum(a.confidence for a in spoilt) < sum(b.confidence for b in read), "the weakest triplet's confidence is the sentence's"
+
+
+def test_triplets_move_with_the_edits_and_one_that_is_touched_is_lost(judge: tuple[triplets.Triplets, tuple[Sentence, ...]]) -> None:
+    surrogate, fresh = judge
+    one = fresh[0]
+    before, touching = (Edit(0, 0, "，"),), (Edit(0, 1, "，"),)
+    moved = replace(one, text=applied(one.text, before))
+    assert [t.aspect.spans for t in triplets.carried(surrogate.given[one.id], moved.text, before)] == [((1, 3),), ((6, 8),)]
+    lost = surrogate.read([replace(one, text=applied(one.text, touching))], [touching])[0]
+    assert (lost.right, lost.confidence) == (False, 0.0)
+
+
+def test_a_sentence_without_triplets_survives_while_none_is_found(judge: tuple[triplets.Triplets, tuple[Sentence, ...]]) -> None:
+    surrogate, fresh = judge
+    empty = replace(surrogate, given={**surrogate.given, "none": ()})
+    plain, full = empty.read([Sentence("none", "，，", ()), replace(fresh[0], id="none", marks=())])
+    assert plain.right
+    assert not full.right
+    assert plain.confidence > full.confidence
+
+
+def test_a_sentence_of_which_nobody_says_the_triplets_is_an_error(tmp_path: Path) -> None:
+    data, told = reviews(3)
+    with pytest.raises(ModelError, match="sentence r2: nobody says which triplets it has"):
+        triplets.Trainer({"r0": told["r0"], "r1": told["r1"]}).fit(data, (), 1, tmp_path)
+
+
+def test_the_task_chooses_the_surrogate(bert: Path) -> None:
+    plain = settings({"threads": 1})
+    assert isinstance(classes.trainer(plain, Boost(epochs=3)), classes.Trainer)
+    kinds = {
+        classes.Trainer: plain,
+        hub.Trainer: settings({"boostaug.base": str(bert), "device": "cpu"}),
+        triplets.Trainer: replace(plain, given=Given(triplets=reviews(2)[1])),
+    }
+    for kind, made in kinds.items():
+        assert isinstance(methods.load("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
+
+
+def test_the_known_labels_and_facts_are_part_of_a_surrogate(surrogate: classes.Classes) -> None:
+    assert surrogate.known == ("NEG", "POS")
+    assert json.dumps(surrogate.facts)
+    assert surrogate.facts["examples"] == 160
+    assert len(surrogate.digest) == 16
