@@ -12,6 +12,7 @@ import click
 from builder import __version__
 from builder.commands import (
     annotate,
+    augment,
     build,
     diff,
     export,
@@ -67,6 +68,7 @@ for command in (
     release.verify,
     diff.diff,
     export.export,
+    augment.augment,
     publish.publish,
     lexicon.lexicon,
     nlp.nlp,

@@ -204,6 +204,21 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
 
 
+Made = typing.TypeVar("Made")
+
+
+def filled(cls: type[Made], options: Mapping[str, object], where: str = "option") -> Made:
+    """A dataclass of settings, sections included, from `options` by dotted key; ConfigError as `resolve` has it."""
+    known = _keys(cls)
+    for key in options:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, 1)
+            raise ConfigError(
+                f"unknown key {key!r}", where=where, fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
+            )
+    return typing.cast(Made, _build(cls, "", {key: (value, where) for key, value in options.items()}))
+
+
 def _limits(config: Config, origin: Mapping[str, str]) -> None:
     """Values that no stage could work with."""
     known = set(VARIANTS)

@@ -31,6 +31,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("place_names", "text"): "names are compared in one script",
     ("privacy", "text"): "masks compare in one script",
     ("privacy", "place_names"): "a place's own name is one of the things that are masked",
+    ("augment", "export"): "views read rows of releases and make rows of layers",
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",

@@ -6,6 +6,8 @@ A candidate is not a text but what changed, as half-open code point ranges of it
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -51,12 +53,16 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` where the method changes it."""
+    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` where the method changes it.
+
+    `marks` only where the method changes labelled spans or their polarity: one for each of the source's, in order, over the new text.
+    """
 
     source: str
     edits: tuple[Edit, ...]
     score: float | None = None
     label: str | None = None
+    marks: tuple[Mark, ...] | None = None
 
 
 class Method(Protocol):
@@ -77,6 +83,11 @@ class Method(Protocol):
         """
 
 
+def seeded(seed: int, method: str, item: str) -> random.Random:
+    """The chance of one item: no other item, no order and no number of workers changes it."""
+    return random.Random(int.from_bytes(hashlib.sha256(f"{seed}\0{method}\0{item}".encode("utf-8", "surrogatepass")).digest()[:8], "big"))
+
+
 def applied(text: str, edits: Sequence[Edit]) -> str:
     """The text after the edits."""
     out, at = [], 0
@@ -84,6 +95,22 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
         out += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*out, text[at:]])
+
+
+def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
+    """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is left."""
+    start, end = span
+    for edit in edits:
+        change = len(edit.text) - (edit.end - edit.start)
+        if edit.end <= span[0]:
+            start, end = start + change, end + change
+        elif edit.start >= span[1]:
+            break
+        elif span[0] <= edit.start and edit.end <= span[1]:
+            end += change
+        else:
+            return None
+    return (start, end) if start < end else None
 
 
 def moved(span: Span, edits: Sequence[Edit]) -> Span | None:

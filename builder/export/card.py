@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from builder.export import parquet
+from builder.export import layers, parquet
 from builder.export.manifest import Facts
 from builder.export.statistics import table
 
@@ -43,10 +43,10 @@ dataset = load_dataset("PATH")                      # Table 7's splits; or one l
 ```
 
 - Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.
-- Parent: {facts.parent or "none"}{f"; this is a {facts.change} change of it, see CHANGES.md" if facts.parent else ""}.
+- Parent: {_parent(facts)}.
 - Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
 
-## Numbers
+{_augmented(facts)}## Numbers
 
 {table(facts.statistics) if facts.statistics else "No statistics."}
 
@@ -81,6 +81,42 @@ parent. `CITATION.cff`: how to cite. `SHA256SUMS`: check with `sha256sum --check
 """
 
 
+def _parent(facts: Facts) -> str:
+    if facts.parent_name:
+        return f"{facts.parent_name} {facts.parent}; all of it is here, the augmentation beside it"
+    return (facts.parent or "none") + (f"; this is a {facts.change} change of it, see CHANGES.md" if facts.parent else "")
+
+
+def _augmented(facts: Facts) -> str:
+    """What the augmentation layers are, and what was measured on each."""
+    told = []
+    for layer, about in facts.augmentations.items():
+        numbers = "\n".join(f"| {key} | {value} |" for key, value in flattened(about.get("measures")))
+        told.append(
+            f"""## Augmentation: {layer}
+
+`load_dataset("PATH", "{layer}")`: {about["rows"]:,} rows made from {about["sources"]:,} sentences of {about["split"]} by the method
+`{about["method"]}`, seed {about["seed"]}, for the view `{about["view"]}`. **Written by a machine, not by people**: labels were carried over from the
+source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. What was rejected: `rejected/`.
+
+| measure | value |
+|---|---|
+{numbers}
+
+"""
+        )
+    return "".join(told)
+
+
+def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
+    """Nested measures as (name, value) for a table."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from flattened(one, f"{before}, {key}" if before else str(key))
+    else:
+        yield before, f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
 def _front(facts: Facts, content: Mapping[str, bytes]) -> Iterator[str]:
     """The front matter's lines. Values are JSON where YAML might read them otherwise."""
     languages = sorted({name for one in facts.statistics.values() for name in _names(one.get("languages"))})
@@ -97,14 +133,14 @@ def _front(facts: Facts, content: Mapping[str, bytes]) -> Iterator[str]:
     yield "task_categories: [token-classification]"
     yield "task_ids: []"
     yield "tags: [aspect-sentiment-triplet-extraction, aspect-based-sentiment-analysis, weak-supervision, reviews, croissant]"
-    configs = _configs(content)
+    configs = _configs(content, facts.augmentations)
     yield "configs:"
     for name, splits in configs.items():
         yield from _config(name, splits)
     sizes = parquet.sizes(content)
     yield "dataset_info:"
     for name, splits in configs.items():
-        yield from _info(name, splits, sizes, content)
+        yield from _info(name, splits, sizes, content, layers.features() if name in facts.augmentations else parquet.features())
 
 
 def _names(languages: object) -> list[str]:
@@ -114,14 +150,16 @@ def _names(languages: object) -> list[str]:
 Configs = dict[str, dict[str, list[str]]]
 
 
-def _configs(content: Mapping[str, bytes]) -> Configs:
-    """Config -> split -> files: all of it by default, and each layer."""
+def _configs(content: Mapping[str, bytes], augmentations: Iterable[str] = ()) -> Configs:
+    """Config -> split -> files: by default what was not augmented, then each layer."""
     found: Configs = {"default": {}}
     for split, hub in HUB_SPLITS.items():
         for layer in parquet.LAYERS:
             if (path := parquet.path(split, layer)) in content:
                 found["default"].setdefault(hub, []).append(path)
                 found.setdefault(layer, {})[hub] = [path]
+    for layer in augmentations:
+        found[layer] = {hub: [path] for split, hub in HUB_SPLITS.items() if (path := parquet.path(split, layer)) in content}
     return found
 
 
@@ -135,10 +173,16 @@ def _config(name: str, splits: Mapping[str, list[str]]) -> Iterator[str]:
         yield f"    path: {paths[0]}" if len(paths) == 1 else f"    path: [{', '.join(paths)}]"
 
 
-def _info(name: str, splits: Mapping[str, list[str]], sizes: Mapping[str, tuple[int, int]], content: Mapping[str, bytes]) -> Iterator[str]:
+def _info(
+    name: str,
+    splits: Mapping[str, list[str]],
+    sizes: Mapping[str, tuple[int, int]],
+    content: Mapping[str, bytes],
+    features: Sequence[Mapping[str, object]],
+) -> Iterator[str]:
     """Features and sizes of a config. JSON is YAML: the nested features stand on one line."""
     yield f"- config_name: {name}"
-    yield f"  features: {json.dumps(parquet.features())}"
+    yield f"  features: {json.dumps(features)}"
     yield "  splits:"
     for split, paths in splits.items():
         yield f"  - name: {split}"

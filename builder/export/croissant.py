@@ -61,7 +61,9 @@ _ABOUT = {
     "text": "the review, masked; offsets are code points into it",
     "language": "BCP 47: zh-Hant, zh-Hans or zh",
     "rating": "stars, where the input had them",
-    "annotation": "gold: labelled by people; silver: found by rules and models",
+    "annotation": "gold: labelled by people; silver: found by rules and models; else the augmentation layer",
+    "source": "the id of the row that this one was made from",
+    "method": "the augmentation method",
 }
 _TRIPLET = {
     "id": ("sc:Text", "id", "the triplet's id"),
@@ -94,10 +96,13 @@ def croissant(facts: Facts, content: Mapping[str, bytes]) -> str:
         "isLiveDataset": False,
     }
     if facts.parent:
-        body["prov:wasDerivedFrom"] = {"@id": f"urn:dataset:{facts.name}:{facts.parent}"}
+        body["prov:wasDerivedFrom"] = {"@id": f"urn:dataset:{facts.parent_name or facts.name}:{facts.parent}"}
     body |= _responsible(facts)
     body["distribution"] = [_file(path, data) for path, data in content.items()]
-    body["recordSet"] = [_splits(), *(_records(path) for path in content)]
+    body["recordSet"] = [
+        _splits(),
+        *(_records(path, augmented=any(path.endswith(f"-{one}.parquet") for one in facts.augmentations)) for path in content),
+    ]
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -149,8 +154,8 @@ def _splits() -> Node:
     }
 
 
-def _records(path: str) -> Node:
-    """The reviews of one file, its triplets nested."""
+def _records(path: str, augmented: bool) -> Node:
+    """The reviews of one file, its triplets nested; of an augmentation layer with the row that each comes from."""
     split, _, layer = path.removeprefix("parquet/").removesuffix(".parquet").partition("-")
     name = f"{split}-{layer}"
 
@@ -161,7 +166,7 @@ def _records(path: str) -> Node:
     fields: list[Node] = [
         {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column],
          "dataType": "sc:Float" if kind == "float64" else "sc:Text", "source": source(column)}
-        for column, kind in parquet.COLUMNS.items()
+        for column, kind in (parquet.COLUMNS | ({"source": "string", "method": "string"} if augmented else {})).items()
     ]  # fmt: skip
     parts = [
         {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": about, "dataType": kind, "source": source("triplets", where)}

@@ -28,7 +28,8 @@ class Split:
 class Facts:
     """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor or major.
 
-    `date` is the day of publication, `reason` what the user gave for a drop, `statistics` the numbers of each split.
+    `date` is the day of publication, `reason` what the user gave for a drop, `statistics` the numbers of each split. `augmentations` are the
+    layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Facts:
     change: str = "first"
     reason: str = ""
     statistics: Mapping[str, Json] = field(default_factory=dict)
+    augmentations: Mapping[str, Json] = field(default_factory=dict)
+    parent_name: str = ""
 
     @property
     def reviews(self) -> int:
@@ -79,6 +82,7 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         "name": facts.name,
         "version": facts.version,
         "parent": facts.parent,
+        **({"parent_name": facts.parent_name} if facts.parent_name else {}),
         "change": facts.change,
         "reason": facts.reason,
         "date": facts.date,
@@ -104,6 +108,7 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         "config": dict(facts.config),
         "metrics": [{"system": system, "split": split, "metric": metric, "value": value} for system, split, metric, value in facts.metrics],
         "paper_input": "given-aspects",
+        **({"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}} if facts.augmentations else {}),
         "files": {path: {"bytes": len(content), "sha256": sha256(content)} for path, content in sorted(files.items())},
     }
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"

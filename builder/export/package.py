@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from builder.export import paper, parquet
+from builder.export import bio, layers, paper, parquet
 from builder.export.card import card
 from builder.export.citation import citation
 from builder.export.croissant import croissant
+from builder.export.labels import labelled, untokenisable
+from builder.export.layers import LayerRow
 from builder.export.manifest import Facts, checksums, manifest, sha256
-from builder.export.records import ReviewRow
+from builder.export.records import ElementRow, ReviewRow
 from builder.export.records import triplet as released
 
 Files = dict[str, bytes]
@@ -63,3 +65,27 @@ def paper_files(split: str, rows: Sequence[ReviewRow]) -> Iterator[tuple[str, by
     yield f"paper/{split}.json", "".join(answers).encode()
     if skipped:
         yield f"paper/{split}.skipped.jsonl", "".join(skipped).encode()
+
+
+def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
+    """A layer as JSON lines, Parquet, the paper's format and BIO over characters."""
+    whole = f"{split}-{name}"
+    out = {layers.path(split, name): "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()}
+    out[parquet.path(split, name)] = parquet.dump(rows, layers.schema())
+    out |= dict(paper_files(whole, rows))
+    fit = [labelled(_spanned(row)) for row in rows if not untokenisable(row["text"])]
+    out[f"bio/{whole}.bio"] = bio.dump((one, bio.characters(one.text)) for one in fit).encode()
+    return out
+
+
+def _spanned(row: LayerRow) -> ReviewRow:
+    """A row whose aspects BIO can see: those of views without triplets stand in for their triplets."""
+    if row["triplets"] or not row["aspects"]:
+        return row
+    blank: ElementRow = {"text": "", "spans": []}
+    stand_in = [
+        {"id": "", "aspect": {"text": one["text"], "spans": one["spans"]}, "aspect_full": blank, "owner": None, "opinion": blank,
+         "opinion_full": blank, "polarity": one["polarity"] or "NEU", "valence": 5.0, "sources": [], "rules": []}
+        for one in row["aspects"]
+    ]  # fmt: skip
+    return row | {"triplets": stand_in}  # type: ignore[return-value]

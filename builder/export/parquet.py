@@ -51,28 +51,31 @@ def layers(split: str, rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
     return {path(split, layer): listed for layer, listed in named.items() if listed or (layer == "silver" and not rows)}
 
 
-def dump(rows: Sequence[ReviewRow]) -> bytes:
+def dump(rows: Sequence[ReviewRow], shape: Any = None) -> bytes:
+    """`shape` is another Arrow schema than that of a review."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    shape = shape or schema()
     sink = io.BytesIO()
-    with pq.ParquetWriter(sink, schema(), compression="zstd") as writer:
+    with pq.ParquetWriter(sink, shape, compression="zstd") as writer:
         for at in range(0, max(1, len(rows)), CHUNK):
-            writer.write_table(pa.Table.from_pylist(rows[at : at + CHUNK], schema=schema()))
+            writer.write_table(pa.Table.from_pylist(rows[at : at + CHUNK], schema=shape))
     return sink.getvalue()
 
 
 class Twin:
     """A Parquet file that is read along with the rows that it should hold, chunk by chunk: whole tables would take much memory."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, shape: Any = None) -> None:
         """ValueError or OSError (pyarrow's) if it is no Parquet file."""
         import pyarrow.parquet as pq
 
         self._file = pq.ParquetFile(file)
         self._group = 0
         self._waiting: list[ReviewRow] = []
-        self.same = bool(self._file.schema_arrow.equals(schema()))
+        self._shape = shape or schema()
+        self.same = bool(self._file.schema_arrow.equals(self._shape))
 
     def take(self, row: ReviewRow) -> None:
         self._waiting.append(row)
@@ -89,7 +92,7 @@ class Twin:
         import pyarrow as pa
 
         if self.same and self._group < self._file.num_row_groups:
-            self.same = bool(self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=schema())))
+            self.same = bool(self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=self._shape)))
         elif self._waiting:
             self.same = False
         self._group += 1

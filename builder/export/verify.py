@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export import parquet
+from builder.export import layers, parquet
 from builder.export.gates import leaks, row_faults, schema_fault, unmasked
 from builder.export.manifest import sums
-from builder.export.reading import FORMAT, uncollected
+from builder.export.reading import FORMAT, rows, uncollected
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
 
@@ -102,11 +102,49 @@ def _content(release: Path) -> Iterator[str]:
                     yield from twins.take(row)
             yield from twins.end() if layout > 1 else ()
         yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
+    augmented = manifest.get("augmentations", {})
+    for layer, told in augmented.items():
+        yield from _layer(release, layer, told, texts, ids)
     yield from _twice(texts, ids)
     if layout > 1:
-        due = {parquet.path(split, layer) for split in splits for layer in parquet.LAYERS}
+        due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
         yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
         yield from _gates(texts)
+
+
+def _layer(release: Path, layer: str, told: Mapping[str, Any], texts: dict[str, list[str]], ids: list[str]) -> Iterator[str]:
+    """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
+    try:
+        split, said = str(told["split"]), int(told["rows"])
+        sources = {row["id"]: row["text"] for row in rows(release, split)}
+        twin = parquet.Twin(release / parquet.path(split, layer), layers.schema())
+    except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
+        yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
+        return
+    path = layers.path(split, layer)
+    name = Path(path).stem
+    counted: Counter[str] = Counter()
+    texts[name] = []
+    with closing(twin):
+        for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
+            where = f"{path}:{number}"
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                yield f"{where}: no row of a layer: {error!r}"
+                continue
+            found = list(layers.faults(row, layer, sources))
+            if not found and (fault := schema_fault(layers.core(row))):
+                found = [fault]
+            yield from (f"{where}: {fault}" for fault in found or row_faults(row, counted))
+            if not found:
+                texts[name].append(row["text"])
+                ids.append(row["id"])
+                twin.take(row)
+        if not twin.end():
+            yield f"{parquet.path(split, layer)}: holds other rows than {path}"
+    if len(texts[name]) != said:
+        yield f"{path}: {len(texts[name])} rows, manifest.json says {said}"
 
 
 def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:

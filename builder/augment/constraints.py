@@ -1,0 +1,175 @@
+"""What a candidate must keep to, each a pure predicate that stands alone; its name is the reason code of what it rejects.
+
+In: a `Trial`, a candidate beside its source. Out: whether it breaks the constraint. What depends on other sentences (duplicates, held-out texts)
+is asked in `judging`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from builder.augment.cues import Cue, Cues, Sort
+from builder.augment.records import Candidate, Mark, Sentence, applied, moved
+from builder.records import Span
+from builder.text import clauses
+
+SHORTEST, LONGEST = 0.5, 2.0
+"""Of the source's length, in code points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate with its text and the place of every mark in it; None where an edit touches a mark that the candidate does not relabel."""
+
+    source: Sentence
+    candidate: Candidate
+    cues: Cues
+    text: str
+    marks: tuple[Mark | None, ...]
+
+    @property
+    def relabelled(self) -> bool:
+        """Whether the method says what the labels are afterwards: then it means to change what decides them."""
+        return self.candidate.marks is not None or self.candidate.label is not None
+
+    @property
+    def judged(self) -> bool:
+        """Whether a polarity hangs on the text. For terms alone (no polarity, no label) no cue matters."""
+        return not self.relabelled and (self.source.label is not None or any(mark.polarity for mark in self.source.marks))
+
+
+def trial(source: Sentence, candidate: Candidate, cues: Cues) -> Trial:
+    """Apply a candidate; marks are placed by arithmetic, never by searching."""
+    text = applied(source.text, candidate.edits)
+    if candidate.marks is not None:
+        return Trial(source, candidate, cues, text, candidate.marks)
+    places = (moved((mark.start, mark.end), candidate.edits) for mark in source.marks)
+    marks = tuple(Mark(*place, mark.kind, mark.polarity) if place else None for place, mark in zip(places, source.marks, strict=True))
+    return Trial(source, candidate, cues, text, marks)
+
+
+def bad_edits(one: Trial) -> bool:
+    """Edits out of order, over each other, or outside the source."""
+    ends = [0, *(edge for edit in one.candidate.edits for edge in (edit.start, edit.end)), len(one.source.text)]
+    return one.candidate.source != one.source.id or not one.candidate.edits or any(a > b for a, b in pairwise(ends))
+
+
+def unchanged(one: Trial) -> bool:
+    """Nothing but spaces and letter case differs from the source."""
+    return "".join(one.text.lower().split()) == "".join(one.source.text.lower().split())
+
+
+def label_touched(one: Trial) -> bool:
+    """A labelled span is edited, or there is not one for each of the source's in the same order."""
+    marks = [mark for mark in one.marks if mark is not None]
+    if len(marks) < len(one.source.marks) or len(one.marks) != len(one.source.marks):
+        return True
+    kinds = all(a.kind == b.kind for a, b in zip(marks, one.source.marks, strict=True))
+    return not kinds or any(a.end > b.start for a, b in pairwise(marks))
+
+
+def offsets_wrong(one: Trial) -> bool:
+    """The text at a label's new place is not the label, or the place is not in the text. A relabelled span may read otherwise, an aspect not."""
+    for mark, before in zip(one.marks, one.source.marks, strict=True):
+        if mark is None or not 0 <= mark.start < mark.end <= len(one.text):
+            return True
+        if mark.kind == "opinion" and one.candidate.marks is not None:
+            continue
+        if one.text[mark.start : mark.end] != one.source.text[before.start : before.end]:
+            return True
+    return False
+
+
+def label_joined(one: Trial) -> bool:
+    """English: a label no longer stands between spaces where it did, so that it is part of another word."""
+    if one.source.language != "en":
+        return False
+    return any(
+        _open(one.source.text, (before.start, before.end)) and not _open(one.text, (mark.start, mark.end))
+        for mark, before in zip(one.marks, one.source.marks, strict=True)
+        if mark is not None
+    )
+
+
+def _open(text: str, span: Span) -> bool:
+    return text[max(0, span[0] - 1) : span[0]].strip() == "" and text[span[1] : span[1] + 1].strip() == ""
+
+
+def negator_changed(one: Trial) -> bool:
+    """A negator came or went in a clause with a label, or anywhere where the whole sentence has a label."""
+    return one.judged and _near(one, "negator") != (Counter(), Counter())
+
+
+def degree_changed(one: Trial) -> bool:
+    """A degree word of another kind (too, hardly) near a label: 鹹 is neutral, 太鹹 is not."""
+    return one.judged and _near(one, "degree") != (Counter(), Counter())
+
+
+def opinion_added(one: Trial) -> bool:
+    """An opinion word that the source did not have, or of another polarity than the one it replaces: nobody labelled it."""
+    return one.judged and bool(_changed(one, "opinion", one.source.text, one.text)[0])
+
+
+def opinion_lost(one: Trial) -> bool:
+    """Where no opinion is labelled, the words that carry the polarity are the label's ground."""
+    if not one.judged or any(mark.kind == "opinion" for mark in one.source.marks):
+        return False
+    return bool(_near(one, "opinion")[1])
+
+
+def aspect_invented(one: Trial) -> bool:
+    """A word that the lexicons hold for an aspect, and the source did not have so often: it would stand there unlabelled."""
+    return bool(one.source.marks) and bool(_changed(one, "aspect", one.source.text, one.text)[0])
+
+
+def too_short(one: Trial) -> bool:
+    return len(one.text) < SHORTEST * len(one.source.text)
+
+
+def too_long(one: Trial) -> bool:
+    return len(one.text) > LONGEST * len(one.source.text) or "\n" in one.text.strip("\n").replace(one.source.text, "")
+
+
+CONSTRAINTS: dict[str, Callable[[Trial], bool]] = {
+    "bad-edits": bad_edits,
+    "unchanged": unchanged,
+    "label-touched": label_touched,
+    "offsets-wrong": offsets_wrong,
+    "label-joined": label_joined,
+    "negator-changed": negator_changed,
+    "degree-changed": degree_changed,
+    "opinion-added": opinion_added,
+    "opinion-lost": opinion_lost,
+    "aspect-invented": aspect_invented,
+    "too-short": too_short,
+    "too-long": too_long,
+}
+"""In the order in which they are asked; the first that is broken gives the reason."""
+
+
+def broken(one: Trial) -> str | None:
+    """The reason code of the first constraint that a candidate breaks, or None."""
+    return next((reason for reason, breaks in CONSTRAINTS.items() if breaks(one)), None)
+
+
+def _changed(one: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
+    """(cues of a sort that came, cues that went)."""
+    old, new = (Counter({cue: n for cue, n in one.cues.found(text).items() if cue.sort == sort}) for text in (before, after))
+    return new - old, old - new
+
+
+def _near(one: Trial, sort: Sort) -> tuple[Counter[Cue], Counter[Cue]]:
+    """The same in what counts for the labels: the clauses that hold one, or all where the sentence has a label."""
+    if one.source.label is not None:
+        return _changed(one, sort, one.source.text, one.text)
+    after = [mark for mark in one.marks if mark is not None]
+    return _changed(one, sort, _beside(one.source.text, one.source.marks), _beside(one.text, after))
+
+
+def _beside(text: str, marks: tuple[Mark, ...] | list[Mark]) -> str:
+    """The clauses of a text that hold a mark."""
+    parts = [part for part in clauses(text) if any(mark.start < part.end and part.start < mark.end for mark in marks)]
+    return "\n".join(text[part.start : part.end] for part in parts)

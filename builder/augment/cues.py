@@ -1,0 +1,87 @@
+"""What decides a label without being one: opinion words, negators, degree words, and the words that may be aspects. Pure.
+
+In: the lexicons (Chinese), or the lists of `english`. Out: `Cues`, which finds them in any text of the language, in either script, by longest
+match. A source and its candidate are read the same way, so that only what differs between them counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from builder.augment import english
+from builder.records import polarity_of
+from builder.resources import Lexicon
+from builder.text import fold
+
+Sort = Literal["opinion", "negator", "degree", "aspect", "other"]
+
+
+class Cue(NamedTuple):
+    """A cue in a text: what it is, and what of it must stay the same: an opinion's polarity, a degree word's kind, an aspect's word."""
+
+    sort: Sort
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """`table` by folded word; `lengths` by first character, longest first. `spaced`: words stand between spaces, as in English."""
+
+    table: Mapping[str, Cue]
+    lengths: Mapping[str, tuple[int, ...]]
+    spaced: bool
+
+    def found(self, text: str) -> Counter[Cue]:
+        """How often each cue stands in a text. What is only known as another word (特別, which holds a negator) is passed over."""
+        if self.spaced:
+            return Counter(cue for word in fold(text).split() if (cue := self.table.get(word)))
+        shown, at = fold(text), 0
+        counted: Counter[Cue] = Counter()
+        while at < len(shown):
+            for length in self.lengths.get(shown[at], ()):
+                cue = self.table.get(shown[at : at + length])
+                if cue is not None:
+                    if cue.sort != "other":
+                        counted[cue] += 1
+                    at += length
+                    break
+            else:
+                at += 1
+        return counted
+
+
+def chinese(lexicon: Lexicon) -> Cues:
+    """The cues of the lexicons. Of a word in several tables the first counts: opinions, negators, degree words, aspects, others."""
+    table: dict[str, Cue] = {}
+    for word, entry in lexicon.opinions.items():
+        neutral = entry.category.startswith("context")
+        table.setdefault(fold(word), Cue("opinion", "context" if neutral else polarity_of(entry.valence)))
+    for word in lexicon.negators:
+        table.setdefault(fold(word), Cue("negator", fold(word)))
+    for word, kind in lexicon.degree.items():
+        table.setdefault(fold(word), Cue("degree", kind))
+    for word in lexicon.aspects:
+        table.setdefault(fold(word), Cue("aspect", fold(word)))
+    for word in (*lexicon.general, *lexicon.not_aspects, *lexicon.irrealis):
+        table.setdefault(fold(word), Cue("other", ""))
+    return _cues(table, spaced=False)
+
+
+def english_cues() -> Cues:
+    """The cues of review English: short lists, so that a word they do not hold is no cue."""
+    table: dict[str, Cue] = {word: Cue("negator", word) for word in english.NEGATORS}
+    for words, polarity in ((english.POSITIVE, "POS"), (english.NEGATIVE, "NEG")):
+        table |= {word: Cue("opinion", polarity) for word in words if word not in table}
+    for kind, words in english.DEGREE.items():
+        table |= {word: Cue("degree", kind) for word in words if word not in table}
+    return _cues(table | {word: Cue("aspect", word) for word in english.ASPECTS if word not in table}, spaced=True)
+
+
+def _cues(table: Mapping[str, Cue], spaced: bool) -> Cues:
+    lengths: dict[str, set[int]] = {}
+    for word in filter(None, table):
+        lengths.setdefault(word[0], set()).add(len(word))
+    return Cues(table, {first: tuple(sorted(sizes, reverse=True)) for first, sizes in lengths.items()}, spaced)

@@ -1,0 +1,111 @@
+"""From proposals to what is kept: every candidate is kept or rejected with a reason code, and counted. Pure.
+
+In: sentences with their candidates, in order. Out: `Judged`. The predicates of `constraints` come first, then what depends on other texts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+
+from builder.augment.constraints import Trial, bad_edits, broken, trial
+from builder.augment.cues import Cues
+from builder.augment.records import Candidate, Edit, Sentence
+
+NOTHING = "nothing-to-change"
+"""The reason of a sentence to which a method does not apply."""
+OTHERS = ("duplicate", "in-source", "held-out", "near-held-out", "personal-data", "surplus", "phrase-broken", NOTHING)
+"""Reasons beside the constraints' own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate (or, without edits, a whole sentence) that is not used, and why."""
+
+    source: str
+    reason: str
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`kept` in order; `proposed` candidates in all, `sources` sentences that any were proposed for."""
+
+    kept: tuple[Trial, ...]
+    rejected: tuple[Rejected, ...]
+    proposed: int
+    sources: int
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        return dict(sorted(Counter(one.reason for one in self.rejected).items()))
+
+
+@dataclass(slots=True)
+class Seen:
+    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and those kept so far."""
+
+    key: Callable[[str], str]
+    sources: Set[str]
+    held_out: Set[str]
+    kept: set[str] = field(default_factory=set)
+
+    def reason(self, text: str) -> str | None:
+        known = self.key(text)
+        return (
+            "held-out" if known in self.held_out else "in-source" if known in self.sources else "duplicate" if known in self.kept else None
+        )
+
+
+def judge(
+    proposals: Iterable[tuple[Sentence, Sequence[Candidate]]],
+    copies: int,
+    cues: Cues,
+    seen: Seen,
+    refused: Callable[[str], bool] = lambda text: False,
+) -> Judged:
+    """Keep up to `copies` a sentence, the first that pass. `refused` says of a text that it shows personal data."""
+    kept: list[Trial] = []
+    rejected: list[Rejected] = []
+    proposed = sources = 0
+    for sentence, candidates in proposals:
+        proposed, sources = proposed + len(candidates), sources + bool(candidates)
+        if not candidates:
+            rejected.append(Rejected(sentence.id, NOTHING))
+        taken = 0
+        for candidate in candidates:
+            one = trial(sentence, candidate, cues)
+            reason = _reason(one, taken >= copies, seen, refused)
+            if reason is None:
+                kept.append(one)
+                seen.kept.add(seen.key(one.text))
+                taken += 1
+            else:
+                rejected.append(Rejected(sentence.id, reason, candidate.edits))
+    return Judged(tuple(kept), tuple(rejected), proposed, sources)
+
+
+def _reason(one: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) -> str | None:
+    if bad_edits(one):  # nothing else can be said of it
+        return "bad-edits"
+    if reason := broken(one) or seen.reason(one.text):
+        return reason
+    if refused(one.text):
+        return "personal-data"
+    return "surplus" if full else None
+
+
+def lost(judged: Judged, gone: Set[int], reason: str) -> Judged:
+    """`judged` without the kept candidates at some indices, which are rejected for `reason`."""
+    return Judged(
+        tuple(one for n, one in enumerate(judged.kept) if n not in gone),
+        (*judged.rejected, *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone))),
+        judged.proposed,
+        judged.sources,
+    )
+
+
+def by_source(kept: Iterable[Trial]) -> Iterator[tuple[str, int]]:
+    """(sentence id, number kept)."""
+    yield from Counter(one.source.id for one in kept).items()

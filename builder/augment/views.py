@@ -1,0 +1,217 @@
+"""What of a release's review a method sees: sentences with marks; and back: a candidate as a row of an augmentation layer. Pure.
+
+A review is cut into sentences, but never inside a triplet. A sentence that the view has no use for, or cannot show, is left out with a reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from builder.augment.constraints import Trial
+from builder.augment.records import Mark, Sentence, moved, stretched
+from builder.export.layers import AspectRow, LayerRow
+from builder.export.records import ElementRow, ReviewRow, TripletRow
+from builder.records import Polarity, Span
+from builder.text import clauses, sentences
+
+View = Literal["triplets", "ate", "aspect", "sentence"]
+Keep = Literal["aspect", "aspect+opinion"]
+VIEWS: dict[str, str] = {
+    "triplets": "triplets: aspects and opinions kept",
+    "ate": "aspect terms: aspects kept, labels BIO",
+    "aspect": "the polarity of one aspect: all aspects kept, one of them judged",
+    "sentence": "the polarity of a sentence whose triplets agree",
+}
+PARTS = ("aspect", "aspect_full", "opinion", "opinion_full")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence and where it comes from: [start, end) of a review's text, and the triplets that stand there."""
+
+    sentence: Sentence
+    row: ReviewRow
+    start: int
+    end: int
+    triplets: tuple[TripletRow, ...]
+
+
+Skipped = tuple[str, str]
+"""(sentence id, reason)"""
+
+
+def units(row: ReviewRow, view: View, keep: Keep) -> Iterator[Unit | Skipped]:
+    """The sentences of a review for a view, without their words, or why not."""
+    for start, end in parts(row):
+        held = tuple(one for one in row["triplets"] if start <= one["aspect"]["spans"][0][0] < end)
+        name = f"{row['id']}:{start}-{end}"
+        if not held:
+            yield name, "no-label"
+            continue
+        for i, marks, label in _marked(held, start, view, keep):
+            if isinstance(marks, str):
+                yield f"{name}{i}", marks
+                continue
+            yield Unit(Sentence(f"{name}{i}", row["text"][start:end], (), marks, label, "zh"), row, start, end, held)
+
+
+def parts(row: ReviewRow) -> list[Span]:
+    """The sentences of a review with the marks that end them; those that a triplet joins are one."""
+    text = row["text"]
+    starts = [start for start, _ in sentences(clauses(text))]
+    cuts = set(starts[1:])
+    for one in row["triplets"]:
+        spans = [span for part in (*PARTS, "owner") if one[part] for span in one[part]["spans"]]  # type: ignore[literal-required]
+        first, last = min(start for start, _ in spans), max(end for _, end in spans)
+        cuts -= {cut for cut in cuts if first < cut < last}
+    edges = [0, *sorted(cuts), len(text)]
+    return [(a, a + len(text[a:b].rstrip())) for a, b in pairwise(edges) if text[a:b].strip()]
+
+
+def _marked(held: Sequence[TripletRow], start: int, view: View, keep: Keep) -> Iterator[tuple[str, tuple[Mark, ...] | str, str | None]]:
+    """(what follows in the id, marks or the reason why there are none, label) of each sentence that a view makes of one."""
+    if view == "triplets":
+        yield "", _merged(_all(held, start, keep="aspect+opinion", polarities=True)), None
+    elif view == "ate":
+        marks = _all(held, start, keep, polarities=False)
+        yield "", _merged(marks) if keep != "aspect" else _disjoint(marks), None
+    elif view == "sentence":
+        told = {one["polarity"] for one in held}
+        marks = _merged(_all(held, start, keep, polarities=False))
+        yield "", marks if len(told) == 1 else "mixed-polarity", told.pop() if len(told) == 1 else None
+    else:
+        marks = _merged(_all(held, start, keep, polarities=True))
+        for spans in sorted({tuple(map(tuple, one["aspect"]["spans"])) for one in held}):
+            told = {one["polarity"] for one in held if tuple(map(tuple, one["aspect"]["spans"])) == spans}
+            yield f"@{spans[0][0]}", marks if len(told) == 1 else "mixed-polarity", told.pop() if len(told) == 1 else None
+
+
+def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -> list[Mark]:
+    """The spans that are kept, offsets into the sentence. An opinion is kept with what stands inside its phrase (the 太 of 不會太鹹)."""
+    out: list[Mark] = []
+    for one in held:
+        polarity: Polarity | None = one["polarity"] if polarities else None
+        aspects = [(a, b) for a, b in one["aspect"]["spans"]]
+        out += [Mark(a - start, b - start, "aspect", polarity if keep == "aspect" else None) for a, b in aspects]
+        if keep == "aspect+opinion":
+            spans = [(a, b) for part in (one["opinion"], one["opinion_full"]) for a, b in part["spans"]]
+            hull = min(a for a, _ in spans), max(b for _, b in spans)
+            if any(a < hull[1] and hull[0] < b for a, b in aspects):
+                hulls = [(a, b) for a, b in one["opinion"]["spans"]]
+            else:
+                hulls = [hull]
+            out += [Mark(a - start, b - start, "opinion", polarity) for a, b in hulls]
+    return out
+
+
+def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
+    """Marks in order; those of one kind that overlap are one, and say a polarity only if they agree. Of two kinds: a reason."""
+    out: list[Mark] = []
+    for mark in sorted(set(marks), key=lambda one: (one.start, one.end)):
+        if out and mark.start < out[-1].end:
+            if out[-1].kind != mark.kind:
+                return "overlapping-labels"
+            polarity = mark.polarity if mark.polarity == out[-1].polarity else None
+            out[-1] = Mark(out[-1].start, max(out[-1].end, mark.end), mark.kind, polarity)
+        else:
+            out.append(mark)
+    return tuple(out)
+
+
+def _disjoint(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
+    """Marks in order, each once; a reason where two overlap: BIO could not show both."""
+    out = sorted(set(marks), key=lambda one: (one.start, one.end))
+    return "overlapping-labels" if any(a.end > b.start for a, b in pairwise(out)) else tuple(out)
+
+
+def cut(words: Iterable[Span], marks: Sequence[Mark]) -> Iterator[Span]:
+    """Words cut where a mark begins or ends, so that a mark is made of whole words."""
+    edges = sorted({edge for mark in marks for edge in (mark.start, mark.end)})
+    for start, end in words:
+        inner = [edge for edge in edges if start < edge < end]
+        yield from pairwise([start, *inner, end])
+
+
+def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
+    """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed."""
+    edits = one.candidate.edits
+    i = f"{unit.sentence.id}+{layer}:{hashlib.sha256(one.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    label = one.candidate.label or unit.sentence.label
+    triplets: list[TripletRow] = []
+    aspects: list[AspectRow] = []
+    if view == "triplets":
+        for told in unit.triplets:
+            moved_row = _triplet(unit, one, told, i, method)
+            if moved_row is None:
+                return "phrase-broken"
+            triplets.append(moved_row)
+    else:
+        aspects = [
+            {"text": one.text[mark.start : mark.end], "spans": [[mark.start, mark.end]], "polarity": _polarity(unit, before, view, label)}
+            for mark, before in zip(one.marks, unit.sentence.marks, strict=True)
+            if mark is not None and mark.kind == "aspect"
+        ]
+    return {
+        "id": i, "text": one.text, "language": unit.row["language"], "rating": None, "annotation": layer,
+        "triplets": sorted(triplets, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"])), "view": view, "method": method,
+        "source": unit.row["id"], "source_span": [unit.start, unit.end],
+        "edits": [{"start": edit.start + unit.start, "end": edit.end + unit.start, "text": edit.text} for edit in edits],
+        "aspects": aspects, "label": label, "score": one.candidate.score,
+    }  # fmt: skip
+
+
+def _polarity(unit: Unit, before: Mark, view: View, label: str | None) -> str | None:
+    """The polarity of an aspect in the view `aspect`: the judged one's label, the others' own."""
+    if view != "aspect":
+        return None
+    judged = int(unit.sentence.id.rpartition("@")[2]) - unit.start
+    return label if before.start <= judged < before.end else before.polarity
+
+
+def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
+    """A triplet where it stands after the edits; None where one of its spans does not survive."""
+    made = {name: _element(unit, one, told[name], stretch=name.endswith("_full")) for name in PARTS}  # type: ignore[literal-required]
+    owner = _element(unit, one, told["owner"], stretch=True) if told["owner"] else None
+    if any(part is None for part in made.values()):
+        return None
+    polarity, valence = told["polarity"], told["valence"]
+    if one.candidate.marks is not None and (now := _relabelled(unit, one, told)) and now != polarity:
+        polarity, valence = now, round(11 - valence, 2)
+    return {
+        "id": f"{row}:{told['id'].rpartition(':')[2]}", "aspect": made["aspect"], "aspect_full": made["aspect_full"], "owner": owner,
+        "opinion": made["opinion"], "opinion_full": made["opinion_full"], "polarity": polarity, "valence": valence,
+        "sources": [*told["sources"], method], "rules": list(told["rules"]),
+    }  # type: ignore[typeddict-item]  # fmt: skip
+
+
+def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool) -> ElementRow | None:
+    spans: list[list[int]] = []
+    for start, end in told["spans"]:
+        place = _place(unit, one, (start - unit.start, end - unit.start), stretch)
+        if place is None:
+            return None
+        spans.append(list(place))
+    return {"text": "".join(one.text[a:b] for a, b in spans), "spans": spans}
+
+
+def _place(unit: Unit, one: Trial, span: Span, stretch: bool) -> Span | None:
+    """Where a span stands. Inside a mark that the method relabelled it is the mark's new place; else arithmetic on the edits."""
+    if one.candidate.marks is not None:
+        for before, now in zip(unit.sentence.marks, one.candidate.marks, strict=True):
+            if before.start <= span[0] and span[1] <= before.end:
+                same = one.text[now.start : now.end] == unit.sentence.text[before.start : before.end]
+                return (span[0] + now.start - before.start, span[1] + now.start - before.start) if same else (now.start, now.end)
+    return stretched(span, one.candidate.edits) if stretch else moved(span, one.candidate.edits)
+
+
+def _relabelled(unit: Unit, one: Trial, told: TripletRow) -> Polarity | None:
+    """What the method says of the opinion of a triplet."""
+    start = told["opinion"]["spans"][0][0] - unit.start
+    for before, now in zip(unit.sentence.marks, one.candidate.marks or (), strict=True):
+        if before.kind == "opinion" and before.start <= start < before.end:
+            return now.polarity
+    return None

@@ -1,0 +1,192 @@
+"""augment: a release goes in, a child release comes out, with an augmentation layer beside its train split.
+
+Sentences are cut into words, a method proposes, constraints judge, measures are taken, the child is packed, verified and renamed into place.
+Words and proposals are kept in chunks under the working directory, by what they depend on: a run that was stopped goes on, and a release that is
+made again replays. Every sentence draws by its own seed, so that order and workers change nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from builder.augment import cues, methods
+from builder.augment.judging import Judged, Rejected, Seen, judge, lost
+from builder.augment.settings import Given, Settings, told
+from builder.augment.views import Keep, Unit, View, layer_row, parts, units
+from builder.errors import ConfigError, ReleaseError
+from builder.export import layers
+from builder.export.gates import unmasked
+from builder.export.layers import LayerRow
+from builder.export.manifest import sha256
+from builder.export.near_duplicates import among, clusters, links, normal
+from builder.export.reading import Existing, opened, rows, uncollected
+from builder.export.records import ReviewRow
+from builder.export.verify import verify
+from builder.resources import load_lexicon
+from builder.stages import augment_release, proposing
+from builder.stages.splits import disputed
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences by chance (0: all)."""
+
+    method: str
+    release: Path
+    out: Path
+    workdir: Path
+    settings: Settings
+    split: str = "train"
+    view: View = "triplets"
+    keep: Keep = "aspect+opinion"
+    copies: int = 4
+    candidates: int = 4
+    seed: int = 13
+    limit: int = 0
+    workers: int = 1
+    layer: str = ""
+    version: str = ""
+    judges: Path | None = None
+
+    @property
+    def named(self) -> str:
+        return self.layer or self.method.replace("+", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was measured."""
+
+    path: Path
+    before: bool
+    rows: int
+    reasons: dict[str, int]
+    measures: dict[str, object] = field(default_factory=dict)
+
+
+def run(plan: Plan, tell: Tell = lambda line: None) -> Made:
+    """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
+    methods.check(plan.method)
+    parent = _checked(plan)
+    with uncollected():
+        return _run(plan, parent, tell)
+
+
+def _checked(plan: Plan) -> Existing:
+    """The parent, sound, with a train split that can be augmented and no layer of this name."""
+    parent = opened(plan.release)
+    if plan.split not in parent.splits:
+        raise ConfigError(f"no split {plan.split!r}", where=str(plan.release), fix="only train can be augmented")
+    if plan.split != "train":
+        raise ConfigError(f"the split {plan.split!r} is for measuring", where="--split", fix="only train can be augmented")
+    taken = (*layers.RESERVED, *parent.manifest.get("augmentations", {}))
+    if not layers.NAME.fullmatch(plan.named) or plan.named in taken:
+        what = "is taken" if plan.named in taken else "is no name for a layer"
+        raise ConfigError(f"{plan.named!r} {what}", where="--layer", fix="choose another one: small letters, digits and hyphens")
+    if plan.view == "triplets" and plan.keep == "aspect":
+        raise ConfigError("triplets need their opinions", where="--keep", fix="use --keep aspect+opinion, or --view ate")
+    if faults := verify(plan.release):
+        raise ReleaseError(f"the release is not sound: {faults[0]}", where=str(plan.release), fix="`builder verify` lists all faults")
+    return parent
+
+
+def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
+    source = list(rows(plan.release, plan.split))
+    held = [row for split in parent.splits if split != plan.split for row in rows(plan.release, split)]
+    chosen, skipped = _sentences(plan, source, held)
+    tell(f"words: {len(chosen):,} sentences")
+    chosen = proposing.worded(chosen, plan.workdir, plan.workers)
+    given = Given(plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source))
+    settings = replace(plan.settings, given=given)
+    tell(f"{plan.method}: {methods.METHODS[plan.method][0]}")
+    method = methods.load(plan.method, settings)
+    proposals = proposing.proposals(plan.method, settings, method, given.sentences, plan.candidates, plan.seed, plan.workdir, plan.workers)
+    seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
+    judged = judge(
+        zip(given.sentences, proposals, strict=True), plan.copies, cues.chinese(load_lexicon()), seen, lambda text: bool(unmasked(text))
+    )
+    judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
+    listed, judged = _rows(plan, chosen, judged)
+    about = _about(plan, parent, method.signature, getattr(method, "model_digest", None), judged, len(chosen), skipped)
+    rejected = [*skipped, *judged.rejected]
+    tell(f"release: {len(listed):,} rows")
+    path, before = augment_release.write(plan.out, plan.version, parent, plan.split, plan.named, listed, _told(rejected), about)
+    return Made(path, before, len(listed), dict(about["rejected"]), dict(about["measures"]))  # type: ignore[call-overload]
+
+
+def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
+    """Whole reviews and their sentences."""
+    for row in listed:
+        yield row["text"]
+        yield from (row["text"][start:end] for start, end in parts(row))
+
+
+def _sentences(plan: Plan, source: Sequence[ReviewRow], held: Sequence[ReviewRow]) -> tuple[list[Unit], list[Rejected]]:
+    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in valid or test too."""
+    out = {normal(text) for text in _texts(held)}
+    chosen: list[Unit] = []
+    skipped: list[Rejected] = []
+    for row in source:
+        for one in units(row, plan.view, plan.keep):
+            if isinstance(one, tuple):
+                skipped.append(Rejected(*one))
+            elif normal(one.sentence.text) in out:
+                skipped.append(Rejected(one.sentence.id, "held-out"))
+            else:
+                chosen.append(one)
+    if plan.limit and plan.limit < len(chosen):
+        drawn = sorted(chosen, key=lambda one: sha256(f"{plan.seed} {one.sentence.id}".encode()))[: plan.limit]
+        ids = {one.sentence.id for one in drawn}
+        chosen = [one for one in chosen if one.sentence.id in ids]
+    if not chosen:
+        raise ReleaseError("no sentence can be augmented", where=str(plan.release), fix="see `builder augment --help` for the views")
+    return chosen, skipped
+
+
+def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
+    """The indices of made texts that are near-duplicates of one held out."""
+    texts = [normal(text) for text in (*held, *made)]
+    whose = clusters(len(texts), links(texts))
+    crossing = disputed(whose, {n: "held" if n < len(held) else "made" for n in range(len(texts))})
+    return {max(pair) - len(held) for pair in among(texts, crossing) if min(pair) < len(held) <= max(pair)}
+
+
+def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[LayerRow], Judged]:
+    """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
+    by_id = {one.sentence.id: one for one in chosen}
+    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
+    judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
+    return [row for row in made if not isinstance(row, str)], judged
+
+
+def _about(
+    plan: Plan, parent: Existing, signature: str, digest: str | None, judged: Judged, sentences: int, skipped: Sequence[Rejected]
+) -> dict[str, object]:
+    """What the manifest says of the layer: all that decided it, and what was measured."""
+    reasons = dict(sorted((Judged((), (*skipped, *judged.rejected), 0, 0)).reasons.items()))
+    kept = len(judged.kept)
+    return {
+        "split": plan.split, "rows": kept, "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
+        "signature": signature, "model_digest": digest, "seed": plan.seed, "copies": plan.copies, "candidates": plan.candidates,
+        "limit": plan.limit, "config": told(plan.settings, plan.method),
+        "parent": {"name": parent.manifest["name"], "version": parent.manifest["version"], "digest": augment_release.digest(parent.path)},
+        "rejected": reasons,
+        "measures": {"sentences": sentences, "proposed": judged.proposed, "kept": kept, "yield": round(kept / max(1, sentences), 3)},
+    }  # fmt: skip
+
+
+def _told(rejected: Sequence[Rejected]) -> bytes:
+    """rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
+    return "".join(
+        json.dumps(
+            {"sentence": one.source, "reason": one.reason,
+             "edits": [] if one.reason == "personal-data" else [[edit.start, edit.end, edit.text] for edit in one.edits]},
+            ensure_ascii=False,
+        ) + "\n"
+        for one in rejected
+    ).encode()  # fmt: skip
