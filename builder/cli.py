@@ -13,6 +13,7 @@ from builder import __version__
 from builder.commands import (
     annotate,
     augment,
+    bench,
     build,
     diff,
     export,
@@ -71,6 +72,7 @@ for command in (
     augment.augment,
     publish.publish,
     lexicon.lexicon,
+    bench.bench,
     nlp.nlp,
     model.model,
 ):

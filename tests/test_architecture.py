@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
     ("config", "text", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
-    ("stages", "extraction", "report", "serve"),
+    ("stages", "extraction", "report", "serve", "bench"),
     ("pipeline",),
     ("cli", "commands", "__main__"),
 )
@@ -34,6 +34,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("augment", "export"): "views read rows of releases and make rows of layers",
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
+    ("model", "nlp"): "domain vectors of a tagger are made as the parser's are",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
     ("cli", "commands"): "the command line is made of its commands",
     ("__main__", "cli"): "`python -m builder` is the command line",
@@ -59,6 +60,10 @@ HEAVY = (
     "uvicorn",
     "datasette",
     "huggingface_hub",
+    "matplotlib",
+    "scipy",
+    "sklearn",
+    "shapely",
 )
 
 

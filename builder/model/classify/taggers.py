@@ -38,7 +38,7 @@ class Vectors(nn.Module):
 
 
 def _table(vectors: Tensor, frozen: bool) -> nn.Embedding:
-    out = nn.Embedding(*vectors.shape, padding_idx=0)
+    out = nn.Embedding(vectors.shape[0], vectors.shape[1], padding_idx=0)
     out.weight = nn.Parameter(vectors.clone(), requires_grad=not frozen)
     return out
 

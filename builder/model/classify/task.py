@@ -124,7 +124,9 @@ MODELS: dict[str, Kind] = {
     "bilstm-crf": Kind(("ate",), "vectors", "taggers:BiLstmCrf", "Li et al. 2020, section 4.2.2"),
     "seq2seq": Kind(("ate",), "vectors", "seq2seq_tagger:Seq2SeqTagger", "Ma et al. 2019"),
     "bert-ftc": Kind(("ate",), "pieces", "encoders:Tags", "Devlin et al. 2019, section 5.3", bases=_BERT),
-    "de-cnn": Kind(("ate",), "vectors", "taggers:DeCnn", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20)),
+    "de-cnn": Kind(
+        ("ate",), "vectors", "taggers:DeCnn", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20)
+    ),
     "bert-pt": Kind(("ate",), "pieces", "encoders:Tags", "Xu et al. 2019", _SCRATCH),
 }
 
