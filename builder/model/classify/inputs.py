@@ -232,5 +232,9 @@ def paired(reader: OwnPieces | Pieces, item: Item, gold: tuple[int, ...] | int) 
         a, b = item.aspect
         asked = [p for start, end in item.words if start < b and a < end for p in reader.pieces(item.text[start:end])][:MOST_ASPECT]
         asked.append(reader.end)
-    types = (0,) * len(ids) + (1,) * len(asked)
-    return Row((*ids, *asked), types, tuple(first) or (0,), inside(words, item.aspect) or (0,), gold)
+    types = [0] * len(ids) + [1] * len(asked)
+    marked = inside(words, item.aspect)
+    if isinstance(reader, OwnPieces):  # never pre-trained on pairs: which words are meant is said in the text itself
+        for at, one in zip(first, marked, strict=True):
+            types[at] = one
+    return Row((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)

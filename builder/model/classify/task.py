@@ -98,13 +98,15 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in `builder.model.classify`."""
+    """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
+    `builder.model.classify` that answers with labels, `tagger` the one that answers with tags."""
 
     tasks: tuple[Task, ...]
     reads: Reads
     network: str
     source: str
     config: ClassifierConfig = ClassifierConfig()
+    tagger: str = "encoders:Tags"
     bases: tuple[tuple[str, str], ...] = ()
 
 
@@ -121,13 +123,13 @@ MODELS: dict[str, Kind] = {
     "bert": Kind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
     "deberta": Kind(("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)),
     "fastlcf": Kind(("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH),
-    "bilstm-crf": Kind(("ate",), "vectors", "taggers:BiLstmCrf", "Li et al. 2020, section 4.2.2"),
-    "seq2seq": Kind(("ate",), "vectors", "seq2seq_tagger:Seq2SeqTagger", "Ma et al. 2019"),
-    "bert-ftc": Kind(("ate",), "pieces", "encoders:Tags", "Devlin et al. 2019, section 5.3", bases=_BERT),
+    "bilstm-crf": Kind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
+    "seq2seq": Kind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
+    "bert-ftc": Kind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
     "de-cnn": Kind(
-        ("ate",), "vectors", "taggers:DeCnn", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20)
+        ("ate",), "vectors", "", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20), "taggers:DeCnn"
     ),
-    "bert-pt": Kind(("ate",), "pieces", "encoders:Tags", "Xu et al. 2019", _SCRATCH),
+    "bert-pt": Kind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
 }
 
 
