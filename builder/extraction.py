@@ -122,19 +122,24 @@ def _by_model(lines: Iterator[Line], system: str, workdir: Path | None, conventi
     """The last model of a variant, `C`, or the one of a round, `C2`. Of variant E the rules are a part."""
     if workdir is None:
         raise ConfigError(f"--source {system} needs --workdir", fix="name the working directory that trained it, or use --source rules")
-    with db.reading(workdir) as connection:
-        rounds = [(done.variant, f"{done.variant}{done.round}") for done in runs.rounds(connection)]
-    names = [name for _, name in rounds]
-    chosen = [name for variant, name in rounds if system in (variant, name)]
-    if not chosen:
-        raise ConfigError(f"no model {system!r} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
-    name = chosen[-1]
-    predict = _both(workdir, convention) if name == "E0" else _tagging(workdir, name)
+    name, predict = last_model(workdir, system, convention)
     lexicon = load_lexicon(overlays=overlays(workdir))
     for batch in _batches(lines, _MODEL_CHUNK):
         shown = [view(text, lexicon.variants) for _, text in batch]
         for (i, text), one, found in zip(batch, shown, predict([one.text for one in shown]), strict=True):
             yield i, [replace(to_stored(triplet, one, text), source=name) for triplet in found]
+
+
+def last_model(workdir: Path, system: str = "", convention: Convention = "natural") -> tuple[str, Predict]:
+    """(name, what predicts views) of the model of a round, of a variant's last round, or of the last round of all."""
+    with db.reading(workdir) as connection:
+        rounds = [(done.variant, f"{done.variant}{done.round}") for done in runs.rounds(connection)]
+    names = [name for _, name in rounds]
+    chosen = [name for variant, name in rounds if system in ("", variant, name)]
+    if not chosen:
+        told = f"no model {system!r}" if system else "no model"
+        raise ConfigError(f"{told} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
+    return chosen[-1], _both(workdir, convention) if chosen[-1] == "E0" else _tagging(workdir, chosen[-1])
 
 
 def _tagging(workdir: Path, name: str) -> Predict:

@@ -35,6 +35,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
     ("model", "nlp"): "domain vectors of a tagger are made as the parser's are",
+    ("stages", "extraction"): "label survival asks the models that extract uses",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
     ("cli", "commands"): "the command line is made of its commands",
     ("__main__", "cli"): "`python -m builder` is the command line",

@@ -75,8 +75,8 @@ def english_cues() -> Cues:
     table: dict[str, Cue] = {word: Cue("negator", word) for word in english.NEGATORS}
     for words, polarity in ((english.POSITIVE, "POS"), (english.NEGATIVE, "NEG")):
         table |= {word: Cue("opinion", polarity) for word in words if word not in table}
-    for kind, words in english.DEGREE.items():
-        table |= {word: Cue("degree", kind) for word in words if word not in table}
+    for kind, listed in english.DEGREE.items():
+        table |= {word: Cue("degree", kind) for word in listed if word not in table}
     return _cues(table | {word: Cue("aspect", word) for word in english.ASPECTS if word not in table}, spaced=True)
 
 

@@ -6,7 +6,7 @@ In: sentences with their candidates, in order. Out: `Judged`. The predicates of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from builder.augment.constraints import Trial, bad_edits, broken, trial
@@ -44,18 +44,25 @@ class Judged:
 
 @dataclass(slots=True)
 class Seen:
-    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and those kept so far."""
+    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and those kept so far.
+
+    `apart` tells two sentences of one text apart where the format does: by the aspect that is judged.
+    """
 
     key: Callable[[str], str]
     sources: Set[str]
     held_out: Set[str]
-    kept: set[str] = field(default_factory=set)
+    apart: Callable[[Sentence], str] = lambda sentence: ""
+    kept: set[tuple[str, str]] = field(default_factory=set)
 
-    def reason(self, text: str) -> str | None:
-        known = self.key(text)
-        return (
-            "held-out" if known in self.held_out else "in-source" if known in self.sources else "duplicate" if known in self.kept else None
-        )
+    def reason(self, one: Trial) -> str | None:
+        known = self.key(one.text)
+        if known in self.held_out:
+            return "held-out"
+        return "in-source" if known in self.sources else "duplicate" if (known, self.apart(one.source)) in self.kept else None
+
+    def keep(self, one: Trial) -> None:
+        self.kept.add((self.key(one.text), self.apart(one.source)))
 
 
 def judge(
@@ -79,7 +86,7 @@ def judge(
             reason = _reason(one, taken >= copies, seen, refused)
             if reason is None:
                 kept.append(one)
-                seen.kept.add(seen.key(one.text))
+                seen.keep(one)
                 taken += 1
             else:
                 rejected.append(Rejected(sentence.id, reason, candidate.edits))
@@ -89,7 +96,7 @@ def judge(
 def _reason(one: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) -> str | None:
     if bad_edits(one):  # nothing else can be said of it
         return "bad-edits"
-    if reason := broken(one) or seen.reason(one.text):
+    if reason := broken(one) or seen.reason(one):
         return reason
     if refused(one.text):
         return "personal-data"
@@ -104,8 +111,3 @@ def lost(judged: Judged, gone: Set[int], reason: str) -> Judged:
         judged.proposed,
         judged.sources,
     )
-
-
-def by_source(kept: Iterable[Trial]) -> Iterator[tuple[str, int]]:
-    """(sentence id, number kept)."""
-    yield from Counter(one.source.id for one in kept).items()

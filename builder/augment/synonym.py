@@ -1,7 +1,7 @@
 """Method `synonym`, the baseline of both papers: some words outside the labels replaced by words that mean the same.
 
-Chinese: words of the same category of the opinion lexicon (so of the same valence), degree words of the same kind, the project's own sets, and a
-thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
+Chinese: words of the same category of the opinion lexicon (so of the same valence) that share a character, as those of one build mostly do (焦香,
+烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -135,29 +135,35 @@ def _chinese(options: Options) -> Sets:
     for word, entry in lexicon.opinions.items():
         if not entry.category.startswith("context"):
             groups.setdefault(entry.category, []).append(word)
-    for word, kind in lexicon.degree.items():
-        groups.setdefault(f"degree {kind}", []).append(word)
-    sets = [*groups.values(), *_sets(OWN_SETS)]
+    sets = list(_sets(OWN_SETS))
     path = _thesaurus(options.thesaurus)
     content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
     told = f"zh:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
-    return Sets(_table([*sets, *(_sets(path) if path else ())]), told)
+    alike = _table(groups.values(), lambda word, other: len(word) == len(other) > 1 and bool(set(word) & set(other)))
+    return Sets(_joined(alike, _table([*sets, *(_sets(path) if path else ())], _about_as_long)), told)
 
 
 @cache
 def _english(options: Options) -> English:
     folder = Path(options.wordnet) if options.wordnet else wordnet.installed()
-    return English(wordnet.load(folder) if folder else None, _table(line.split() for line in english.SETS))
+    return English(wordnet.load(folder) if folder else None, _table((line.split() for line in english.SETS), _about_as_long))
 
 
-def _table(sets: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Word -> the others of its sets of words about as long: 好吃 is not to become a whole clause."""
+def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> dict[str, tuple[str, ...]]:
+    """Word -> the others of its sets that fit it."""
     table: dict[str, dict[str, None]] = {}
     for words in sets:
         for word in words:
-            others = table.setdefault(fold(word), {})
-            others.update((one, None) for one in words if one != word and abs(len(one) - len(word)) <= max(1, len(word) // 2))
+            table.setdefault(fold(word), {}).update((one, None) for one in words if one != word and fits(word, one))
     return {word: tuple(others) for word, others in table.items() if others}
+
+
+def _about_as_long(word: str, other: str) -> bool:
+    return abs(len(word) - len(other)) <= max(1, len(word) // 2)
+
+
+def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    return {word: tuple(dict.fromkeys((*one.get(word, ()), *other.get(word, ())))) for word in [*one, *(w for w in other if w not in one)]}
 
 
 def _thesaurus(named: str) -> Path | None:

@@ -6,7 +6,7 @@ A review is cut into sentences, but never inside a triplet. A sentence that the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -15,9 +15,11 @@ from builder.augment.constraints import Trial
 from builder.augment.records import Mark, Sentence, moved, stretched
 from builder.export.layers import AspectRow, LayerRow
 from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.records import Polarity, Span
+from builder.records import Polarity, Span, polarity_of
 from builder.text import clauses, sentences
 
+Valence = Callable[[str], float | None]
+"""The valence of an opinion, from 1 to 10, if it is known."""
 View = Literal["triplets", "ate", "aspect", "sentence"]
 Keep = Literal["aspect", "aspect+opinion"]
 VIEWS: dict[str, str] = {
@@ -77,17 +79,20 @@ def _marked(held: Sequence[TripletRow], start: int, view: View, keep: Keep) -> I
     if view == "triplets":
         yield "", _merged(_all(held, start, keep="aspect+opinion", polarities=True)), None
     elif view == "ate":
-        marks = _all(held, start, keep, polarities=False)
-        yield "", _merged(marks) if keep != "aspect" else _disjoint(marks), None
+        spans = _all(held, start, keep, polarities=False)
+        yield "", _disjoint(spans) if keep == "aspect" else _merged(spans), None
     elif view == "sentence":
-        told = {one["polarity"] for one in held}
-        marks = _merged(_all(held, start, keep, polarities=False))
-        yield "", marks if len(told) == 1 else "mixed-polarity", told.pop() if len(told) == 1 else None
+        yield "", *_agreed(held, _merged(_all(held, start, keep, polarities=False)))
     else:
         marks = _merged(_all(held, start, keep, polarities=True))
-        for spans in sorted({tuple(map(tuple, one["aspect"]["spans"])) for one in held}):
-            told = {one["polarity"] for one in held if tuple(map(tuple, one["aspect"]["spans"])) == spans}
-            yield f"@{spans[0][0]}", marks if len(told) == 1 else "mixed-polarity", told.pop() if len(told) == 1 else None
+        for at in sorted({one["aspect"]["spans"][0][0] for one in held}):
+            yield f"@{at}", *_agreed([one for one in held if one["aspect"]["spans"][0][0] == at], marks)
+
+
+def _agreed(held: Sequence[TripletRow], marks: tuple[Mark, ...] | str) -> tuple[tuple[Mark, ...] | str, str | None]:
+    """Marks and the one polarity of some triplets; a reason where they have several."""
+    told = {one["polarity"] for one in held}
+    return ("mixed-polarity", None) if len(told) > 1 else (marks, told.pop())
 
 
 def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -> list[Mark]:
@@ -136,8 +141,20 @@ def cut(words: Iterable[Span], marks: Sequence[Mark]) -> Iterator[Span]:
         yield from pairwise([start, *inner, end])
 
 
-def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
-    """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed."""
+def shifted(row: TripletRow, by: int) -> TripletRow:
+    """A triplet with all its offsets moved."""
+
+    def moved_row(part: ElementRow) -> ElementRow:
+        return {"text": part["text"], "spans": [[start + by, end + by] for start, end in part["spans"]]}
+
+    return {
+        **row, "aspect": moved_row(row["aspect"]), "aspect_full": moved_row(row["aspect_full"]), "opinion": moved_row(row["opinion"]),
+        "opinion_full": moved_row(row["opinion_full"]), "owner": moved_row(row["owner"]) if row["owner"] else None,
+    }  # fmt: skip
+
+
+def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str, valence: Valence) -> LayerRow | str:
+    """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed. `valence` is asked for new opinions."""
     edits = one.candidate.edits
     i = f"{unit.sentence.id}+{layer}:{hashlib.sha256(one.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     label = one.candidate.label or unit.sentence.label
@@ -145,10 +162,10 @@ def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> La
     aspects: list[AspectRow] = []
     if view == "triplets":
         for told in unit.triplets:
-            moved_row = _triplet(unit, one, told, i, method)
-            if moved_row is None:
+            carried = _triplet(unit, one, told, i, method, valence)
+            if carried is None:
                 return "phrase-broken"
-            triplets.append(moved_row)
+            triplets.append(carried)
     else:
         aspects = [
             {"text": one.text[mark.start : mark.end], "spans": [[mark.start, mark.end]], "polarity": _polarity(unit, before, view, label)}
@@ -172,23 +189,27 @@ def _polarity(unit: Unit, before: Mark, view: View, label: str | None) -> str | 
     return label if before.start <= judged < before.end else before.polarity
 
 
-def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
-    """A triplet where it stands after the edits; None where one of its spans does not survive."""
-    made = {name: _element(unit, one, told[name], stretch=name.endswith("_full")) for name in PARTS}  # type: ignore[literal-required]
+def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str, valence_of: Valence) -> TripletRow | None:
+    """A triplet where it stands after the edits; None where one of its spans does not survive.
+
+    A new opinion brings its own polarity and valence; one that no lexicon knows, the old valence turned round 5.5.
+    """
+    aspect, aspect_full = _element(unit, one, told["aspect"]), _element(unit, one, told["aspect_full"], stretch=True)
+    opinion, opinion_full = _element(unit, one, told["opinion"]), _element(unit, one, told["opinion_full"], stretch=True)
     owner = _element(unit, one, told["owner"], stretch=True) if told["owner"] else None
-    if any(part is None for part in made.values()):
+    if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (told["owner"] and owner is None):
         return None
     polarity, valence = told["polarity"], told["valence"]
     if one.candidate.marks is not None and (now := _relabelled(unit, one, told)) and now != polarity:
-        polarity, valence = now, round(11 - valence, 2)
+        known = valence_of(opinion["text"])
+        polarity, valence = now, known if known is not None and polarity_of(known) == now else round(11 - valence, 2)
     return {
-        "id": f"{row}:{told['id'].rpartition(':')[2]}", "aspect": made["aspect"], "aspect_full": made["aspect_full"], "owner": owner,
-        "opinion": made["opinion"], "opinion_full": made["opinion_full"], "polarity": polarity, "valence": valence,
-        "sources": [*told["sources"], method], "rules": list(told["rules"]),
-    }  # type: ignore[typeddict-item]  # fmt: skip
+        "id": f"{row}:{told['id'].rpartition(':')[2]}", "aspect": aspect, "aspect_full": aspect_full, "owner": owner, "opinion": opinion,
+        "opinion_full": opinion_full, "polarity": polarity, "valence": valence, "sources": [*told["sources"], method], "rules": list(told["rules"]),
+    }  # fmt: skip
 
 
-def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool) -> ElementRow | None:
+def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool = False) -> ElementRow | None:
     spans: list[list[int]] = []
     for start, end in told["spans"]:
         place = _place(unit, one, (start - unit.start, end - unit.start), stretch)

@@ -76,7 +76,7 @@ def by_method(name: str, train: Sequence[Row], test: Sequence[Row], task: Task, 
     if (before := _read(path, by_id)) is None:
         cues = english_cues() if tongue == "en" else chinese(load_lexicon())
         proposals = zip(sentences, method.propose(sentences, 2 * copies, seed), strict=True)
-        judged = judge(proposals, copies, cues, Seen(normalised, {row.key for row in train}, held))
+        judged = judge(proposals, copies, cues, Seen(normalised, {row.key for row in train}, held, lambda one: str(by_id[one.id].aspect)))
         whole = [one for one in judged.kept if rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)]
         _write(path, whole, Counter(judged.reasons) + Counter({"phrase-broken": len(judged.kept) - len(whole)}))
         before = _read(path, by_id)

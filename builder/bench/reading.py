@@ -6,21 +6,20 @@ sentence and label; three-line aspect files with `$T$`; ATEPC and BIO columns. W
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
+from builder.augment.files import FORMATS, Item, language_of
 from builder.augment.records import Mark
 from builder.augment.views import Unit, units
 from builder.bench.rows import Data, Row, Task
 from builder.errors import InputError
-from builder.export import bio
 from builder.export.answers_text import polarity, polarity_at
 from builder.export.reading import opened
 from builder.export.reading import rows as release_rows
@@ -28,7 +27,7 @@ from builder.export.records import triplet
 from builder.model.task import VALENCE
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
-KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), three lines with $T$, .atepc, .bio"
+KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
 _VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}
 Found = Iterator[Row | str]
 """Rows, and the reason of each that cannot be used."""
@@ -58,11 +57,9 @@ def _file(path: Path, task: Task) -> Found:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", where=str(path), fix=f"read are: {KNOWN}") from error
-    for ending, name in _ENDINGS.items():
-        if path.name.lower().endswith(ending):
-            return _READERS[name](text, str(path), task)
-    name = "apc" if "$T$" in text[:20_000] else "json" if text.lstrip()[:1] in ("{", "[") else "columns"
-    return _READERS[name](text, str(path), task)
+    ending = next((form for ending, form in _ENDINGS.items() if path.name.lower().endswith(ending)), "")
+    form = ending or ("apc" if "$T$" in text[:20_000] else "json" if text.lstrip()[:1] in ("{", "[") else "bio")
+    return _json(text, str(path), task) if form == "json" else _items(form, text, str(path), task)
 
 
 def _release(path: Path, task: Task, split: str) -> Found:
@@ -91,110 +88,74 @@ def shifted(told: Triplet, by: int) -> Triplet:
     return Triplet(at(told.aspect), at(told.aspect_full), at(told.opinion), at(told.opinion_full), told.polarity, told.valence)
 
 
-def _tsv(text: str, where: str, task: Task) -> Found:
-    reader = csv.reader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
-    head = next(reader, [])
-    names = [name.strip().lower() for name in head]
-    if "label" not in names or not {"sentence", "text"} & set(names):
-        raise InputError("no columns sentence and label", where=f"{where}:1", fix="the first line names the columns, between tabs")
-    at, label = next(i for i, name in enumerate(names) if name in ("sentence", "text")), names.index("label")
-    source = names.index("source") if "source" in names else None
-    for number, cells in enumerate(reader, start=2):
-        if len(cells) != len(head):
-            raise InputError(f"{len(cells)} columns instead of {len(head)}", where=f"{where}:{number}", fix="a text holds no tab")
-        if task != "tc":
-            yield "other-task"
-        elif not cells[at].strip() or not cells[label].strip():
-            yield "empty"
-        else:
-            yield Row(f"{number}", cells[at].strip(), label=cells[label].strip(), source=cells[source] if source is not None else None)
+def _items(form: str, text: str, where: str, task: Task) -> Found:
+    """Files of the augmentation papers' sets; those that `builder augment` wrote have their lineage beside them."""
+    tongue = language_of(text)
+    try:
+        items = FORMATS[form].read(text, tongue)
+    except ValueError as error:
+        raise InputError(f"of no known kind, or broken: {error}", where=where, fix=f"read are: {KNOWN}") from error
+    sources = _lineage(Path(f"{where}.lineage.jsonl"))
+    if task == "ate" and form == "apc":
+        items = _gathered(items)
+    for one in items:
+        yield from _told(one, form, task, sources.get(_bare(one.sentence.text)))
 
 
-def _apc(text: str, where: str, task: Task) -> Found:
-    """Three lines an aspect: the text with $T$, the aspect, its polarity."""
-    lines = text.split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if len(lines) % 3:
-        raise InputError(
-            f"{len(lines)} lines are no multiple of three", where=where, fix="an aspect has three: text with $T$, aspect, polarity"
-        )
-    by_text: dict[str, list[Row]] = {}
-    for at in range(0, len(lines), 3):
-        shown, aspect, label = (line.strip() for line in lines[at : at + 3])
-        start = shown.find("$T$")
-        if start < 0 or not aspect or not label:
-            raise InputError("no text with $T$, aspect and polarity", where=f"{where}:{at + 1}")
-        span = start, start + len(aspect)
-        whole = shown.replace("$T$", aspect)
-        by_text.setdefault(whole, []).append(Row(f"{at + 1}", whole, (Mark(*span),), _polarity(label), span))
-    if task == "absc":
-        yield from (row for rows in by_text.values() for row in rows)
-    elif task == "ate":
-        for rows in by_text.values():
-            yield _terms(rows[0].id, rows[0].text, [(row.aspect or (0, 0)) for row in rows])
+def _told(one: Item, form: str, task: Task, source: str | None) -> Found:
+    """What a sentence of a file says of a task."""
+    sentence = one.sentence
+    spans = [(mark.start, mark.end) for mark in sentence.marks]
+    if task == "tc" and form == "tsv":
+        yield Row(sentence.id, sentence.text, label=sentence.label or "", source=source)
+    elif task == "ate" and form != "tsv":
+        yield _terms(sentence.id, sentence.text, spans, source)
+    elif task == "absc" and form == "apc":
+        yield Row(sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source)
+    elif task == "absc" and form == "atepc":
+        for span, said in zip(spans, one.told, strict=True):
+            if said != "-100":
+                yield Row(f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source)
     else:
-        yield from ("other-task" for rows in by_text.values() for _ in rows)
+        yield "other-task"
+
+
+def _unjudged(spans: Iterable[Span]) -> tuple[Mark, ...]:
+    return tuple(Mark(*span) for span in spans)
+
+
+def _gathered(items: Sequence[Item]) -> list[Item]:
+    """The sentences of an aspect file with all their aspects."""
+    by_text: dict[str, Item] = {}
+    for one in items:
+        known = by_text.setdefault(one.sentence.text, one)
+        spans = sorted({(mark.start, mark.end) for item in (known, one) for mark in item.sentence.marks})
+        by_text[one.sentence.text] = replace(known, sentence=replace(known.sentence, marks=_unjudged(spans)))
+    return list(by_text.values())
+
+
+def _lineage(path: Path) -> dict[str, str]:
+    """Which source each augmented text has; nothing where no lineage lies beside a file."""
+    if not path.exists():
+        return {}
+    return {_bare(row["text"]): str(row["source"]) for _, row in _objects(path.read_text(encoding="utf-8"), str(path))}
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
 
 
 def _terms(name: str, text: str, spans: Iterable[Span], source: str | None = None) -> Row | str:
     listed = sorted(set(spans))
     if any(a[1] > b[0] for a, b in pairwise(listed)):
         return "overlapping-labels"
-    return Row(name, text, tuple(Mark(a, b) for a, b in listed), source=source)
+    return Row(name, text, _unjudged(listed), source=source)
 
 
 def _polarity(label: str) -> str:
     """POS, NEG, NEU where the label is one of the usual words, else the label as it is."""
     head = label.strip().upper()[:3]
     return head if head in POLARITIES else label.strip()
-
-
-def _atepc(text: str, where: str, task: Task) -> Found:
-    """Token, tag and polarity a line; a sentence stands once an aspect, which are gathered."""
-    gathered: dict[str, list[tuple[Span, str]]] = {}
-    names: dict[str, str] = {}
-    for number, block in _blocks(text):
-        parts = [line.split(" ") for line in block]
-        if any(len(cells) < 2 for cells in parts):
-            raise InputError("no token with a tag and a polarity", where=f"{where}:{number}")
-        shown, spans = " ".join(cells[0] for cells in parts), list[tuple[int, int, str]]()
-        at = 0
-        for cells in parts:
-            if cells[1].startswith("B"):
-                spans.append((at, at + len(cells[0]), cells[-1]))
-            elif cells[1].startswith("I") and spans:
-                spans[-1] = (spans[-1][0], at + len(cells[0]), spans[-1][2])
-            at += len(cells[0]) + 1
-        gathered.setdefault(shown, []).extend(((a, b), said) for a, b, said in spans)
-        names.setdefault(shown, str(number))
-    for shown, found in gathered.items():
-        if task == "ate":
-            yield _terms(names[shown], shown, [span for span, _ in found])
-        elif task == "absc":
-            marks = tuple(Mark(*span) for span in sorted({span for span, _ in found}))
-            yield from (Row(f"{names[shown]}@{s[0]}", shown, marks, _polarity(said), s) for s, said in found if not said.startswith("-"))
-        else:
-            yield "other-task"
-
-
-def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    block: list[str] = []
-    for number, line in enumerate([*text.split("\n"), ""], start=1):
-        if line.strip():
-            block.append(line.rstrip("\r"))
-        elif block:
-            yield number - len(block), block
-            block = []
-
-
-def _columns(text: str, where: str, task: Task) -> Found:
-    try:
-        found = bio.read(text)
-    except ValueError as error:
-        raise InputError(f"of no known kind: {error}", where=where, fix=f"read are: {KNOWN}") from error
-    for name, shown, _, spans in found:
-        yield _terms(name, shown, spans) if task == "ate" else "other-task"
 
 
 def _json(text: str, where: str, task: Task) -> Found:
@@ -293,11 +254,4 @@ def _located(text: str, words: str, place: str | None) -> Span | None:
     return (start, start + len(words)) if start >= 0 else None
 
 
-_ENDINGS = {".tsv": "tsv", ".jsonl": "json", ".json": "json", ".atepc": "atepc", ".bio": "columns", ".conll": "columns"}
-_READERS: dict[str, Callable[[str, str, Task], Found]] = {
-    "tsv": _tsv,
-    "json": _json,
-    "apc": _apc,
-    "atepc": _atepc,
-    "columns": _columns,
-}
+_ENDINGS = {".tsv": "tsv", ".jsonl": "json", ".json": "json", ".atepc": "atepc", ".apc": "apc", ".bio": "bio", ".conll": "bio"}

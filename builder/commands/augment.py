@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,46 +23,74 @@ from builder.commands.build import SET, WORKDIR
     help="What the labels are.",
 )
 @click.option("--keep", type=click.Choice(["aspect", "aspect+opinion"]), help="What no method may touch; as the view needs if not given.")
+@click.option("--layer", default="", help="Name of the layer in the child release; the method's if not given.")
+@click.option("--version", default="", help="The child's version; the next free one if not given.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where child releases go; `augmented` beside the release if not given.")
+@click.option("--judge", type=click.Path(path_type=Path), help="Working directory whose models are asked which triplets survived.")
+@click.option("--input", "source", type=click.Path(path_type=Path), help="A file of labelled sentences instead of a release.")
+@click.option("--format", "form", help="The file's format: bio, atepc, apc or tsv.")
+@click.option("--output", "target", type=click.Path(path_type=Path), help="The file that is written, in the same format.")
+@click.option(
+    "--held-out", type=click.Path(path_type=Path), multiple=True, help="File whose sentences may not be made or used (repeatable)."
+)
+@click.option("--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given.")
+@click.option("--with-source", is_flag=True, help="Write the file's own sentences before the new ones.")
 @click.option("--copies", type=click.IntRange(1, 64), default=4, show_default=True, help="Kept rows a sentence, at most.")
 @click.option("--candidates", type=click.IntRange(1, 256), help="Proposals a sentence; as many as copies if not given.")
 @click.option("--seed", type=int, default=13, show_default=True)
 @click.option("--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--layer", default="", help="Name of the layer; the method's if not given.")
-@click.option("--version", default="", help="The child's version; the next free one if not given.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where child releases go; `augmented` beside the release if not given.")
 @WORKDIR
 @SET
-def augment(
-    method: str | None,
-    release: Path | None,
-    out: Path | None,
-    keep: str | None,
-    candidates: int | None,
-    sets: tuple[str, ...],
-    **options: object,
-) -> None:
-    """Augment a release by METHOD: a child release with a layer of new rows. Without METHOD, the methods are listed."""
-    from typing import Any
-
+def augment(method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any) -> None:
+    """Augment a release by METHOD: a child release with a layer of new rows. Or a file. Without METHOD, the methods are listed."""
     from builder.augment.methods import METHODS, check
     from builder.augment.settings import settings
     from builder.commands.build import _settings
-    from builder.stages.augment import Plan, run
 
     if method is None:
         click.echo("\n".join(f"{name:16}{about}" for name, (about, _) in METHODS.items()))
         return
     check(method)
-    if release is None:
-        raise click.UsageError("name the directory of a release: --release releases/v0.1.0")
-    given: dict[str, Any] = dict(options)
-    kept: Any = keep or ("aspect+opinion" if given["view"] == "triplets" else "aspect")
-    plan = Plan(
-        method, release, out or release.resolve().parent / "augmented", settings=settings(_settings(sets)),
-        keep=kept, candidates=candidates or given["copies"], **given,
-    )  # fmt: skip
-    made = run(plan, lambda line: click.echo(line, err=True))
-    rejected = ", ".join(f"{reason} {number:,}" for reason, number in made.reasons.items()) or "nothing"
-    click.echo(f"rejected: {rejected}")
-    click.echo(f"{made.path}: {made.rows:,} rows{', made before' if made.before else ''}")
+    if (release is None) == (source is None):
+        raise click.UsageError("name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)")
+    chosen = {key: options[key] for key in ("copies", "seed", "limit", "workers", "workdir")}
+    chosen |= {"method": method, "candidates": options["candidates"] or options["copies"], "settings": settings(_settings(sets))}
+    if release is not None:
+        _release(release, chosen, options)
+    elif source is not None:
+        _file(source, chosen, options)
+
+
+def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
+    from builder.stages.augment import Plan, run
+
+    keep: Any = options["keep"] or ("aspect+opinion" if options["view"] == "triplets" else "aspect")
+    out = options["out"] or release.resolve().parent / "augmented"
+    more = {key: options[key] for key in ("split", "view", "layer", "version", "judge")}
+    made = run(Plan(release=release, out=out, keep=keep, **more, **chosen), _tell)
+    _told(made.measures, made.reasons)
+    click.echo(f"{made.path}: {made.rows:,} rows in the layer {made.layer}{', made before' if made.before else ''}")
+
+
+def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
+    from builder.stages.augment_file import FilePlan, run
+
+    if options["form"] is None or options["target"] is None:
+        raise click.UsageError("a file needs its format and where to write: --format bio --output FILE")
+    more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source")}
+    made = run(FilePlan(source=source, **more, **chosen), _tell)
+    _told(made.measures, made.reasons)
+    click.echo(f"{made.path}: {made.rows:,} sentences")
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _told(measures: Mapping[str, object], reasons: Mapping[str, int]) -> None:
+    from builder.export.card import flattened
+
+    for name, value in flattened(measures):
+        click.echo(f"{name}: {value}")
+    click.echo("rejected: " + (", ".join(f"{reason} {number:,}" for reason, number in reasons.items()) or "nothing"))

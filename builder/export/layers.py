@@ -70,7 +70,7 @@ def features() -> list[dict[str, object]]:
     """The same as a dataset card writes it."""
     edit = [{"name": "start", "dtype": "int32"}, {"name": "end", "dtype": "int32"}, {"name": "text", "dtype": "string"}]
     aspect = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}, {"name": "polarity", "dtype": "string"}]
-    text = [{"name": name, "dtype": "string"} for name in ("view", "method", "source")]
+    text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source")]
     return [
         *parquet.features(), *text, {"name": "source_span", "list": "int32"}, {"name": "edits", "list": edit},
         {"name": "aspects", "list": aspect}, {"name": "label", "dtype": "string"}, {"name": "score", "dtype": "float64"},

@@ -12,7 +12,7 @@ from builder.export.croissant import croissant
 from builder.export.labels import labelled, untokenisable
 from builder.export.layers import LayerRow
 from builder.export.manifest import Facts, checksums, manifest, sha256
-from builder.export.records import ElementRow, ReviewRow
+from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.export.records import triplet as released
 
 Files = dict[str, bytes]
@@ -83,9 +83,9 @@ def _spanned(row: LayerRow) -> ReviewRow:
     if row["triplets"] or not row["aspects"]:
         return row
     blank: ElementRow = {"text": "", "spans": []}
-    stand_in = [
+    stand_in: list[TripletRow] = [
         {"id": "", "aspect": {"text": one["text"], "spans": one["spans"]}, "aspect_full": blank, "owner": None, "opinion": blank,
-         "opinion_full": blank, "polarity": one["polarity"] or "NEU", "valence": 5.0, "sources": [], "rules": []}
+         "opinion_full": blank, "polarity": "NEU", "valence": 5.0, "sources": [], "rules": []}
         for one in row["aspects"]
     ]  # fmt: skip
-    return row | {"triplets": stand_in}  # type: ignore[return-value]
+    return row | {"triplets": stand_in}

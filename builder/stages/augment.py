@@ -8,14 +8,16 @@ made again replays. Every sentence draws by its own seed, so that order and work
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builder.augment import cues, methods
+from builder.augment import cues, measures, methods
 from builder.augment.judging import Judged, Rejected, Seen, judge, lost
+from builder.augment.records import Method
 from builder.augment.settings import Given, Settings, told
-from builder.augment.views import Keep, Unit, View, layer_row, parts, units
+from builder.augment.views import Keep, Unit, View, layer_row, parts, shifted, units
 from builder.errors import ConfigError, ReleaseError
 from builder.export import layers
 from builder.export.gates import unmasked
@@ -23,18 +25,22 @@ from builder.export.layers import LayerRow
 from builder.export.manifest import sha256
 from builder.export.near_duplicates import among, clusters, links, normal
 from builder.export.reading import Existing, opened, rows, uncollected
-from builder.export.records import ReviewRow
+from builder.export.records import ReviewRow, triplet
 from builder.export.verify import verify
+from builder.records import Triplet
 from builder.resources import load_lexicon
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
+from builder.stages.surviving import Held, judges, survival
+from builder.text import view
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences by chance (0: all)."""
+    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences by chance (0: all).
+    `judge`: a working directory whose models are asked which labels survived."""
 
     method: str
     release: Path
@@ -51,7 +57,7 @@ class Plan:
     workers: int = 1
     layer: str = ""
     version: str = ""
-    judges: Path | None = None
+    judge: Path | None = None
 
     @property
     def named(self) -> str:
@@ -64,14 +70,16 @@ class Made:
 
     path: Path
     before: bool
+    layer: str
     rows: int
-    reasons: dict[str, int]
-    measures: dict[str, object] = field(default_factory=dict)
+    reasons: Mapping[str, int]
+    measures: Mapping[str, object] = field(default_factory=dict)
 
 
 def run(plan: Plan, tell: Tell = lambda line: None) -> Made:
     """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
     methods.check(plan.method)
+    measures.check()
     parent = _checked(plan)
     with uncollected():
         return _run(plan, parent, tell)
@@ -112,11 +120,13 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     )
     judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
     listed, judged = _rows(plan, chosen, judged)
-    about = _about(plan, parent, method.signature, getattr(method, "model_digest", None), judged, len(chosen), skipped)
+    tell(f"measures: {len(listed):,} rows")
+    taken = _measured(plan, source, chosen, judged, listed)
+    about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
     rejected = [*skipped, *judged.rejected]
     tell(f"release: {len(listed):,} rows")
     path, before = augment_release.write(plan.out, plan.version, parent, plan.split, plan.named, listed, _told(rejected), about)
-    return Made(path, before, len(listed), dict(about["rejected"]), dict(about["measures"]))  # type: ignore[call-overload]
+    return Made(path, before, plan.named, len(listed), _reasons(rejected), taken)
 
 
 def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
@@ -159,24 +169,54 @@ def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
 def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[LayerRow], Judged]:
     """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
     by_id = {one.sentence.id: one for one in chosen}
-    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
+    opinions = load_lexicon().opinions
+
+    def valence(opinion: str) -> float | None:
+        known = opinions.get(view(opinion).text.lower())
+        return known.valence if known else None
+
+    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method, valence) for one in judged.kept]
     judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
     return [row for row in made if not isinstance(row, str)], judged
 
 
+def _measured(
+    plan: Plan, source: Sequence[ReviewRow], chosen: Sequence[Unit], judged: Judged, listed: Sequence[LayerRow]
+) -> dict[str, object]:
+    """Yield, variety, distance, fluency; and of triplets, how many others still find."""
+    rows_of = {one.sentence.id: one.row["id"] for one in chosen}
+    taken = measures.measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
+    if plan.view == "triplets" and not any(one.relabelled for one in judged.kept):
+        by_id = {one.sentence.id: one for one in chosen}
+        pairs = [(_held(by_id[one.source.id]), (row["text"], _triplets(row))) for one, row in zip(judged.kept, listed, strict=True)]
+        taken["triplets still found"] = survival(pairs, judges(plan.judge))
+    return taken
+
+
+def _held(unit: Unit) -> Held:
+    """A source sentence as a text of its own, its triplets in the order in which `layer_row` puts them."""
+    rows = [shifted(one, -unit.start) for one in unit.triplets]
+    return unit.sentence.text, [triplet(one) for one in sorted(rows, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))]
+
+
+def _triplets(row: LayerRow) -> list[Triplet]:
+    return [triplet(one) for one in row["triplets"]]
+
+
+def _reasons(rejected: Sequence[Rejected]) -> dict[str, int]:
+    return dict(sorted(Counter(one.reason for one in rejected).items()))
+
+
 def _about(
-    plan: Plan, parent: Existing, signature: str, digest: str | None, judged: Judged, sentences: int, skipped: Sequence[Rejected]
+    plan: Plan, parent: Existing, method: Method, taken: Mapping[str, object], skipped: Sequence[Rejected], judged: Judged, sentences: int
 ) -> dict[str, object]:
     """What the manifest says of the layer: all that decided it, and what was measured."""
-    reasons = dict(sorted((Judged((), (*skipped, *judged.rejected), 0, 0)).reasons.items()))
-    kept = len(judged.kept)
     return {
-        "split": plan.split, "rows": kept, "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
-        "signature": signature, "model_digest": digest, "seed": plan.seed, "copies": plan.copies, "candidates": plan.candidates,
-        "limit": plan.limit, "config": told(plan.settings, plan.method),
+        "split": plan.split, "rows": len(judged.kept), "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
+        "signature": method.signature, "model_digest": getattr(method, "model_digest", None), "seed": plan.seed, "copies": plan.copies,
+        "candidates": plan.candidates, "limit": plan.limit, "config": told(plan.settings, plan.method),
         "parent": {"name": parent.manifest["name"], "version": parent.manifest["version"], "digest": augment_release.digest(parent.path)},
-        "rejected": reasons,
-        "measures": {"sentences": sentences, "proposed": judged.proposed, "kept": kept, "yield": round(kept / max(1, sentences), 3)},
+        "rejected": _reasons([*skipped, *judged.rejected]), "measures": dict(taken),
     }  # fmt: skip
 
 

@@ -1,0 +1,239 @@
+"""Files of labelled sentences, both ways: BIO, ATEPC, APC and TSV, the formats of the augmentation papers' own sets. Pure.
+
+In: a file's text. Out: `Item`s, a sentence each with what is needed to write it back; and a candidate of an item in the file's own format. A
+sentence that stands in a file once for each of its aspects (ATEPC, APC) is one item where only its terms are labelled.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from builder.augment.constraints import Trial
+from builder.augment.records import Mark, Sentence, moved
+from builder.export.labels import text_of, tokens
+from builder.records import Polarity, Span
+from builder.text import HAN
+
+Language = Literal["zh", "en"]
+_POLARITIES: dict[str, Polarity] = {
+    "positive": "POS", "negative": "NEG", "neutral": "NEU", "pos": "POS", "neg": "NEG", "neu": "NEU", "1": "POS", "-1": "NEG", "0": "NEU",
+}  # fmt: skip
+_ASPECT = "$T$"
+_ID = "# id = "
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`told` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as written, the aspect's mark)."""
+
+    sentence: Sentence
+    told: tuple[str, ...] = ()
+    judged: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`suffix` of a set's segments in tags is kept by `write`; `read` raises ValueError with the line."""
+
+    about: str
+    read: Callable[[str, Language], list[Item]]
+    write: Callable[[Item, Trial], str]
+    head: str = ""
+
+
+def language_of(content: str) -> Language:
+    """Chinese where a tenth of the letters are Han characters."""
+    letters = [char for char in content[:20_000] if char.isalpha()]
+    return "zh" if sum(bool(HAN.match(char)) for char in letters) * 10 > len(letters) else "en"
+
+
+def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first line, lines) between empty lines."""
+    block: list[str] = []
+    for number, line in enumerate([*content.split("\n"), ""], start=1):
+        if line.strip():
+            block.append(line.rstrip("\r"))
+        elif block:
+            yield number - len(block), block
+            block = []
+
+
+def _joined(shown: Sequence[str], language: Language) -> tuple[str, tuple[Span, ...]]:
+    """The text of tokens and their places: spaces between in English; in Chinese nothing, and a stand-in is the space it stands for."""
+    parts = list(shown) if language == "en" else ["".join(text_of(list(token))) for token in shown]
+    spans: list[Span] = []
+    at = 0
+    for part in parts:
+        spans.append((at, at + len(part)))
+        at += len(part) + (language == "en")
+    return (" " if language == "en" else "").join(parts), tuple(spans)
+
+
+def _tagged(first: int, rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> list[tuple[Span, int]]:
+    """(span, row of its first token) of each term; ValueError where an I follows nothing."""
+    found: list[tuple[Span, int]] = []
+    before = "O"
+    for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
+        tag = row[1][:1]
+        if tag not in ("B", "I", "O") or (tag == "I" and before == "O"):
+            raise ValueError(f"line {first + n}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing")
+        if tag == "B":
+            found.append((span, n))
+        elif tag == "I":
+            found[-1] = (found[-1][0][0], span[1]), found[-1][1]
+        before = tag
+    return found
+
+
+def read_bio(content: str, language: Language) -> list[Item]:
+    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one."""
+    items = []
+    for first, block in _blocks(content):
+        name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), str(first))
+        lines = [line for line in block if not line.startswith(_ID)]
+        rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for line in lines]
+        if wrong := next((n for n, row in enumerate(rows) if len(row) != 2), None):
+            raise ValueError(f"line {first + wrong}: no token and tag: {lines[wrong]!r}")
+        items.append(_item(name, first, rows, language))
+    return items
+
+
+def _item(name: str, first: int, rows: Sequence[Sequence[str]], language: Language) -> Item:
+    text, spans = _joined([row[0] for row in rows], language)
+    marks = tuple(Mark(*span) for span, _ in _tagged(first, rows, spans))
+    return Item(Sentence(name, text, spans, marks, None, language))
+
+
+def write_bio(item: Item, one: Trial) -> str:
+    lines = [f"{token}\t{tag}\n" for token, tag, _ in _retagged(item, one)]
+    return f"{_ID}{' '.join(item.sentence.id.split())}\n" * (item.sentence.language == "zh") + "".join(lines) + "\n"
+
+
+def _retagged(item: Item, one: Trial) -> Iterator[tuple[str, str, int]]:
+    """(token as written, tag, index of its mark or -1) of a candidate."""
+    shown = one.text if item.sentence.language == "en" else "".join(tokens(one.text))
+    marks = [(mark.start, mark.end) for mark in one.marks if mark is not None]
+    for start, end in retokenised(item.sentence, one):
+        at = next((n for n, (a, b) in enumerate(marks) if a <= start < b), -1)
+        yield shown[start:end], "O" if at < 0 else "B" if start == marks[at][0] else "I", at
+
+
+def retokenised(source: Sentence, one: Trial) -> list[Span]:
+    """The tokens of a candidate: in English what stands between spaces; in Chinese the source's where they are untouched, and what an edit wrote is
+    one token, or cut into characters where the source's tokens are."""
+    if source.language == "en":
+        return [match.span() for match in re.finditer(r"\S+", one.text)]
+    if all(end - start == 1 for start, end in source.words):
+        return [(n, n + 1) for n in range(len(one.text))]
+    edits = one.candidate.edits
+    kept = [place for word in source.words if (place := moved(word, edits))]
+    edges = {0, len(one.text), *(edge for span in kept for edge in span)}
+    return [pair for pair in pairwise(sorted(edges)) if pair[0] < pair[1]]
+
+
+def read_atepc(content: str, language: Language) -> list[Item]:
+    """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that alone are one item."""
+    merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
+    for first, block in _blocks(content):
+        rows = [line.split() for line in block]
+        if wrong := next((n for n, row in enumerate(rows) if len(row) != 3), None):
+            raise ValueError(f"line {first + wrong}: no token, tag and polarity: {block[wrong]!r}")
+        text, spans = _joined([row[0] for row in rows], language)
+        terms = _tagged(first, rows, spans)
+        marks = tuple(Mark(*span) for span, _ in terms)
+        _, told = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
+        told |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}
+    return [Item(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks)))) for sentence, told in merged.values()]
+
+
+def write_atepc(item: Item, one: Trial) -> str:
+    """A block for each aspect with a polarity, or one if there is none."""
+    rows = list(_retagged(item, one))
+    judged = [n for n, polarity in enumerate(item.told) if polarity != "-100"] or [-1]
+    return "".join(_block(rows, n, item.told[n] if n >= 0 else "") for n in judged)
+
+
+def _block(rows: Sequence[tuple[str, str, int]], judged: int, polarity: str) -> str:
+    lines = (f"{token} {tag}{'-ASP' * (tag != 'O')} {polarity if at == judged >= 0 else '-100'}\n" for token, tag, at in rows)
+    return "".join(lines) + "\n"
+
+
+def read_apc(content: str, language: Language) -> list[Item]:
+    """Three lines a judged aspect: the sentence with $T$ in its place, the aspect, its polarity. Other aspects of the sentence are kept too."""
+    lines = [line.strip("\r") for line in content.split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if len(lines) % 3:
+        raise ValueError(f"line {len(lines)}: {len(lines)} lines; a sentence, an aspect and a polarity each make three")
+    found: list[tuple[str, Span, str, int]] = []
+    for at in range(0, len(lines), 3):
+        text, aspect, label = lines[at], lines[at + 1].strip(), lines[at + 2].strip()
+        if text.count(_ASPECT) != 1 or not aspect or not label:
+            raise ValueError(f"line {at + 1}: a sentence with one {_ASPECT}, an aspect and a polarity are due")
+        start = text.index(_ASPECT)
+        found.append((text.replace(_ASPECT, aspect), (start, start + len(aspect)), label, at + 1))
+    others: dict[str, set[Span]] = {}
+    for text, span, _, _ in found:
+        others.setdefault(text, set()).add(span)
+    return [_judged(text, span, label, line, others[text], language) for text, span, label, line in found]
+
+
+def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> Item:
+    kept = sorted({span} | {one for one in spans if one[1] <= span[0] or span[1] <= one[0]})
+    apart = [one for n, one in enumerate(kept) if one == span or not any(other[0] < one[1] and one[0] < other[1] for other in kept[:n])]
+    polarity = _POLARITIES.get(label.lower())
+    marks = tuple(Mark(*one, "aspect", polarity if one == span else None) for one in apart)
+    words = tuple(match.span() for match in re.finditer(r"\S+", text)) if language == "en" else tuple((n, n + 1) for n in range(len(text)))
+    return Item(Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span))
+
+
+def write_apc(item: Item, one: Trial) -> str:
+    mark = one.marks[item.judged]
+    assert mark is not None, one.text
+    label = item.told[0] if one.candidate.label is None else _named(one.candidate.label, item.told[0])
+    return f"{one.text[: mark.start]}{_ASPECT}{one.text[mark.end :]}\n{one.text[mark.start : mark.end]}\n{label}\n"
+
+
+def _named(label: str, like: str) -> str:
+    """A polarity as the file writes it."""
+    names: Mapping[str, str] = {"POS": "Positive", "NEG": "Negative", "NEU": "Neutral"}
+    return names.get(label, label) if like.lower() in ("positive", "negative", "neutral") else label
+
+
+def read_tsv(content: str, language: Language) -> list[Item]:
+    """Rows of a sentence and its label, a heading above them; quoted as csv writes it."""
+    items = []
+    reader = csv.reader(io.StringIO(content), delimiter="\t")
+    for n, row in enumerate(reader):
+        if n == 0 and row == ["sentence", "label"]:
+            continue
+        if len(row) != 2 or not row[0].strip() or not row[1].strip():
+            raise ValueError(f"line {reader.line_num}: a sentence and a label are due: {row!r}")
+        words = (
+            tuple(match.span() for match in re.finditer(r"\S+", row[0]))
+            if language == "en"
+            else tuple((i, i + 1) for i in range(len(row[0])))
+        )
+        items.append(Item(Sentence(str(reader.line_num), row[0], words, (), row[1], language), (row[1],)))
+    return items
+
+
+def write_tsv(item: Item, one: Trial) -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter="\t", lineterminator="\n").writerow([one.text, one.candidate.label or item.told[0]])
+    return out.getvalue()
+
+
+FORMATS: dict[str, Format] = {
+    "bio": Format("BIO of aspect terms, a token and its tag a line", read_bio, write_bio),
+    "atepc": Format("BIO with the polarity of one aspect, as PyABSA has it", read_atepc, write_atepc),
+    "apc": Format("a sentence with $T$, the aspect, its polarity", read_apc, write_apc),
+    "tsv": Format("a sentence and its label, under a heading", read_tsv, write_tsv, "sentence\tlabel\n"),
+}
+"""Name -> how it is read and written."""

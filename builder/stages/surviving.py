@@ -1,0 +1,131 @@
+"""Label survival: of the triplets that an augmentation carried over, how many does somebody who knows nothing of it still find?
+
+The rule engine is always asked; with a working directory its last model and its discriminator as well. What they find in the sources is told
+beside it, for they do not find everything there either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from builder import nlp
+from builder.engine import Doc, Engine
+from builder.extraction import last_model
+from builder.records import Span, Triplet
+from builder.resources import load_lexicon, load_rules, overlays
+from builder.stages.context import to_stored
+from builder.stages.training import to_view
+from builder.text import view
+
+Held = tuple[str, Sequence[Triplet]]
+"""A text and the triplets that it is said to hold."""
+Judge = Callable[[Sequence[Held]], list[list[bool]]]
+"""For each text, whether each of its triplets is found."""
+_BATCH = 512
+
+
+def survival(pairs: Sequence[tuple[Held, Held]], judges: Mapping[str, Judge]) -> dict[str, object]:
+    """`pairs`: (source, made) with the same triplets in the same order. By judge: shares of triplets found."""
+    return {name: _shares(pairs, judge) for name, judge in judges.items()}
+
+
+def _shares(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> dict[str, float | None]:
+    sources = {text: held for held, _ in pairs for text in [_key(held)]}
+    before = dict(zip(sources, _judged(list(sources.values()), judge), strict=True))
+    after = _judged([made for _, made in pairs], judge)
+    flags = [both for (held, _), new in zip(pairs, after, strict=True) for both in zip(before[_key(held)], new, strict=True)]
+    known = [new for old, new in flags if old]
+    return {
+        "found in the sources": _share([old for old, _ in flags]),
+        "found in what was kept": _share([new for _, new in flags]),
+        "of those found in the source": _share(known),
+    }
+
+
+def _key(held: Held) -> tuple[object, ...]:
+    return held[0], *(one.key for one in held[1])
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return round(sum(flags) / len(flags), 4) if flags else None
+
+
+def _judged(listed: Sequence[Held], judge: Judge) -> list[list[bool]]:
+    return [flags for at in range(0, len(listed), _BATCH) for flags in judge(listed[at : at + _BATCH])]
+
+
+def judges(workdir: Path | None) -> dict[str, Judge]:
+    """The rule engine, and what a working directory has trained: models that find, discriminators that judge."""
+    found: dict[str, Judge] = {"rules": _rules(workdir)}
+    if workdir is not None:
+        name, predict = last_model(workdir)
+        lexicon = load_lexicon(overlays=overlays(workdir))
+
+        def finds(listed: Sequence[Held]) -> list[list[bool]]:
+            shown = [view(text, lexicon.variants) for text, _ in listed]
+            told = predict([one.text for one in shown])
+            return [
+                _found(held, [to_stored(triplet, one, held[0]) for triplet in triplets])
+                for held, one, triplets in zip(listed, shown, told, strict=True)
+            ]
+
+        found[f"model {name}"] = finds
+        found["discriminator"] = _discriminator(workdir)
+    return found
+
+
+def _rules(workdir: Path | None) -> Judge:
+    lexicon = load_lexicon(overlays=overlays(workdir) if workdir else ())
+    backend, engine = nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules(), "natural")
+
+    def finds(listed: Sequence[Held]) -> list[list[bool]]:
+        shown = [view(text, lexicon.variants) for text, _ in listed]
+        annotated = backend.annotate([one.text for one in shown])
+        return [
+            _found(held, [to_stored(triplet, one, held[0]) for triplet in engine.extract(Doc.of(one.text, tokens))])
+            for held, one, tokens in zip(listed, shown, annotated, strict=True)
+        ]
+
+    return finds
+
+
+def _discriminator(workdir: Path) -> Judge:
+    """Whether the verdict is YY. A triplet that the view cannot show is not found."""
+    from builder.model.kinds import load_judge
+    from builder.model.panel import load_panel
+    from builder.model.task import Example
+
+    models = workdir / "models"
+    judge = load_panel(models / "panel") if (models / "panel" / "panel.json").is_file() else load_judge(models / "discriminator")
+    lexicon = load_lexicon(overlays=overlays(workdir))
+
+    def finds(listed: Sequence[Held]) -> list[list[bool]]:
+        shown = [view(text, lexicon.variants) for text, _ in listed]
+        moved = [[to_view(triplet, one) for triplet in triplets] for (_, triplets), one in zip(listed, shown, strict=True)]
+        asked = [Example("", one.text, tuple(t for t in triplets if t)) for one, triplets in zip(shown, moved, strict=True)]
+        told = judge.classify(asked)
+        return [_flags(triplets, iter(labels)) for triplets, labels in zip(moved, told, strict=True)]
+
+    return finds
+
+
+def _flags(triplets: Sequence[Triplet | None], labels: object) -> list[bool]:
+    return [one is not None and next(labels)[0] == "YY" for one in triplets]  # type: ignore[call-overload]
+
+
+def _found(held: Held, told: Sequence[Triplet]) -> list[bool]:
+    """Whether each triplet is among those told: both spans overlap, the polarity is the same."""
+    return [
+        any(
+            one.polarity == other.polarity
+            and _overlap(one.aspect.spans, other.aspect.spans)
+            and _overlap(one.opinion_full.spans, other.opinion_full.spans)
+            for other in told
+        )
+        for one in held[1]
+    ]
+
+
+def _overlap(one: Sequence[Span], other: Sequence[Span]) -> bool:
+    return any(a < d and c < b for a, b in one for c, d in other)
