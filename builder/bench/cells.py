@@ -119,7 +119,7 @@ def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
 
 
 def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str], model: Choice | None) -> Cell:
-    config = _config(plan, rows, model)
+    config = config_of(plan, rows, model)
     inputs = (
         __version__,
         plan.task,
@@ -157,7 +157,7 @@ def _read(path: Path, unique: str) -> Cell | None:
     return found if found.digest == unique and found.scores else None
 
 
-def _config(plan: Plan, rows: Sequence[Row], model: Choice | None) -> Any:
+def config_of(plan: Plan, rows: Sequence[Row], model: Choice | None) -> Any:
     """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the source alone."""
     if model is None:
         config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))

@@ -6,13 +6,14 @@ In: paths and names. Out: a `Plan` that holds no text of the test set on the tra
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.bench import plots, tables
 from builder.bench.augmented import NONE, Augmented, by_method, is_method, of_file
-from builder.bench.cells import Cell, Plan, check_plan
+from builder.bench.cells import Cell, Plan, check_plan, config_of
 from builder.bench.reading import load
 from builder.bench.rows import Data, Row, Task, item, language, refuse_shared, share
 from builder.bench.shift import Shift, analyse
@@ -187,7 +188,9 @@ def shift(plan: Plan, told: Progress | None = None) -> list[Shift]:
             told(n, len(plan.models), model.shown)
         scratch = plan.workdir / "training" / f"shift-{model.name}"
         train, valid = ([item(row, task) for row in part] for part in (plan.train, plan.valid))
-        fitted = fit(model, task, train, valid, plan.first_seed, scratch, Means(model.base), model.config)
+        config = config_of(plan, plan.train, model)
+        fitted = fit(model, task, train, valid, plan.first_seed, scratch, replace(plan.means, base=model.base), config)
+        shutil.rmtree(scratch, ignore_errors=True)
         found = {name: fitted.features([item(row, task) for row in _drawn(rows)]) for name, rows in sets.items()}
         out.append(analyse(model.shown, "test", found, plan.first_seed))
     return out
