@@ -97,6 +97,17 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*out, text[at:]])
 
 
+def written(edits: Sequence[Edit]) -> list[Span]:
+    """Where the words of the edits stand in the text after them; nothing for an edit that only removes."""
+    out, shift = [], 0
+    for edit in edits:
+        start = edit.start + shift
+        if edit.text:
+            out.append((start, start + len(edit.text)))
+        shift += len(edit.text) - (edit.end - edit.start)
+    return out
+
+
 def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
     """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is left."""
     start, end = span

@@ -137,10 +137,11 @@ def _chinese(options: Options) -> Sets:
             groups.setdefault(entry.category, []).append(word)
     sets = list(_sets(OWN_SETS))
     path = _thesaurus(options.thesaurus)
+    more = list(_sets(path)) if path else []
     content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
     told = f"zh:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
     alike = _table(groups.values(), lambda word, other: len(word) == len(other) > 1 and bool(set(word) & set(other)))
-    return Sets(_joined(alike, _table([*sets, *(_sets(path) if path else ())], _about_as_long)), told)
+    return Sets(_joined(alike, _table([*sets, *more], _about_as_long)), told)
 
 
 @cache

@@ -34,6 +34,11 @@ class Existing:
     def splits(self) -> list[str]:
         return list(self.manifest["splits"])
 
+    @property
+    def layers(self) -> list[str]:
+        """The augmentation layers as they are named beside their split: train-synonym."""
+        return [f"{told['split']}-{layer}" for layer, told in self.manifest.get("augmentations", {}).items()]
+
 
 def parsed(version: str) -> tuple[int, int, int]:
     """(1, 2, 3) of "1.2.3" or "v1.2.3"."""

@@ -28,10 +28,9 @@ from builder.export.reading import Existing, opened, rows, uncollected
 from builder.export.records import ReviewRow, triplet
 from builder.export.verify import verify
 from builder.records import Triplet
-from builder.resources import load_lexicon
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
-from builder.stages.surviving import Held, judges, survival
+from builder.stages.surviving import Held, invented, judges, survival
 from builder.text import view
 
 Tell = Callable[[str], None]
@@ -109,16 +108,25 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     chosen, skipped = _sentences(plan, source, held)
     tell(f"words: {len(chosen):,} sentences")
     chosen = proposing.worded(chosen, plan.workdir, plan.workers)
-    given = Given(plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source))
+    given = Given(
+        plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
+        {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
+    )  # fmt: skip
     settings = replace(plan.settings, given=given)
     tell(f"{plan.method}: {methods.METHODS[plan.method][0]}")
     method = methods.load(plan.method, settings)
     proposals = proposing.proposals(plan.method, settings, method, given.sentences, plan.candidates, plan.seed, plan.workdir, plan.workers)
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     judged = judge(
-        zip(given.sentences, proposals, strict=True), plan.copies, cues.chinese(load_lexicon()), seen, lambda text: bool(unmasked(text))
+        zip(given.sentences, proposals, strict=True),
+        plan.copies,
+        cues.chinese(proposing.reader()[0]),
+        seen,
+        lambda text: bool(unmasked(text)),
     )
     judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
+    if plan.judge is not None:
+        judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
     listed, judged = _rows(plan, chosen, judged)
     tell(f"measures: {len(listed):,} rows")
     taken = _measured(plan, source, chosen, judged, listed)
@@ -169,7 +177,7 @@ def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
 def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[LayerRow], Judged]:
     """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
     by_id = {one.sentence.id: one for one in chosen}
-    opinions = load_lexicon().opinions
+    opinions = proposing.reader()[0].opinions
 
     def valence(opinion: str) -> float | None:
         known = opinions.get(view(opinion).text.lower())

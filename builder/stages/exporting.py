@@ -26,14 +26,18 @@ class Written:
 
 
 def export_release(release: Path, name: str, to: Path, splits: Sequence[str] = (), opinion: Opinion = "opinion") -> list[Written]:
-    """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known."""
+    """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
+
+    An augmentation layer is written where it is named: train-synonym.
+    """
     if name not in NAMES:
         raise ConfigError(f"unknown format {name!r}", fix=f"known: {', '.join(NAMES)}")
-    known = opened(release).splits
+    told = opened(release)
+    known = [*told.splits, *told.layers]
     if strange := [split for split in splits if split not in known]:
         raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
     with uncollected():
-        return [_export(release, name, to, split, opinion) for split in splits or known]
+        return [_export(release, name, to, split, opinion) for split in splits or told.splits]
 
 
 def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion) -> Written:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from builder.augment.views import Unit, cut
 from builder.export import writing
 from builder.export.manifest import sha256
 from builder.records import Span
-from builder.resources import load_lexicon
+from builder.resources import Lexicon, load_lexicon
 from builder.stages.context import bar, sharded
 from builder.text import view
 
@@ -32,10 +33,8 @@ Answer = TypeVar("Answer")
 
 def worded(units: Sequence[Unit], workdir: Path, workers: int) -> list[Unit]:
     """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
-    lexicon = load_lexicon()
-    signature = nlp.load("embedded", lexicon.words()).signature
     texts = list(dict.fromkeys(one.sentence.text for one in units))
-    folder = workdir / "augment" / f"words-{_sha([signature, texts])}"
+    folder = workdir / "augment" / f"words-{_sha([reader()[1].signature, texts])}"
     found = kept(folder, _chunks(texts), _words, workers, _prepare_words, (), "words", " sentences")
     by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
     return [
@@ -91,13 +90,19 @@ def _chunks(items: Sequence[Task]) -> list[tuple[Task, ...]]:
     return [tuple(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)]
 
 
+@lru_cache(maxsize=2)
+def reader(added: tuple[Path, ...] = ()) -> tuple[Lexicon, nlp.Backend]:
+    """The lexicons, with overlays, and the embedded segmenter that knows their words; loaded once."""
+    lexicon = load_lexicon(overlays=added)
+    return lexicon, nlp.load("embedded", lexicon.words())
+
+
 def _prepare_words() -> None:
-    lexicon = load_lexicon()
-    _worker["words"] = lexicon, nlp.load("embedded", lexicon.words())
+    reader()
 
 
 def _words(texts: Sequence[str]) -> list[Any]:
-    lexicon, backend = _worker["words"]
+    lexicon, backend = reader()
     shown = [view(text, lexicon.variants) for text in texts]
     annotated = backend.annotate([one.text for one in shown])
     return [

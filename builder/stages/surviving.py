@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from builder import nlp
+from builder.augment.constraints import Trial
+from builder.augment.records import Sentence, written
 from builder.engine import Doc, Engine
 from builder.extraction import last_model
 from builder.records import Span, Triplet
 from builder.resources import load_lexicon, load_rules, overlays
 from builder.stages.context import to_stored
+from builder.stages.proposing import reader
 from builder.stages.training import to_view
 from builder.text import view
 
@@ -41,6 +43,21 @@ def _shares(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> dict[str, float
         "found in what was kept": _share([new for _, new in flags]),
         "of those found in the source": _share(known),
     }
+
+
+def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]:
+    """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and nobody labelled."""
+    _, predict = last_model(workdir)
+    lexicon = load_lexicon(overlays=overlays(workdir))
+    shown = [view(one.text, lexicon.variants) for _, one in pairs]
+    told = [found for at in range(0, len(shown), _BATCH) for found in predict([one.text for one in shown[at : at + _BATCH]])]
+    out = set()
+    for n, ((_, one), seen, found) in enumerate(zip(pairs, shown, told, strict=True)):
+        labelled = [(mark.start, mark.end) for mark in one.marks if mark is not None]
+        aspects = [to_stored(triplet, seen, one.text).aspect.spans for triplet in found]
+        if any(_overlap(spans, written(one.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
+            out.add(n)
+    return out
 
 
 def _key(held: Held) -> tuple[object, ...]:
@@ -76,8 +93,8 @@ def judges(workdir: Path | None) -> dict[str, Judge]:
 
 
 def _rules(workdir: Path | None) -> Judge:
-    lexicon = load_lexicon(overlays=overlays(workdir) if workdir else ())
-    backend, engine = nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules(), "natural")
+    lexicon, backend = reader(overlays(workdir) if workdir else ())
+    engine = Engine(lexicon, load_rules(), "natural")
 
     def finds(listed: Sequence[Held]) -> list[list[bool]]:
         shown = [view(text, lexicon.variants) for text, _ in listed]

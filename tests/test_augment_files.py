@@ -1,0 +1,246 @@
+"""Files of labelled sentences in and out, the synonym baseline, and WordNet's own files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from augmenting import sentence
+from conftest import Command
+
+from builder.augment import synonym, wordnet
+from builder.augment.constraints import trial
+from builder.augment.cues import english_cues
+from builder.augment.files import FORMATS, language_of
+from builder.augment.methods import METHODS, load
+from builder.augment.records import Candidate, Edit, Sentence, applied
+from builder.augment.settings import Given, settings
+from builder.errors import ConfigError, ResourceError
+
+BIO = "The\tO\nbattery\tB\nlife\tI\nis\tO\nfine\tO\n\nNice\tO\nscreen\tB\n\n"
+ATEPC = (
+    "The O -100\nbattery B-ASP Positive\nlife I-ASP -100\nand O -100\nscreen B-ASP -100\n\n"
+    "The O -100\nbattery B-ASP -100\nlife I-ASP -100\nand O -100\nscreen B-ASP Negative\n\n"
+)
+APC = "The $T$ beats the screen .\nbattery life\nPositive\nThe battery life beats the $T$ .\nscreen\nNegative\n"
+TSV = 'sentence\tlabel\na warm and gentle film\t1\n"he said ""maybe"" twice"\t0\n'
+ZH = "# id = r1\n湯\tB\n頭\tI\n很\tO\n香\tO\n\n"
+
+
+def untouched(source: Sentence) -> Candidate:
+    return Candidate(source.id, (Edit(len(source.text), len(source.text), " again"),))
+
+
+@pytest.mark.parametrize(("name", "content"), [("bio", BIO), ("tsv", TSV), ("apc", APC)])
+def test_what_is_read_is_written_back(name: str, content: str) -> None:
+    form = FORMATS[name]
+    items = form.read(content, "en")
+    assert len(items) == 2
+    empty = [trial(item.sentence, Candidate(item.sentence.id, ()), english_cues()) for item in items]
+    assert form.head + "".join(form.write(item, one) for item, one in zip(items, empty, strict=True)) == content
+
+
+def test_atepc_blocks_of_one_sentence_are_one_item_and_become_blocks_again() -> None:
+    (item,) = FORMATS["atepc"].read(ATEPC, "en")
+    assert item.told == ("Positive", "Negative")
+    assert [item.sentence.text[mark.start : mark.end] for mark in item.sentence.marks] == ["battery life", "screen"]
+    written = FORMATS["atepc"].write(item, trial(item.sentence, untouched(item.sentence), english_cues()))
+    assert written.count("\n\n") == 2
+    assert "battery B-ASP Positive\nlife I-ASP Positive\nand O -100\nscreen B-ASP -100\nagain O -100" in written
+    assert FORMATS["atepc"].read(written, "en")[0].told == item.told
+
+
+def test_tags_follow_their_term_and_new_words_are_outside() -> None:
+    (item, _) = FORMATS["bio"].read(BIO, "en")
+    one = trial(item.sentence, Candidate("1", (Edit(0, 3, "This very"), Edit(20, 20, "quite "))), english_cues())
+    assert FORMATS["bio"].write(item, one) == "This\tO\nvery\tO\nbattery\tB\nlife\tI\nis\tO\nquite\tO\nfine\tO\n\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "written"),
+    [
+        (ZH, "# id = r1\n真\tO\n的\tO\n湯\tB\n頭\tI\n很\tO\n香\tO\n\n"),
+        ("# id = r1\n湯頭\tB\n很香\tO\n\n", "# id = r1\n真的\tO\n湯頭\tB\n很香\tO\n\n"),
+    ],
+)
+def test_chinese_bio_is_over_characters_or_words_as_it_was(content: str, written: str) -> None:
+    (item,) = FORMATS["bio"].read(content, "zh")
+    assert item.sentence.text == "湯頭很香"
+    assert FORMATS["bio"].write(item, trial(item.sentence, Candidate("r1", (Edit(0, 0, "真的"),)), english_cues())) == written
+
+
+def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
+    first, second = FORMATS["apc"].read(APC, "en")
+    assert first.sentence.text == second.sentence.text == "The battery life beats the screen ."
+    assert [[(m.start, m.polarity) for m in item.sentence.marks] for item in (first, second)] == [
+        [(4, "POS"), (27, None)],
+        [(4, None), (27, "NEG")],
+    ]
+    assert (first.sentence.label, second.sentence.label) == ("POS", "NEG")
+    flipped = trial(first.sentence, Candidate(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG", marks=None), english_cues())
+    assert FORMATS["apc"].write(first, flipped).endswith("\nbattery life\nNegative\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "where"),
+    [
+        ("bio", "a\tO\nb\n", "line 2"),
+        ("bio", "a\tO\n\nb\tI\n", "line 3"),
+        ("bio", "a\tX\n", "line 1"),
+        ("atepc", "a O -100\nb O\n", "line 2"),
+        ("apc", "a $T$ b\nx\n", "line 2"),
+        ("apc", "a b\nx\nPositive\n", "line 1"),
+        ("tsv", "sentence\tlabel\nabc\n", "line 2"),
+    ],
+)
+def test_a_line_that_is_not_of_the_format_is_named(tmp_path: Path, here: Command, name: str, content: str, where: str) -> None:
+    (tmp_path / "in").write_text(content, encoding="utf-8")
+    ran = here("augment", "synonym", "--input", tmp_path / "in", "--format", name, "--output", tmp_path / "out", "--workdir", tmp_path)
+    assert f"{tmp_path}/in: {where}: " in ran.error
+    assert FORMATS[name].about.replace("  ", " ") in ran.error
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_language_is_seen_from_the_letters() -> None:
+    assert (language_of("湯頭很香 ok"), language_of("the soup 湯 is good"), language_of("")) == ("zh", "en", "en")
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    """A WordNet of a few words in its own format, with the other line ends that some copies have."""
+    folder = tmp_path / "dict"
+    folder.mkdir()
+    synsets = {
+        "noun": [("n", ["movie", "film", "picture_show"]), ("n", ["battery", "pile"]), ("n", ["child", "kid"])],
+        "verb": [("v", ["buy", "purchase"]), ("v", ["film", "shoot"])],
+        "adj": [("a", ["tidy(p)", "neat"])],
+        "adv": [("r", ["often", "frequently"])],
+    }
+    for name, listed in synsets.items():
+        data, index, at = "", "", 0
+        for kind, words in listed:
+            line = f"{at:08d} 00 {kind} {len(words):02x} " + " ".join(f"{word} 0" for word in words) + " 000 | said\n"
+            index += "".join(f"{word.partition('(')[0]} {kind} 1 0 1 0 {at:08d}  \n" for word in words)
+            data, at = data + line, at + len(line)
+        (folder / f"data.{name}").write_bytes(data.replace("\n", "\r\n").encode())
+        (folder / f"index.{name}").write_text("  1 licence\n" + index, encoding="utf-8")
+        (folder / f"{name}.exc").write_text(
+            "children child\n" if name == "noun" else "bought buy\n" if name == "verb" else "", encoding="utf-8"
+        )
+    (folder / "cntlist.rev").write_text("film%1:10:00:: 1 9\nfilm%2:36:00:: 1 2\n", encoding="utf-8")
+    return folder
+
+
+def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
+    told = wordnet.load(net)
+    assert told.synonyms("film") == ("movie",), "the noun is more frequent than the verb, and names of two words are left out"
+    assert told.synonyms("movies") == ("films",)
+    assert told.synonyms("purchases") == (), "buy is irregular: no rule makes its forms"
+    assert told.synonyms("kids") == (), "and so is child"
+    assert told.synonyms("neat") == ("tidy",)
+    assert told.synonyms("unheard") == ()
+
+
+def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
+    with pytest.raises(ResourceError, match="name the folder with WordNet"):
+        wordnet.load(tmp_path / "nothing")
+    (net / "index.adj").write_text("tidy a\n", encoding="utf-8")
+    with pytest.raises(ResourceError, match="not a line of WordNet: 'tidy a'"):
+        wordnet.load(net)
+
+
+def english(net: Path) -> synonym.Synonym:
+    made = load("synonym", replace(settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")))
+    assert isinstance(made, synonym.Synonym)
+    return made
+
+
+def test_synonyms_keep_labels_names_and_words_of_grammar(net: Path) -> None:
+    method = english(net)
+    one = sentence("Movies and {battery} , we often buy a film by Neat Battery of BATTERY")
+    (found,) = method.propose([one], 20, 1)
+    texts = {applied(one.text, told.edits) for told in found}
+    assert texts
+    assert all("{" not in text and " battery ," in text and "BATTERY" in text for text in texts)
+    replaced = {(one.text[edit.start : edit.end], edit.text) for told in found for edit in told.edits}
+    assert replaced <= {
+        ("Movies", "Films"),
+        ("often", "frequently"),
+        ("buy", "purchase"),
+        ("film", "movie"),
+        ("Neat", "Tidy"),
+        ("Battery", "Pile"),
+    }
+    assert len(replaced) > 3
+    assert len({told.edits for told in found}) == len(found)
+
+
+def test_a_sentence_without_synonyms_has_no_candidate(net: Path) -> None:
+    assert list(english(net).propose([sentence("of the {battery}")], 4, 1)) == [()]
+
+
+def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence() -> None:
+    method = load("synonym", settings({}))
+    texts = ["今天跟朋友去，很好喝", "今天跟朋友们还不错的时间"]
+    told = [
+        Sentence(str(n), text, ((0, 2), (2, 3), (3, 5), (5, 6), (6, 7), (7, 8), (8, 10)), language="zh") for n, text in enumerate(texts)
+    ]
+    first, second = ({edit.text for one in found for edit in one.edits} for found in method.propose(told, 30, 5))
+    assert {"今日", "友人"} <= first
+    assert "今日" in second
+    assert not any(char in "們還時間" for text in second for char in text)
+
+
+def test_a_thesaurus_in_the_layout_of_cilin_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "sets.txt"
+    path.write_text("Aa01A01= 湯匙 調羹\nAa01A02# 蘋果 香蕉\n筷子 箸\n", encoding="utf-8")
+    method = load("synonym", settings({"synonym.thesaurus": str(path)}))
+    assert isinstance(method, synonym.Synonym)
+    assert [list(method.thesaurus.synonyms(word)) for word in ("湯匙", "蘋果", "筷子")] == [["調羹"], [], ["箸"]]
+    assert method.signature != load("synonym", settings({})).signature
+
+
+def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Command, net: Path) -> None:
+    train, held = tmp_path / "train.bio", tmp_path / "test.bio"
+    train.write_text("We\tO\noften\tO\nbuy\tO\nfood\tB\n\nNeat\tO\nscreen\tB\n\nThe\tO\nend\tO\n\n", encoding="utf-8")
+    held.write_text("Tidy\tO\nscreen\tB\n\nthe\tO\nend\tO\n\n", encoding="utf-8")
+    out = tmp_path / "out.bio"
+    words = ["augment", "synonym", "--input", train, "--format", "bio", "--output", out, "--held-out", held, "--workdir", tmp_path / "w"]
+    ran = here(*words, "--set", f"synonym.wordnet={net}")
+    assert ran.code == 0, ran.err
+    made = FORMATS["bio"].read(out.read_text("utf-8"), "en")
+    assert {one.sentence.text for one in made} == {"We frequently buy food", "We often purchase food"}
+    assert all(one.sentence.text[m.start : m.end] == "food" for one in made for m in one.sentence.marks)
+    told = json.loads((tmp_path / "out.bio.manifest.json").read_text("utf-8"))
+    assert told["rejected"] == {"held-out": 2}
+    assert told["method"] == "synonym"
+    lineage = [json.loads(line) for line in (tmp_path / "out.bio.lineage.jsonl").read_text("utf-8").splitlines()]
+    assert [one["source"] for one in lineage] == ["1"] * len(made)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("out.bio*")}
+    assert here(*words, "--set", f"synonym.wordnet={net}").code == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("out.bio*")} == before
+    assert here(*words, "--set", f"synonym.wordnet={net}", "--with-source").code == 0
+    assert out.read_text("utf-8").startswith(train.read_text("utf-8"))
+
+
+def test_what_cannot_be_asked_of_a_file_is_said_in_one_line(tmp_path: Path, here: Command) -> None:
+    path = tmp_path / "a.bio"
+    path.write_text(BIO, encoding="utf-8")
+    assert "a file needs its format" in here("augment", "synonym", "--input", path).error
+    told = ["augment", "synonym", "--input", path, "--workdir", tmp_path]
+    assert "unknown format 'xml'; known: bio, atepc, apc, tsv" in here(*told, "--format", "xml", "--output", tmp_path / "o").error
+    assert "the output would overwrite an input" in here(*told, "--format", "bio", "--output", path).error
+    assert "cannot be read" in here(*told[:3], tmp_path / "none", "--format", "bio", "--output", tmp_path / "o").error
+
+
+def test_every_method_is_listed_with_what_it_does_and_can_be_found() -> None:
+    import importlib
+
+    for about, loader in METHODS.values():
+        module, _, function = loader.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+        assert about
+    with pytest.raises(ConfigError, match="unknown augmentation method 'x'; known: synonym"):
+        load("x", settings({}))

@@ -1,0 +1,312 @@
+"""`builder augment`: a release goes in, a child release comes out that verify holds to its word; files; resuming; what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from augmenting import release as tiny
+from conftest import Command, contents
+
+from builder.augment import methods
+from builder.augment.records import Candidate, Edit, Sentence, seeded
+from builder.augment.settings import settings
+from builder.errors import ConfigError
+from builder.export.layers import faults
+from builder.export.reading import opened
+from builder.export.verify import verify
+from builder.stages import augment, proposing
+from builder.stages.augment import Plan
+
+ASKED: list[str] = []
+"""The sentences that the method of these tests was asked about."""
+BROKEN: list[str] = []
+"""The one before which it breaks, as if killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Writes a number in front: always applicable, never equal."""
+
+    name: str = "marked"
+    signature: str = "marked 1"
+    model_digest: str = "0123"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        for one in sentences:
+            if one.id in BROKEN:
+                raise KeyboardInterrupt
+            ASKED.append(one.id)
+            chance = seeded(seed, self.name, one.id)
+            yield tuple(Candidate(one.id, (Edit(0, 0, f"第{chance.randint(1, 10**6)}回"),), score=-1.5) for _ in range(copies))
+
+
+def load(made: object) -> Marked:
+    return Marked()
+
+
+@pytest.fixture(autouse=True)
+def marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(methods.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000000")
+    ASKED.clear()
+    BROKEN.clear()
+
+
+@pytest.fixture(scope="session")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny(tmp_path_factory.mktemp("parent"))
+
+
+def plan(parent: Path, to: Path, **changed: Any) -> Plan:
+    made = Plan("marked", parent, to / "out", to / "work", settings({}), copies=2, candidates=2)
+    return replace(made, **changed)
+
+
+def layer(release: Path, name: str = "marked") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (release / "data" / f"train-{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="session")
+def child(parent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(methods.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+        patch.setenv("SOURCE_DATE_EPOCH", "1800000000")
+        return augment.run(plan(parent, tmp_path_factory.mktemp("child"))).path
+
+
+def test_the_child_is_sound_and_holds_all_of_its_parent(parent: Path, child: Path) -> None:
+    assert verify(child) == []
+    before, after = contents(parent), contents(child)
+    same = {path: told for path, told in before.items() if path.split("/")[0] in ("data", "parquet", "paper")}
+    assert same.items() <= after.items()
+
+
+def test_the_manifest_says_where_it_comes_from(parent: Path, child: Path) -> None:
+    told = opened(child).manifest
+    about = told["augmentations"]["marked"]
+    assert (told["name"], told["version"], told["parent_name"], told["parent"]) == ("tiny-augmented", "0.1.0", "tiny", "0.1.0")
+    assert about["parent"] | {"digest": ""} == {"name": "tiny", "version": "0.1.0", "digest": ""}
+    assert len(about["parent"]["digest"]) == 64
+    chosen = ("method", "signature", "model_digest", "seed", "view", "split")
+    assert [about[key] for key in chosen] == ["marked", "marked 1", "0123", 13, "triplets", "train"]
+    assert about["rows"] == len(layer(child))
+    assert about["measures"]["kept"] == about["rows"]
+    assert about["measures"]["triplets still found"]["rules"]["found in what was kept"] > 0.5
+
+
+def test_every_row_names_its_source_and_its_edits(parent: Path, child: Path) -> None:
+    texts = {row["id"]: row["text"] for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())}
+    rows = layer(child)
+    assert rows
+    for row in rows:
+        (edit,) = row["edits"]
+        start, end = row["source_span"]
+        assert edit["text"] + texts[row["source"]][start:end] == row["text"]
+        assert (row["method"], row["annotation"], row["score"]) == ("marked", "marked", -1.5)
+        assert all(one["sources"] == ["rules", "marked"] for one in row["triplets"])
+
+
+def test_what_stands_in_valid_or_test_is_never_a_source(child: Path) -> None:
+    assert not any(row["source"] == "a6" for row in layer(child))  # b2 of valid says the same without its full stop
+    rejected = [json.loads(line) for line in (child / "rejected" / "train-marked.jsonl").read_text("utf-8").splitlines()]
+    assert {"sentence": "a6:0-4", "reason": "held-out", "edits": []} in rejected
+    assert any(one["reason"] == "no-label" for one in rejected)
+    assert opened(child).manifest["augmentations"]["marked"]["rejected"] == {
+        reason: sum(one["reason"] == reason for one in rejected) for reason in sorted({one["reason"] for one in rejected})
+    }
+
+
+def test_a_near_duplicate_of_a_held_out_text_is_rejected() -> None:
+    held = ["週末排隊排很久，燒餅倒是香。"]
+    assert augment._near(held, ["完全是另一句話，跟它無關", "週末排隊排很久啊，燒餅倒是香。"]) == {1}
+
+
+def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
+    parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposing, "CHUNK", 3)
+    assert contents(augment.run(plan(parent, tmp_path)).path) == contents(child)
+    sentences = [Sentence(str(n), "text", ()) for n in range(5)]
+    one, other = Marked(), Marked()
+    forwards = dict(zip([s.id for s in sentences], one.propose(sentences, 2, 7), strict=True))
+    backwards = dict(zip([s.id for s in sentences[::-1]], other.propose(sentences[::-1], 2, 7), strict=True))
+    assert forwards == backwards
+
+
+def test_synonyms_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposing, "CHUNK", 3)
+    made = [augment.run(plan(parent, tmp_path / str(n), method="synonym", workers=n)).path for n in (1, 2)]
+    assert contents(made[0]) == contents(made[1])
+    assert layer(made[0], "synonym")
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposing, "CHUNK", 2)
+    BROKEN.append("a4:0-16")
+    with pytest.raises(KeyboardInterrupt):
+        augment.run(plan(parent, tmp_path))
+    assert not (tmp_path / "out").exists()
+    first = list(ASKED)
+    assert len(first) >= 4
+    BROKEN.clear()
+    ASKED.clear()
+    made = augment.run(plan(parent, tmp_path))
+    assert contents(made.path) == contents(child)
+    kept = len(first) // 2 * 2
+    assert not set(ASKED) & set(first[:kept]), "what was kept is not asked for again"
+    ASKED.clear()
+    assert augment.run(plan(parent, tmp_path)).before
+    assert ASKED == []
+
+
+def test_a_chunk_that_is_damaged_is_made_again(parent: Path, child: Path, tmp_path: Path) -> None:
+    augment.run(plan(parent, tmp_path))
+    (chunk,) = (tmp_path / "work" / "augment").glob("marked-*/000000.json")
+    chunk.write_text("[[", encoding="utf-8")
+    shutil.rmtree(tmp_path / "out")
+    assert contents(augment.run(plan(parent, tmp_path)).path) == contents(child)
+
+
+def test_other_settings_make_the_next_version_and_a_taken_one_is_refused(parent: Path, tmp_path: Path) -> None:
+    first = augment.run(plan(parent, tmp_path))
+    second = augment.run(plan(parent, tmp_path, seed=14))
+    assert (first.path.name, second.path.name) == ("v0.1.0", "v0.2.0")
+    assert layer(first.path) != layer(second.path)
+    with pytest.raises(Exception, match="this version exists with other content"):
+        augment.run(plan(parent, tmp_path, seed=15, version="0.1.0"))
+
+
+def test_a_child_can_be_augmented_again_and_keeps_its_layers(child: Path, tmp_path: Path) -> None:
+    made = augment.run(plan(child, tmp_path, layer="again", seed=3))
+    assert verify(made.path) == []
+    told = opened(made.path)
+    assert list(told.manifest["augmentations"]) == ["marked", "again"]
+    assert told.layers == ["train-marked", "train-again"]
+    assert layer(made.path) == layer(child)
+    assert {row["source"] for row in layer(made.path, "again")} <= {f"a{n}" for n in range(1, 8)}
+    with pytest.raises(ConfigError, match="'marked' is taken"):
+        augment.run(plan(child, tmp_path))
+
+
+@pytest.mark.parametrize("view", ["ate", "aspect", "sentence"])
+def test_other_views_make_sound_children(parent: Path, tmp_path: Path, view: str) -> None:
+    made = augment.run(plan(parent, tmp_path, view=view, keep="aspect"))
+    assert verify(made.path) == []
+    rows = layer(made.path)
+    assert rows
+    for row in rows:
+        assert row["view"] == view
+        assert row["triplets"] == []
+        assert row["aspects"]
+        assert (row["label"] is None) is (view == "ate")
+    assert "\tB\n" in (made.path / "bio" / "train-marked.bio").read_text("utf-8")
+
+
+def test_limit_draws_sentences_by_the_seed(parent: Path, tmp_path: Path) -> None:
+    few = augment.run(plan(parent, tmp_path, limit=2))
+    assert len({row["source"] for row in layer(few.path)}) <= 2
+    assert few.measures["sentences"] == 2
+
+
+def test_a_child_loads_as_a_data_set_with_a_config_for_its_layer(child: Path, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = layer(child)
+    loaded = datasets.load_dataset(str(child), "marked", cache_dir=str(tmp_path))
+    assert [one["text"] for one in loaded["train"]] == [one["text"] for one in rows]
+    assert loaded["train"][0]["edits"] == rows[0]["edits"]
+    plain = datasets.load_dataset(str(child), cache_dir=str(tmp_path))
+    assert len(plain["train"]) == 7
+
+
+def test_the_card_says_that_a_machine_wrote_it(child: Path) -> None:
+    card = (child / "README.md").read_text("utf-8")
+    assert "## Augmentation: marked" in card
+    assert "Written by a machine, not by people" in card
+    assert "- Parent: tiny 0.1.0" in card
+    assert "Kneser-Ney" in card
+
+
+def test_the_metadata_is_valid_croissant(child: Path) -> None:
+    croissant = pytest.importorskip("mlcroissant")
+    told = croissant.Dataset(jsonld=str(child / "metadata.json"))
+    records = list(told.records("train-marked"))
+    assert len(records) == len(layer(child))
+    assert records[0]["train-marked/source"].decode() == layer(child)[0]["source"]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"text": "別的"}, "its edits give"),
+        ({"source": "zz"}, "its source 'zz' is not in the split"),
+        ({"annotation": "gold"}, "annotation 'gold' in the layer marked"),
+        ({"edits": [{"start": 9, "end": 3, "text": ""}]}, "its edits cannot be applied"),
+        ({"method": 3}, "method = 3"),
+        ({"aspects": [{"text": "湯", "spans": [[0, 1]], "polarity": None}]}, "aspect '湯' is not at"),
+    ],
+)
+def test_verify_holds_a_row_to_its_lineage(child: Path, parent: Path, change: dict[str, Any], fault: str) -> None:
+    texts = {row["id"]: row["text"] for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())}
+    row = layer(child)[0]
+    assert list(faults(row, "marked", texts)) == []
+    told = list(faults(row | change, "marked", texts))
+    assert told
+    assert fault in told[0]
+
+
+def test_export_writes_a_layer_where_it_is_named(child: Path, tmp_path: Path, here: Command) -> None:
+    ran = here("export", child, "--format", "aste-v2", "--split", "train-marked", "--output", tmp_path)
+    assert ran.code == 0, ran.err
+    assert len((tmp_path / "train-marked_triplets.txt").read_text("utf-8").splitlines()) == len(layer(child))
+
+
+def test_the_command_makes_a_child_and_verify_finds_it_sound(parent: Path, tmp_path: Path, here: Command) -> None:
+    ran = here("augment", "synonym", "--release", parent, "--out", tmp_path / "out", "--workdir", tmp_path / "work")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[-1].startswith(f"{tmp_path}/out/v0.1.0: ")
+    assert "BLEU against the source, score: " in ran.out
+    assert "rejected: " in ran.out
+    checked = here("verify", tmp_path / "out" / "v0.1.0")
+    assert checked.out.strip().endswith("sound")
+
+
+def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, here: Command) -> None:
+    broken = tmp_path / "v0.1.0"
+    shutil.copytree(parent, broken)
+    with (broken / "data" / "train.jsonl").open("a", encoding="utf-8") as file:
+        file.write("{}\n")
+    assert "the release is not sound: data/train.jsonl: its bytes have changed" in here("augment", "synonym", "--release", broken).error
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["swap"], "unknown augmentation method 'swap'; known: synonym"),
+        (["synonym"], "name either a release"),
+        (["synonym", "--release", "R", "--split", "test"], "only train can be augmented"),
+        (["synonym", "--release", "R", "--split", "dev"], "no split 'dev'"),
+        (["synonym", "--release", "R", "--keep", "aspect"], "triplets need their opinions"),
+        (["synonym", "--release", "R", "--layer", "gold"], "'gold' is taken"),
+        (["synonym", "--release", "R", "--layer", "A/B"], "'A/B' is no name for a layer"),
+        (["synonym", "--release", "R", "--set", "synonym.rat=1"], "did you mean 'synonym.rate'?"),
+        (["synonym", "--release", "R", "--set", "synonym.rate=0.0"], "synonym.rate is out of its range"),
+        (["synonym", "--release", "R", "--set", "given.language=en"], "cannot be set"),
+        (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "no thesaurus that can be read"),
+        (["synonym", "--release", "nowhere"], "no manifest.json here"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_in_one_line(parent: Path, tmp_path: Path, here: Command, words: list[str], told: str) -> None:
+    given = [str(parent) if word == "R" else word for word in words]
+    assert told in here("augment", *given, "--workdir", tmp_path, "--out", tmp_path / "out").error
+
+
+def test_without_a_method_the_methods_are_listed(here: Command) -> None:
+    ran = here("augment")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0].startswith("synonym ")
