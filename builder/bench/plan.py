@@ -15,7 +15,7 @@ from builder.bench import plots, tables
 from builder.bench.augmented import NONE, Augmented, by_method, is_method, of_file
 from builder.bench.cells import Cell, Plan, check_plan, config_of
 from builder.bench.reading import load
-from builder.bench.rows import Data, Row, Task, item, language, refuse_shared, share
+from builder.bench.rows import Data, Row, Task, held_out, item, language, refuse_shared, share
 from builder.bench.shift import Shift, analyse
 from builder.errors import ConfigError, InputError
 from builder.export import writing
@@ -100,12 +100,12 @@ def _models(asked: Asked, tongue: str) -> tuple[Choice | None, ...]:
 
 
 def _validation(asked: Asked, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """(trained on, for choosing the epoch): a tenth of the texts by their hash, or the file given; texts of the latter are not trained on."""
+    """(trained on, for choosing the epoch): a tenth of the texts, drawn by their hash, or the file given; texts of the latter are not trained on."""
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
         keys = {row.key for row in valid}
         return [row for row in rows if row.key not in keys], valid
-    valid = share(rows, VALID_SHARE, "valid")
+    valid = held_out(rows, VALID_SHARE, "valid")
     keys = {row.key for row in valid}
     return [row for row in rows if row.key not in keys], valid
 

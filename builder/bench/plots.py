@@ -40,7 +40,7 @@ def means(lines: Sequence[Line], task: str) -> str:
             y, error = [one.mean for _, one in shown], [one.deviation for _, one in shown]
             axes.errorbar(x, y, error, fmt=marker, color=colour, capsize=3, markersize=7, linewidth=1.6, label=name)
             for at, (_, one) in zip(x, shown, strict=True):
-                axes.plot([at] * len(one.values), one.values, ".", color=colour, alpha=0.4, markersize=4)
+                axes.plot([at + step / 4] * len(one.values), one.values, ".", color=colour, alpha=0.5, markersize=5)
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.6, len(models) - 0.4)
         axes.set_ylabel(f"{SHOWN[MAIN[task]]} (%)")

@@ -83,6 +83,13 @@ def share(rows: Iterable[Row], part: float, salt: str) -> list[Row]:
     return [row for row in rows if _place(row.key, salt) < part]
 
 
+def held_out(rows: Sequence[Row], part: float, salt: str) -> list[Row]:
+    """The rows of a share of the texts, as many as it says (one of ten at least): those whose hashes are lowest."""
+    keys = sorted({row.key for row in rows}, key=lambda key: _place(key, salt))
+    chosen = set(keys[: round(part * len(keys))])
+    return [row for row in rows if row.key in chosen]
+
+
 def _place(key: str, salt: str) -> float:
     return int.from_bytes(hashlib.sha256(f"{salt}\0{key}".encode("utf-8", "surrogatepass")).digest()[:7]) / (1 << 56)
 
