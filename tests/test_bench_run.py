@@ -85,7 +85,7 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
     workdir, out = done
     names = ["bench.md", "bench.csv", "bench.json", "bench.html", "bench-means.svg", "bench-copies.svg"]
     assert out.splitlines()[-1].endswith(": " + ", ".join(names))
-    assert all((workdir / name).stat().st_size > 300 for name in names)
+    assert all((workdir / name).stat().st_size > 100 for name in names)
     with (workdir / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["method"], row["copies"]) for row in rows] == [("none", "0"), ("front.jsonl", "1"), ("front.jsonl", "2")]
@@ -176,7 +176,7 @@ def test_one_class_and_an_empty_set_are_refused(data: Path, tmp_path: Path, here
     empty.write_text("", encoding="utf-8")
     assert "no row for the task absc" in here(*options(data, tmp_path, test=empty, methods="none")).error
     strange = apc(tmp_path / "strange.txt", [("a $T$ of its own", "kind", "Conflict")])
-    assert "test labels that no training row has: 'CON'" in here(*options(data, tmp_path, test=strange, methods="none")).error
+    assert "test labels that no training row has: 'Conflict'" in here(*options(data, tmp_path, test=strange, methods="none")).error
 
 
 def test_a_model_that_diverges_is_named_with_its_cell(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command) -> None:
