@@ -143,6 +143,9 @@ def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_pa
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"methods": "synonym:rate=2"}, "--set: synonym.rate is out of its range"),
+        ({"methods": "synonym:rate"}, "--methods: 'rate' is no key=value; write synonym:key=value"),
+        ({"methods": "synonym:speed=2"}, "synonym.speed"),
         ({"models": "svm"}, "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, encoder, bert, deberta, fastlcf"),
         ({"methods": "none,magic"}, "--methods: 'magic' is neither a method nor a file; known: none, synonym"),
         ({"task": "tc"}, "no row for the task tc (other-task 40)"),
@@ -299,6 +302,8 @@ def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory
     again = here(*arguments)
     assert again.out == ran.out
     assert kept.stat().st_mtime_ns == stamp, "what was proposed is read, not proposed again"
+    assert here(*arguments, "--set", "synonym.rate=0.5").code == 0
+    assert len(list((tmp_path / "w" / "augmented").iterdir())) == 2, "other settings are another set"
     told = json.loads((tmp_path / "w" / "bench.json").read_text(encoding="utf-8"))
     assert [line["method"] for line in told["lines"]] == ["none", "synonym"]
     assert told["lines"][1]["rows"] > told["lines"][0]["rows"]

@@ -15,8 +15,9 @@ import torch
 
 from builder.errors import ConfigError, InputError, ModelError
 from builder.model.classify import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
+from builder.model.classify.fitting import fit
 from builder.model.classify.learn import quality
-from builder.model.classify.task import MODELS, ClassifierConfig, Item, Means, check, chosen, fit, words_of
+from builder.model.classify.task import MODELS, ClassifierConfig, Item, Means, check, chosen, words_of
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
 THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")

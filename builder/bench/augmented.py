@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from builder.augment import methods
 from builder.augment.constraints import Trial
 from builder.augment.cues import chinese, english_cues
 from builder.augment.judging import Seen, judge
 from builder.augment.records import Edit, Mark, applied, moved, stretched
-from builder.augment.settings import Given, Settings
-from builder.bench.rows import Data, Row, Task, digest, language, normalised, sentence
+from builder.augment.settings import Given, Settings, settings
+from builder.bench.rows import Data, Row, digest, language, normalised, sentence
 from builder.errors import ConfigError, InputError
 from builder.export import writing
 from builder.records import Element, Span, Triplet
@@ -41,8 +43,8 @@ class Augmented:
 
 
 def is_method(name: str) -> bool:
-    """Whether a method of the table, not a path; ConfigError with all that is known for what is neither."""
-    if name in methods.METHODS:
+    """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that is known for what is neither."""
+    if name.partition(":")[0] in methods.METHODS:
         return True
     if Path(name).exists():
         return False
@@ -63,12 +65,55 @@ def of_file(path: Path, data: Data, train: Sequence[Row]) -> Augmented:
     return Augmented(path.name, tuple(new), tuple(sorted(counted.items())))
 
 
-def by_method(name: str, train: Sequence[Row], test: Sequence[Row], task: Task, copies: int, seed: int, workdir: Path) -> Augmented:
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose texts it may never make."""
+
+    train: tuple[Row, ...]
+    valid: tuple[Row, ...]
+    test: tuple[Row, ...]
+
+
+def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Settings]:
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section. ConfigError as in `settings`."""
+    name, *own = written.split(":")
+    section = name.replace("-", "_").replace("+", "_")
+    keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
+    for one in own:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"{one!r} is no key=value", where="--methods", fix=f"write {name}:key=value, keys as in --set {section}.key=value"
+            )
+        keys[f"{section}.{key.strip()}"] = toml(value)
+    return name, settings(keys)
+
+
+def toml(value: str) -> object:
+    """A value as TOML writes it; a bare word is a string."""
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def given(sources: Sources, workdir: Path) -> Given:
+    """What a method may learn from."""
+    tongue = language(sources.train)
+    train, valid = (tuple(sentence(row, tongue) for row in rows) for rows in (sources.train, sources.valid))
+    more: dict[str, Any] = {}
+    if "triplets" in {field.name for field in fields(Given)}:  # which opinion is whose, for methods that look for triplets
+        more["triplets"] = {row.id: row.triplets for row in sources.train if row.triplets}
+    texts = tuple(dict.fromkeys(one.text for one in train))
+    return Given(models=workdir / "models", sentences=train, texts=texts, held_out=valid, language=tongue, **more)
+
+
+def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path) -> Augmented:
     """What a method proposes for the rows and the constraints keep; done once, then read from the working directory."""
-    tongue = language(train)
-    sentences = tuple(sentence(row, tongue) for row in train)
-    settings = Settings(seed=seed, threads=1, given=Given(models=workdir / "models", sentences=sentences, language=tongue))
-    method = methods.load(name, settings)
+    name, chosen = parsed(written, sets, seed)
+    known = given(sources, workdir)
+    method = methods.load(name, replace(chosen, given=known))
+    train, test, sentences, tongue = sources.train, sources.test, known.sentences, known.language
     held = {row.key for row in test}
     by_id = {row.id: row for row in train}
     unique = hashlib.sha256(repr((method.signature, digest(train), sorted(held), copies, seed)).encode()).hexdigest()[:16]
@@ -83,8 +128,8 @@ def by_method(name: str, train: Sequence[Row], test: Sequence[Row], task: Task, 
         assert before is not None, f"{path} was just written"
     if not before.rows:
         said = ", ".join(f"{reason} {n:,}" for reason, n in before.rejected)
-        raise InputError(f"{name} keeps nothing ({said})", where="--methods", fix="take more training rows, or another method")
-    return replace(before, name=name)
+        raise InputError(f"{written} keeps nothing ({said})", where="--methods", fix="take more training rows, or another method")
+    return replace(before, name=written)
 
 
 def rewritten(row: Row, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int) -> Row | None:

@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from builder.bench.rows import Row, Task, digest, example, item
 from builder.bench.scores import classes, collapsed, spans, triplets
 from builder.errors import ConfigError, InputError, ModelError
 from builder.export import writing
-from builder.model.classify.task import Choice, ClassifierConfig, Means, check, fit
+from builder.model.classify.fitting import fit
+from builder.model.classify.task import Choice, ClassifierConfig, Means, check
 from builder.model.task import Progress, TaggerConfig, sized
 
 TAGGER = "tagger"
@@ -121,7 +123,7 @@ def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
 def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str], model: Choice | None) -> Cell:
     config = config_of(plan, rows, model)
     inputs = (
-        __version__,
+        code(),
         plan.task,
         cell.model,
         model.base if model else "",
@@ -165,6 +167,16 @@ def config_of(plan: Plan, rows: Sequence[Row], model: Choice | None) -> Any:
         config = model.config
     changed: dict[str, Any] = {"epochs": plan.epochs} if plan.epochs else {}
     return replace(config, **changed)
+
+
+@cache
+def code() -> str:
+    """The version, and the sources that a score depends on: an edit of them makes other cells."""
+    total = hashlib.sha256(__version__.encode())
+    package = Path(__file__).parent.parent
+    for path in (*sorted((package / "model").rglob("*.py")), package / "bench" / "scores.py", package / "bench" / "rows.py"):
+        total.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return total.hexdigest()[:16]
 
 
 def means_digest(means: Means) -> str:

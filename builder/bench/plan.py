@@ -12,18 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.bench import plots, tables
-from builder.bench.augmented import NONE, Augmented, by_method, is_method, of_file
+from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed, toml
 from builder.bench.cells import Cell, Plan, check_plan, config_of
 from builder.bench.reading import load
 from builder.bench.rows import Data, Row, Task, held_out, item, language, refuse_shared, share
 from builder.bench.shift import Shift, analyse
 from builder.errors import ConfigError, InputError
 from builder.export import writing
-from builder.model.classify.task import Choice, Means, chosen, fit
+from builder.model.classify.fitting import fit
+from builder.model.classify.task import Choice, Means, chosen
 from builder.model.task import Progress
 
 VALID_SHARE = 0.1
 """Of the training texts, for choosing the epoch, where no validation set is given (Wu et al. 2019, section 4.1)."""
+COPIES = 4
+"""Of a method, where no number is asked for (Li et al. 2020, section 4.2.1)."""
 MOST_POINTS = 500
 
 
@@ -48,12 +51,15 @@ class Asked:
     domain_vectors: Path | None = None
     domain: Path | None = None
     comprehension: Path | None = None
+    sets: tuple[str, ...] = ()
 
 
 def prepare(asked: Asked) -> tuple[Plan, list[str]]:
     """The plan, and what a user should be told of its making. Every check that needs no training is made here."""
     names = [name for name in dict.fromkeys(asked.methods) if name != NONE]
     made_by = {name: is_method(name) for name in names}
+    for name in (name for name in names if made_by[name]):
+        parsed(name, {}, asked.seed)
     train, test = load(asked.train, asked.task), load(asked.test, asked.task, asked.split)
     refuse_shared(train.rows, test.rows, str(asked.train))
     tongue = language(train.rows)
@@ -68,10 +74,12 @@ def prepare(asked: Asked) -> tuple[Plan, list[str]]:
         shown = Path(name).name if not made_by[name] else name
         if shown in augmented:
             raise ConfigError(f"two augmented sets are called {shown!r}", where="--methods", fix="rename one")
-        augmented[shown] = _augmented(asked, name, made_by[name], kept, test.rows)
+        augmented[shown] = _augmented(asked, name, made_by[name], Sources(tuple(kept), tuple(valid), test.rows))
         refuse_shared(augmented[shown].rows, test.rows, name)
         notes.append(_made(shown, augmented[shown]))
-    means = Means("", asked.vectors, asked.domain_vectors, _domain(asked.domain), asked.comprehension)
+    domain = _domain(asked.domain)
+    refuse_shared([Row(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
+    means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension)
     copies = asked.copies or (0,)
     plan = Plan(
         asked.task,
@@ -110,11 +118,12 @@ def _validation(asked: Asked, rows: Sequence[Row]) -> tuple[list[Row], list[Row]
     return [row for row in rows if row.key not in keys], valid
 
 
-def _augmented(asked: Asked, name: str, method: bool, train: Sequence[Row], test: Sequence[Row]) -> Augmented:
+def _augmented(asked: Asked, name: str, method: bool, sources: Sources) -> Augmented:
     if method:
-        return by_method(name, train, test, asked.task, max((*asked.copies, 1)) if asked.copies else 4, asked.seed, asked.workdir)
+        sets = {key.strip(): toml(value) for key, _, value in (one.partition("=") for one in asked.sets)}
+        return by_method(name, sources, sets, max(asked.copies, default=COPIES), asked.seed, asked.workdir)
     data = load(Path(name), asked.task)
-    made = of_file(Path(name), data, train)
+    made = of_file(Path(name), data, sources.train)
     if asked.share < 1 and not made.named:
         raise ConfigError(f"the rows of {name} do not name their source", where="--share", fix='give JSON lines with "source"')
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -64,6 +65,13 @@ class Spread:
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
         return cls(fmean(values), stdev(values) if len(values) > 1 else 0.0, tuple(values))
+
+
+def check_extra(shift: bool) -> None:
+    """ConfigError now, not after hours of training, where a library of the extra is missing."""
+    for name in ("sklearn", "shapely", "matplotlib") if shift else ("scipy", "matplotlib"):
+        if importlib.util.find_spec(name) is None:
+            raise ConfigError(f"`builder bench` needs {name}", fix=EXTRA)
 
 
 def rank_sum(one: Sequence[float], other: Sequence[float]) -> float | None:

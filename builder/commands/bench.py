@@ -48,6 +48,13 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     callback=_names,
     help="lstm, cnn, rnn, encoder, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger (aste). NAME=BASE loads an encoder.",
 )
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods NAME:key=value.",
+)
 @click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Trainings of each cell.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first seed; that of methods and t-SNE too.")
 @click.option(
@@ -79,20 +86,23 @@ def bench(shift: bool, **options: Any) -> None:
 
     Every training is kept; a run that was stopped goes on with the same command.
     """
+    from contextlib import closing
+
     from builder.bench import plan as planning
     from builder.bench.cells import run
+    from builder.bench.scores import check_extra
     from builder.stages.context import ModelBar
+    from builder.store.db import lock
 
-    command = "builder " + " ".join(sys.argv[1:])
-    plan, notes = planning.prepare(planning.Asked(**options))
-    for note in notes:
-        click.echo(note, err=True)
-    shown = ModelBar("shift" if shift else "bench", " cells")
-    try:
-        table, files = (
-            planning.write_shift(plan, planning.shift(plan, shown), command) if shift else planning.write(plan, run(plan, shown), command)
-        )
-    finally:
-        shown.close()
+    check_extra(shift)
+    command, asked = "builder " + " ".join(sys.argv[1:]), planning.Asked(**options)
+    with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:
+        plan, notes = planning.prepare(asked)
+        for note in notes:
+            click.echo(note, err=True)
+        if shift:
+            table, files = planning.write_shift(plan, planning.shift(plan, shown), command)
+        else:
+            table, files = planning.write(plan, run(plan, shown), command)
     click.echo(table)
     click.echo(f"{plan.workdir}: {', '.join(files)}")

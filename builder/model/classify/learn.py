@@ -76,7 +76,7 @@ def learn(
     config: ClassifierConfig,
     progress: Progress | None,
 ) -> Trained:
-    """See `task.fit`, which is the way in."""
+    """See `fitting.fit`, which is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
     unique = fingerprint(choice, task, train, valid, seed, means, config)
     with scope(config.threads, seed_of(seed, "network")):

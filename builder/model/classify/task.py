@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from builder.errors import ConfigError, ModelError
-from builder.model.task import NetworkConfig, Progress
+from builder.model.task import NetworkConfig
 from builder.records import Span
 
 if TYPE_CHECKING:
@@ -168,29 +168,6 @@ def chosen(written: str, task: Task, language: str) -> Choice:
 def words_of(text: str) -> tuple[Span, ...]:
     """Latin words and numbers whole, every other character (Han, marks) alone: the words all models here read."""
     return tuple(match.span() for match in _WORD.finditer(text))
-
-
-def fit(
-    choice: Choice,
-    task: Task,
-    train: Sequence[Item],
-    valid: Sequence[Item],
-    seed: int,
-    checkpoints: Path,
-    means: Means | None = None,
-    config: ClassifierConfig | None = None,
-    progress: Progress | None = None,
-) -> Predictor:
-    """Train a model; the epoch that is best on `valid` (accuracy; exact span F1) wins, the last one where `valid` is empty.
-
-    Raises ModelError where there is nothing to learn: no item, one class, no span; or where the loss is no number any more.
-    """
-    check(task, train)
-    try:
-        from builder.model.classify.learn import learn
-    except ModuleNotFoundError as error:
-        raise ModelError(f"{choice.name} needs {error.name}", fix="install it with `pip install 'builder[paper]'`") from error
-    return learn(choice, task, train, valid, seed, checkpoints, means or Means(base=choice.base), config or choice.config, progress)
 
 
 def check(task: Task, train: Sequence[Item], where: str = "classifier") -> None:
