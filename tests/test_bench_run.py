@@ -332,6 +332,8 @@ def test_copies_are_counted_by_source_and_held_out_sources_are_left_out(tmp_path
     assert len(made.rows) == 3
     assert dict(made.rejected)["source-not-in-train"] == 3
     assert [row.id for row in first(made.rows, 2)] == ["a0.0@9", "a0.1@7"]
+    held = of_file(path, reading.load(path, "absc"), train, [replace(made.rows[0], id="v")])
+    assert (len(held.rows), dict(held.rejected)["held-out"]) == (2, 1)
     with pytest.raises(InputError, match="no augmented row belongs"):
         of_file(path, reading.load(path, "absc"), [replace(train[0], id="99")])
 

@@ -52,14 +52,19 @@ def is_method(name: str) -> bool:
     raise ConfigError(f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release")
 
 
-def of_file(path: Path, data: Data, train: Sequence[Row]) -> Augmented:
-    """An augmented file with the rows of sources that are trained on. Sources are ids, without
-    the place of an aspect (`@12`)."""
+def of_file(path: Path, data: Data, train: Sequence[Row], valid: Sequence[Row] = ()) -> Augmented:
+    """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the source nor in `valid`.
+
+    Sources are ids, without the place of an aspect (`@12`). A text of the test set is refused elsewhere.
+    """
     ids = {row.id for row in train} | {row.id.partition("@")[0] for row in train}
     kept = [row for row in data.rows if row.source is None or row.source in ids]
     texts = {(row.key, row.aspect, row.label) for row in train}
-    new = [row for row in kept if (row.key, row.aspect, row.label) not in texts]
-    counted = Counter(dict(data.skipped)) + Counter({"source-not-in-train": len(data.rows) - len(kept), "in-source": len(kept) - len(new)})
+    held = {row.key for row in valid}
+    unheld = [row for row in kept if row.key not in held]
+    new = [row for row in unheld if (row.key, row.aspect, row.label) not in texts]
+    left = {"source-not-in-train": len(data.rows) - len(kept), "held-out": len(kept) - len(unheld), "in-source": len(unheld) - len(new)}
+    counted = Counter(dict(data.skipped)) + Counter(left)
     if not new:
         raise InputError("no augmented row belongs to a row that is trained on", where=str(path), fix="augment this very training set")
     return Augmented(path.name, tuple(new), tuple(sorted(counted.items())))
@@ -113,8 +118,8 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
     name, chosen = parsed(written, sets, seed)
     known = given(sources, workdir)
     method = methods.load(name, replace(chosen, given=known))
-    train, test, sentences, tongue = sources.train, sources.test, known.sentences, known.language
-    held = {row.key for row in test}
+    train, sentences, tongue = sources.train, known.sentences, known.language
+    held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
     unique = hashlib.sha256(repr((method.signature, digest(train), sorted(held), copies, seed)).encode()).hexdigest()[:16]
     path = workdir / "augmented" / f"{name}-{unique}.json"

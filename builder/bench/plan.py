@@ -123,7 +123,7 @@ def _augmented(asked: Asked, name: str, method: bool, sources: Sources) -> Augme
         sets = {key.strip(): toml(value) for key, _, value in (one.partition("=") for one in asked.sets)}
         return by_method(name, sources, sets, max(asked.copies, default=COPIES), asked.seed, asked.workdir)
     data = load(Path(name), asked.task)
-    made = of_file(Path(name), data, sources.train)
+    made = of_file(Path(name), data, sources.train, sources.valid)
     if asked.share < 1 and not made.named:
         raise ConfigError(f"the rows of {name} do not name their source", where="--share", fix='give JSON lines with "source"')
     return made

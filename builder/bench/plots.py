@@ -28,6 +28,8 @@ _STYLE: Any = {
 def means(lines: Sequence[Line], task: str) -> str:
     """The main score of every method with every model: mean, deviation, and each seed as a small dot."""
     models, names = _distinct(one.model for one in lines), _distinct(shown_name(one) for one in lines)
+    methods, copies = _distinct(one.method for one in lines if one.method != NONE), sorted({one.copies for one in lines})
+    of = {shown_name(one): one for one in lines}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -35,8 +37,8 @@ def means(lines: Sequence[Line], task: str) -> str:
         for number, name in enumerate(names):
             shown = [(models.index(one.model), one.spreads[MAIN[task]]) for one in lines if shown_name(one) == name]
             x = [at + step * (number - (len(names) - 1) / 2) for at, _ in shown]
-            colour = _GREY if name == NONE else COLOURS[(number - 1) % len(COLOURS)]
-            marker = _MARKERS[number % len(_MARKERS)]
+            colour = _GREY if name == NONE else COLOURS[methods.index(of[name].method) % len(COLOURS)]
+            marker = _MARKERS[copies.index(of[name].copies) % len(_MARKERS)]
             y, error = [one.mean for _, one in shown], [one.deviation for _, one in shown]
             axes.errorbar(x, y, error, fmt=marker, color=colour, capsize=3, markersize=7, linewidth=1.6, label=name)
             for at, (_, one) in zip(x, shown, strict=True):

@@ -19,6 +19,8 @@ from builder.model.classify.task import ClassifierConfig
 from builder.model.pretrained import quiet
 
 MOST = 512
+HEADS = ("cls", "lm_head")
+"""What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces."""
 
 
 class Encoder(Protocol):
@@ -72,7 +74,7 @@ class Pretrained(nn.Module):
         return out
 
     def scores(self, hidden: Tensor) -> Tensor:
-        head = next(part for name, part in self.model.named_children() if name in ("cls", "lm_head", "lm_predictions", "vocab_projector"))
+        head = next(part for name, part in self.model.named_children() if name in HEADS)
         out: Tensor = head(hidden)
         return out
 
@@ -97,6 +99,10 @@ def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained
         raise ModelError(f"{len(lacking)} weights are missing, {lacking[0]} for one", where=source, fix="use a complete encoder")
     if getattr(model.config, "is_encoder_decoder", False) or tokenizer.cls_token_id is None or tokenizer.mask_token_id is None:
         raise ModelError(f"a {model.config.model_type!r} model is no encoder", where=source, fix="use one such as BERT, RoBERTa or DeBERTa")
+    if with_head and not any(name in HEADS for name, _ in model.named_children()):
+        raise ModelError(
+            f"a {model.config.model_type!r} model has no masked-LM head in one piece", where=source, fix="use BERT, DeBERTa, RoBERTa"
+        )
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
     return Pretrained(model, with_head), Pieces(tokenizer, min(longest, room), room)
