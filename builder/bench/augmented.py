@@ -10,9 +10,8 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from builder.augment import methods
 from builder.augment.constraints import Trial
@@ -105,12 +104,11 @@ def toml(value: str) -> object:
 def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
     tongue = language(sources.train)
-    train, valid = (tuple(sentence(row, tongue) for row in rows) for rows in (sources.train, sources.valid))
-    more: dict[str, Any] = {}
-    if "triplets" in {field.name for field in fields(Given)}:  # which opinion is whose, for methods that look for triplets
-        more["triplets"] = {row.id: row.triplets for row in sources.train if row.triplets}
-    texts = tuple(dict.fromkeys(one.text for one in train))
-    return Given(models=workdir / "models", sentences=train, texts=texts, held_out=valid, language=tongue, **more)
+    train = tuple(sentence(row, tongue) for row in sources.train)
+    triplets = {row.id: row.triplets for row in sources.train if row.triplets}
+    return Given(
+        models=workdir / "models", sentences=train, texts=tuple(dict.fromkeys(one.text for one in train)), triplets=triplets, language=tongue
+    )  # fmt: skip
 
 
 def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path) -> Augmented:
