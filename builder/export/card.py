@@ -91,13 +91,14 @@ def _augmented(facts: Facts) -> str:
     """What the augmentation layers are, and what was measured on each."""
     told = []
     for layer, about in facts.augmentations.items():
-        numbers = "\n".join(f"| {key} | {value} |" for key, value in flattened(about.get("measures")))
+        numbers = "\n".join(f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in flattened(about.get("measures")))
         told.append(
             f"""## Augmentation: {layer}
 
 `load_dataset("PATH", "{layer}")`: {about["rows"]:,} rows made from {about["sources"]:,} sentences of {about["split"]} by the method
 `{about["method"]}`, seed {about["seed"]}, for the view `{about["view"]}`. **Written by a machine, not by people**: labels were carried over from the
-source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. What was rejected: `rejected/`.
+source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. The same rows: `data/{about["split"]}-{layer}.jsonl`,
+`paper/`, `bio/` (over characters); what was rejected, with the reason: `rejected/`.
 
 | measure | value |
 |---|---|
