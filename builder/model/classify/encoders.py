@@ -105,7 +105,19 @@ def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained
         )
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
+    if with_head:
+        _untie(model)
     return Pretrained(model, with_head), Pieces(tokenizer, min(longest, room), room)
+
+
+def _untie(model: nn.Module) -> None:
+    """Parameters that stand under two names (a head tied to the embedding) become two: a checkpoint holds every tensor once."""
+    seen: set[int] = set()
+    for name, parameter in list(model.named_parameters(remove_duplicate=False)):
+        if id(parameter) in seen:
+            path, _, last = name.rpartition(".")
+            setattr(model.get_submodule(path), last, nn.Parameter(parameter.detach().clone()))
+        seen.add(id(parameter))
 
 
 class Pooled(nn.Module):
