@@ -81,7 +81,9 @@ def text(listed: Sequence[Line], foot: Sequence[str], markdown: bool = False) ->
 def footer(listed: Sequence[Line], seeds: int, task: str) -> list[str]:
     """How to read the table, and what a reader must know before believing it."""
     main = SHOWN[MAIN[task]]
-    out = [f"{seeds} seeds; mean ± standard deviation, percent; gain: {main}, points on the source alone; p: Wilcoxon rank-sum, two-sided"]
+    out = [
+        f"{seeds} seed{'s' * (seeds > 1)}; mean ± standard deviation, percent; gain: {main}, points on the source alone; p: Wilcoxon rank-sum, two-sided"
+    ]
     if seeds > 1 and least_p(seeds) > LEVEL:
         out.append(f"with {seeds} seeds p cannot be below {least_p(seeds):.3f}: no difference can be significant at {LEVEL}")
     if seeds == 1:
