@@ -15,6 +15,7 @@ from builder import __version__
 from builder.commands import (
     annotate,
     augment,
+    bench,
     build,
     diff,
     export,
@@ -75,6 +76,7 @@ for command in (
     augment.augment,
     publish.publish,
     lexicon.lexicon,
+    bench.bench,
     nlp.nlp,
     model.model,
 ):

@@ -21,6 +21,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "text", "compounds", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store", "shards"),
     ("stages", "extraction", "report", "serve"),
+    ("config", "text", "resources", "place_names", "privacy"),
+    ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
+    ("stages", "extraction", "report", "serve", "bench"),
     ("pipeline",),
     ("cli", "commands", "__main__"),
 )
@@ -36,6 +39,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("augment", "export"): "views read rows of releases and make rows of layers",
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
+    ("model", "nlp"): "domain vectors of a tagger are made as the parser's are",
     ("stages", "extraction"): "label survival asks the models that extract uses",
     ("augment", "model"): "methods train and run models; their constraints need none",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
@@ -64,6 +68,10 @@ HEAVY = (
     "datasette",
     "huggingface_hub",
     "distributed",
+    "matplotlib",
+    "scipy",
+    "sklearn",
+    "shapely",
 )
 
 

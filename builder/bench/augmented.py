@@ -1,0 +1,195 @@
+"""Augmented rows: read from files and releases, or made by a method of the table; a few copies a source row.
+
+In: the rows that are trained on (never others), a name or path. Out: rows that name their source, and how many were rejected, by reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from builder.augment import methods
+from builder.augment.constraints import Trial
+from builder.augment.cues import chinese, english_cues
+from builder.augment.judging import Seen, judge
+from builder.augment.records import Edit, Mark, applied, moved, stretched
+from builder.augment.settings import Given, Settings, settings
+from builder.bench.rows import Data, Row, digest, language, normalised, sentence
+from builder.errors import ConfigError, InputError
+from builder.export import writing
+from builder.records import Element, Span, Triplet
+from builder.resources import load_lexicon
+
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Augmented:
+    """Rows in the order of their sources. `named`: every row names its source, so that copies can be counted and held-out sources left out."""
+
+    name: str
+    rows: tuple[Row, ...]
+    rejected: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def named(self) -> bool:
+        return all(row.source is not None for row in self.rows)
+
+
+def is_method(name: str) -> bool:
+    """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that is known for what is neither."""
+    if name.partition(":")[0] in methods.METHODS:
+        return True
+    if Path(name).exists():
+        return False
+    known = ", ".join((NONE, *methods.METHODS))
+    raise ConfigError(f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release")
+
+
+def of_file(path: Path, data: Data, train: Sequence[Row], valid: Sequence[Row] = ()) -> Augmented:
+    """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the source nor in `valid`.
+
+    Sources are ids, without the place of an aspect (`@12`). A text of the test set is refused elsewhere.
+    """
+    ids = {row.id for row in train} | {row.id.partition("@")[0] for row in train}
+    kept = [row for row in data.rows if row.source is None or row.source in ids]
+    texts = {(row.key, row.aspect, row.label) for row in train}
+    held = {row.key for row in valid}
+    unheld = [row for row in kept if row.key not in held]
+    new = [row for row in unheld if (row.key, row.aspect, row.label) not in texts]
+    left = {"source-not-in-train": len(data.rows) - len(kept), "held-out": len(kept) - len(unheld), "in-source": len(unheld) - len(new)}
+    counted = Counter(dict(data.skipped)) + Counter(left)
+    if not new:
+        raise InputError("no augmented row belongs to a row that is trained on", where=str(path), fix="augment this very training set")
+    return Augmented(path.name, tuple(new), tuple(sorted(counted.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose texts it may never make."""
+
+    train: tuple[Row, ...]
+    valid: tuple[Row, ...]
+    test: tuple[Row, ...]
+
+
+def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Settings]:
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section. ConfigError as in `settings`."""
+    name, *own = written.split(":")
+    section = name.replace("-", "_").replace("+", "_")
+    keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
+    for one in own:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"{one!r} is no key=value", where="--methods", fix=f"write {name}:key=value, keys as in --set {section}.key=value"
+            )
+        keys[f"{section}.{key.strip()}"] = toml(value)
+    return name, settings(keys)
+
+
+def toml(value: str) -> object:
+    """A value as TOML writes it; a bare word is a string."""
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def given(sources: Sources, workdir: Path) -> Given:
+    """What a method may learn from."""
+    tongue = language(sources.train)
+    train = tuple(sentence(row, tongue) for row in sources.train)
+    triplets = {row.id: row.triplets for row in sources.train if row.triplets}
+    return Given(
+        models=workdir / "models", sentences=train, texts=tuple(dict.fromkeys(one.text for one in train)), triplets=triplets, language=tongue
+    )  # fmt: skip
+
+
+def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path) -> Augmented:
+    """What a method proposes for the rows and the constraints keep; done once, then read from the working directory."""
+    name, chosen = parsed(written, sets, seed)
+    known = given(sources, workdir)
+    method = methods.load(name, replace(chosen, given=known))
+    train, sentences, tongue = sources.train, known.sentences, known.language
+    held = {row.key for row in (*sources.test, *sources.valid)}
+    by_id = {row.id: row for row in train}
+    unique = hashlib.sha256(repr((method.signature, digest(train), sorted(held), copies, seed)).encode()).hexdigest()[:16]
+    path = workdir / "augmented" / f"{name}-{unique}.json"
+    if (before := _read(path, by_id)) is None:
+        cues = english_cues() if tongue == "en" else chinese(load_lexicon())
+        proposals = zip(sentences, method.propose(sentences, 2 * copies, seed), strict=True)
+        judged = judge(proposals, copies, cues, Seen(normalised, {row.key for row in train}, held, lambda one: str(by_id[one.id].aspect)))
+        whole = [one for one in judged.kept if rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)]
+        _write(path, whole, Counter(judged.reasons) + Counter({"phrase-broken": len(judged.kept) - len(whole)}))
+        before = _read(path, by_id)
+        assert before is not None, f"{path} was just written"
+    if not before.rows:
+        said = ", ".join(f"{reason} {n:,}" for reason, n in before.rejected)
+        raise InputError(f"{written} keeps nothing ({said})", where="--methods", fix="take more training rows, or another method")
+    return replace(before, name=written)
+
+
+def rewritten(row: Row, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int) -> Row | None:
+    """A row after edits; its aspect and triplets by arithmetic, None where one of them does not survive."""
+    text = applied(row.text, edits)
+    aspect = moved(row.aspect, edits) if row.aspect else None
+    triplets = [_triplet(one, text, edits) for one in row.triplets]
+    if (row.aspect and aspect is None) or None in triplets:
+        return None
+    whole = tuple(one for one in triplets if one is not None)
+    return replace(
+        row, id=f"{row.id}+{n}", text=text, marks=marks, label=label or row.label, aspect=aspect, triplets=whole, source=row.id
+    )  # fmt: skip
+
+
+def _triplet(told: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
+    aspect, aspect_full = _element(told.aspect, text, edits, False), _element(told.aspect_full, text, edits, True)
+    opinion, opinion_full = _element(told.opinion, text, edits, False), _element(told.opinion_full, text, edits, True)
+    if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
+        return None
+    return Triplet(aspect, aspect_full, opinion, opinion_full, told.polarity, told.valence)
+
+
+def _element(told: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
+    places = [stretched(span, edits) if stretch else moved(span, edits) for span in told.spans]
+    spans: tuple[Span, ...] = tuple(one for one in places if one is not None)
+    return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
+
+
+def first(rows: Iterable[Row], copies: int) -> Iterator[Row]:
+    """At most `copies` rows of a source (of a source and its aspect, where one is judged), in order."""
+    taken: Counter[tuple[str | None, str]] = Counter()
+    for row in rows:
+        place = row.source, row.text[slice(*row.aspect)] if row.aspect else ""
+        taken[place] += 1
+        if taken[place] <= copies:
+            yield row
+
+
+def _write(path: Path, kept: Iterable[Trial], reasons: Counter[str]) -> None:
+    told = [
+        {"source": one.source.id, "edits": [asdict(edit) for edit in one.candidate.edits], "label": one.candidate.label,
+         "marks": [asdict(mark) for mark in one.marks if mark]}
+        for one in kept
+    ]  # fmt: skip
+    content = json.dumps({"rejected": dict(sorted(reasons.items())), "kept": told}, ensure_ascii=False, separators=(",", ":"))
+    writing.replace(path, content.encode("utf-8", "surrogatepass"))
+
+
+def _read(path: Path, train: dict[str, Row]) -> Augmented | None:
+    """What was written before; None where nothing was, or it is no more whole."""
+    try:
+        told = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+    except (OSError, ValueError):
+        return None
+    made = (
+        rewritten(train[one["source"]], [Edit(**e) for e in one["edits"]], one["label"], tuple(Mark(**m) for m in one["marks"]), n)
+        for n, one in enumerate(told["kept"])
+    )
+    return Augmented("", tuple(row for row in made if row), tuple(told["rejected"].items()))

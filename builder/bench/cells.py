@@ -1,0 +1,209 @@
+"""The cells of a bench: one training and its scores each, kept as a file under the digest of all that goes in, so that a killed run goes on.
+
+In: a `Plan` with rows. Out: `Cell`s with their scores, in the order of the plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from builder import __version__
+from builder.bench.augmented import NONE, Augmented, first
+from builder.bench.rows import Row, Task, digest, example, item
+from builder.bench.scores import classes, collapsed, spans, triplets
+from builder.errors import ConfigError, InputError, ModelError
+from builder.export import writing
+from builder.model.classify.fitting import fit
+from builder.model.classify.task import Choice, ClassifierConfig, Means, check
+from builder.model.task import Progress, TaggerConfig, sized
+
+TAGGER = "tagger"
+"""The model of the task aste: the project's own (builder.model.tagger)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One training. `copies` 0 is the source alone. `scores` in percent; `note` says where a model answers with one class only."""
+
+    method: str
+    copies: int
+    model: str
+    seed: int
+    rows: int
+    scores: dict[str, float]
+    seconds: float
+    digest: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote them; `epochs` 0: the model's own."""
+
+    task: Task
+    train: tuple[Row, ...]
+    valid: tuple[Row, ...]
+    test: tuple[Row, ...]
+    augmented: dict[str, Augmented]
+    copies: tuple[int, ...]
+    models: tuple[Choice | None, ...]
+    seeds: int
+    means: Means
+    workdir: Path
+    epochs: int = 0
+    first_seed: int = 1
+
+
+def check_plan(plan: Plan) -> None:
+    """What can be known before anything is trained. Raises what the training would."""
+    if not plan.test:
+        raise InputError("no test row", where="--test")
+    if plan.task == "aste":
+        if not any(row.triplets for row in plan.train):
+            raise ModelError(f"no triplet in {len(plan.train):,} training rows", where="--train", fix="train on rows with triplets")
+    else:
+        check(plan.task, [item(row, plan.task) for row in plan.train], "--train")
+    if plan.task in ("tc", "absc"):
+        strange = sorted({row.label for row in plan.test} - {row.label for row in plan.train})
+        if strange:
+            told = ", ".join(map(repr, strange[:5]))
+            raise InputError(f"test labels that no training row has: {told}", where="--test", fix="use the same labels on both sides")
+    for name, made in plan.augmented.items():
+        if not made.named and (len(plan.copies) > 1 or plan.copies[0]):
+            raise ConfigError(
+                f"the rows of {name} do not name their source, so copies cannot be counted",
+                where="--copies",
+                fix='leave --copies out, or give JSON lines with "source"',
+            )
+
+
+def settings(plan: Plan) -> Iterator[tuple[str, int, Choice | None, int]]:
+    """(method, copies, model, seed) of every cell. Copies 0 of a method means all it has."""
+    for model in plan.models:
+        for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.copies)):
+            yield from ((method, copies, model, plan.first_seed + n) for n in range(plan.seeds))
+
+
+def run(plan: Plan, told: Progress | None = None) -> list[Cell]:
+    """All cells; those with a file are read. ModelError names the cell whose training fails; the others stay done."""
+    check_plan(plan)
+    due = list(settings(plan))
+    out = []
+    common = digest(plan.valid), digest(plan.test)
+    rows_by: dict[tuple[str, int], tuple[Row, ...]] = {}
+    for n, (method, copies, model, seed) in enumerate(due):
+        if (method, copies) not in rows_by:
+            rows_by = {(method, copies): training_rows(plan, method, copies)}
+        rows = rows_by[method, copies]
+        name = model.shown if model else TAGGER
+        if told:
+            told(n, len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
+        out.append(_cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model))
+    if told:
+        told(len(due), len(due), "done")
+    return out
+
+
+def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
+    """The source, and behind it the augmented rows."""
+    if method == NONE:
+        return plan.train
+    new = plan.augmented[method].rows
+    return (*plan.train, *(first(new, copies) if copies else new))
+
+
+def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str], model: Choice | None) -> Cell:
+    config = config_of(plan, rows, model)
+    inputs = (
+        code(),
+        plan.task,
+        cell.model,
+        model.base if model else "",
+        cell.seed,
+        digest(rows),
+        common,
+        config,
+        means_digest(plan.means),
+    )
+    unique = hashlib.sha256(repr(inputs).encode()).hexdigest()[:20]
+    path = plan.workdir / "cells" / f"{unique}.json"
+    if (before := _read(path, unique)) is not None:
+        return replace(before, method=cell.method, copies=cell.copies)
+    started, scratch = time.monotonic(), plan.workdir / "training" / unique
+    try:
+        scores, note = _trained(plan, rows, model, config, cell.seed, scratch)
+    except ModelError as error:
+        where = f"{cell.model} on {cell.method}, seed {cell.seed}" + (f": {error.where}" if error.where else "")
+        fix = error.fix.replace("lower `rate`", "lower --rate")
+        raise ModelError(error.what, where=where, fix=fix or "what is done is kept; the same command goes on") from error
+    done = replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1), digest=unique)
+    writing.replace(path, json.dumps(asdict(done), indent=1).encode())
+    shutil.rmtree(scratch, ignore_errors=True)
+    return done
+
+
+def _read(path: Path, unique: str) -> Cell | None:
+    """A finished cell; None where there is none, or its file is damaged: then it is worked out again."""
+    try:
+        found = Cell(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if found.digest == unique and found.scores else None
+
+
+def config_of(plan: Plan, rows: Sequence[Row], model: Choice | None) -> Any:
+    """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the source alone."""
+    if model is None:
+        config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))
+    else:
+        config = model.config
+    changed: dict[str, Any] = {"epochs": plan.epochs} if plan.epochs else {}
+    return replace(config, **changed)
+
+
+@cache
+def code() -> str:
+    """The version, and the sources that a score depends on: an edit of them makes other cells."""
+    total = hashlib.sha256(__version__.encode())
+    package = Path(__file__).parent.parent
+    for path in (*sorted((package / "model").rglob("*.py")), package / "bench" / "scores.py", package / "bench" / "rows.py"):
+        total.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def means_digest(means: Means) -> str:
+    """Vectors and questions by their content."""
+    total = hashlib.sha256(repr(means.domain).encode("utf-8", "surrogatepass"))
+    for path in (means.vectors, means.domain_vectors, means.comprehension):
+        total.update(path.read_bytes() if path else b"-")
+    return total.hexdigest()[:16]
+
+
+def _trained(plan: Plan, rows: Sequence[Row], model: Choice | None, config: Any, seed: int, scratch: Path) -> tuple[dict[str, float], str]:
+    if plan.task == "aste" or model is None:
+        return _tagged(plan, rows, config, seed, scratch), ""
+    assert isinstance(config, ClassifierConfig)
+    task = plan.task
+    train, valid, test = ([item(row, task) for row in part] for part in (rows, plan.valid, plan.test))
+    fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
+    said = fitted.predict(test)
+    if task == "ate":
+        return spans([one.spans for one in test], [one.spans for one in said]), ""
+    gold, told = [one.label for one in test], [one.label for one in said]
+    return classes(gold, told), collapsed(gold, told)
+
+
+def _tagged(plan: Plan, rows: Sequence[Row], config: TaggerConfig, seed: int, scratch: Path) -> dict[str, float]:
+    from builder.model.tagger import train_tagger
+
+    train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
+    tagger = train_tagger(train, valid, config, seed, scratch)
+    return triplets([one.triplets for one in test], tagger.predict([one.text for one in test]))

@@ -1,0 +1,257 @@
+"""Files and releases as rows of a task.
+
+Known by their look: a release (directory), JSON lines of ours, of a layer of a release, or `{"text", "label"}`; dimABSA's JSON; TSV with the columns
+sentence and label; three-line aspect files with `$T$`; ATEPC and BIO columns. What a row says of another task is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise, zip_longest
+from pathlib import Path
+from typing import Any
+
+from builder.augment.files import FORMATS, Item, language_of
+from builder.augment.records import Mark
+from builder.augment.views import Unit, units
+from builder.bench.rows import Data, Row, Task
+from builder.errors import InputError
+from builder.export.answers_text import polarity, polarity_at
+from builder.export.reading import opened
+from builder.export.reading import rows as release_rows
+from builder.export.records import triplet
+from builder.model.task import VALENCE
+from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+
+KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
+_VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}
+Found = Iterator[Row | str]
+"""Rows, and the reason of each that cannot be used."""
+
+
+def load(path: Path, task: Task, split: str = "train") -> Data:
+    """The rows of a file, or of one split of a release. InputError where there is none, or a line cannot be read."""
+    if path.is_dir():
+        found: Iterable[Row | str] = _release(path, task, split)
+    else:
+        found = _file(path, task)
+    rows: list[Row] = []
+    reasons: Counter[str] = Counter()
+    for one in found:
+        if isinstance(one, str):
+            reasons[one] += 1
+        else:
+            rows.append(one)
+    if not rows:
+        left = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
+        raise InputError(f"no row for the task {task}" + (f" ({left})" if left else ""), where=str(path), fix=f"read are: {KNOWN}")
+    return Data(path.name or str(path), tuple(rows), tuple(sorted(reasons.items())))
+
+
+def _file(path: Path, task: Task) -> Found:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), fix=f"read are: {KNOWN}") from error
+    ending = next((form for ending, form in _ENDINGS.items() if path.name.lower().endswith(ending)), "")
+    form = ending or ("apc" if "$T$" in text[:20_000] else "json" if text.lstrip()[:1] in ("{", "[") else "bio")
+    return _json(text, str(path), task) if form == "json" else _items(form, text, str(path), task)
+
+
+def _release(path: Path, task: Task, split: str) -> Found:
+    opened(path)
+    for row in release_rows(path, split):
+        for one in units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"):
+            yield one[1] if isinstance(one, tuple) else _unit(one, task)
+
+
+def _unit(unit: Unit, task: Task) -> Row:
+    """A sentence of a review; offsets are moved into it."""
+    one = unit.sentence
+    if task == "aste":
+        return Row(one.id, one.text, one.marks, triplets=tuple(shifted(triplet(told), -unit.start) for told in unit.triplets))
+    if task == "absc":
+        at = int(one.id.rpartition("@")[2]) - unit.start
+        aspect = next((mark.start, mark.end) for mark in one.marks if mark.start <= at < mark.end)
+        return Row(one.id, one.text, one.marks, one.label or "", aspect)
+    return Row(one.id, one.text, one.marks, one.label or "")
+
+
+def shifted(told: Triplet, by: int) -> Triplet:
+    def at(one: Element) -> Element:
+        return Element(one.text, tuple((a + by, b + by) for a, b in one.spans))
+
+    return Triplet(at(told.aspect), at(told.aspect_full), at(told.opinion), at(told.opinion_full), told.polarity, told.valence)
+
+
+def _items(form: str, text: str, where: str, task: Task) -> Found:
+    """Files of the augmentation papers' sets; those that `builder augment` wrote have their lineage beside them."""
+    tongue = language_of(text)
+    try:
+        items = FORMATS[form].read(text, tongue)
+    except ValueError as error:
+        raise InputError(f"of no known kind, or broken: {error}", where=where, fix=f"read are: {KNOWN}") from error
+    sources = _lineage(Path(f"{where}.lineage.jsonl"))
+    if task == "ate" and form == "apc":
+        items = _gathered(items)
+    for one in items:
+        yield from _told(one, form, task, sources.get(_bare(one.sentence.text)))
+
+
+def _told(one: Item, form: str, task: Task, source: str | None) -> Found:
+    """What a sentence of a file says of a task."""
+    sentence = one.sentence
+    spans = [(mark.start, mark.end) for mark in sentence.marks]
+    if task == "tc" and form == "tsv":
+        yield Row(sentence.id, sentence.text, label=sentence.label or "", source=source)
+    elif task == "ate" and form != "tsv":
+        yield _terms(sentence.id, sentence.text, spans, source)
+    elif task == "absc" and form == "apc":
+        yield Row(sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source)
+    elif task == "absc" and form == "atepc":
+        for span, said in zip(spans, one.told, strict=True):
+            if said != "-100":
+                yield Row(f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source)
+    else:
+        yield "other-task"
+
+
+def _unjudged(spans: Iterable[Span]) -> tuple[Mark, ...]:
+    return tuple(Mark(*span) for span in spans)
+
+
+def _gathered(items: Sequence[Item]) -> list[Item]:
+    """The sentences of an aspect file with all their aspects."""
+    by_text: dict[str, Item] = {}
+    for one in items:
+        known = by_text.setdefault(one.sentence.text, one)
+        spans = sorted({(mark.start, mark.end) for item in (known, one) for mark in item.sentence.marks})
+        by_text[one.sentence.text] = replace(known, sentence=replace(known.sentence, marks=_unjudged(spans)))
+    return list(by_text.values())
+
+
+def _lineage(path: Path) -> dict[str, str]:
+    """Which source each augmented text has; nothing where no lineage lies beside a file."""
+    if not path.exists():
+        return {}
+    return {_bare(row["text"]): str(row["source"]) for _, row in _objects(path.read_text(encoding="utf-8"), str(path))}
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _terms(name: str, text: str, spans: Iterable[Span], source: str | None = None) -> Row | str:
+    listed = sorted(set(spans))
+    if any(a[1] > b[0] for a, b in pairwise(listed)):
+        return "overlapping-labels"
+    return Row(name, text, _unjudged(listed), source=source)
+
+
+def _polarity(label: str) -> str:
+    """POS, NEG, NEU where the label is one of the usual words, else the label as it is."""
+    head = label.strip().upper()[:3]
+    return head if head in POLARITIES else label.strip()
+
+
+def _json(text: str, where: str, task: Task) -> Found:
+    for place, row in _objects(text, where):
+        try:
+            yield from _object(row, place, task)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise InputError(f"cannot be read: {error!r}", where=place, fix=f"read are: {KNOWN}") from error
+
+
+def _objects(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        if text.lstrip().startswith("["):
+            yield from ((f"{where}[{i}]", row) for i, row in enumerate(json.loads(text)))
+            return
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield f"{where}:{number}", json.loads(line)
+    except ValueError as error:
+        raise InputError(f"no JSON: {error}", where=where) from error
+
+
+def _object(row: dict[str, Any], place: str, task: Task) -> Found:
+    text = row.get("text") or row.get("Text") or row.get("Sentence")
+    if not isinstance(text, str) or not text.strip():
+        yield "empty"
+        return
+    name, source = str(row.get("id") or row.get("ID") or place.rpartition(":")[2]), row.get("source")
+    if source is not None:  # a layer of a release names the review and which part of it
+        source = f"{source}:{row['source_span'][0]}-{row['source_span'][1]}" if "source_span" in row else str(source)
+    if task == "tc":
+        yield Row(name, text, label=str(row["label"]), source=source) if row.get("label") not in (None, "") else "other-task"
+        return
+    triplets = _dimabsa(row, text) if "ID" in row else [triplet(one) for one in row.get("triplets", [])]
+    if task == "aste":
+        yield Row(name, text, _marks(triplets), triplets=tuple(triplets), source=source)
+        return
+    aspects = [(_hull(one["spans"]), one["polarity"]) for one in row.get("aspects") or []]
+    aspects = aspects or [((one.aspect.start, one.aspect.end), one.polarity) for one in triplets]
+    if task == "ate":
+        yield _terms(name, text, [span for span, _ in aspects], source)
+        return
+    said: dict[Span, set[str]] = {}
+    for span, told in aspects:
+        if told is not None:
+            said.setdefault(span, set()).add(_polarity(str(told)))
+    for span, labels in sorted(said.items()):
+        yield Row(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source) if len(labels) == 1 else "mixed-polarity"
+
+
+def _hull(spans: list[list[int]]) -> Span:
+    return spans[0][0], spans[-1][1]
+
+
+def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
+    """Aspects, and whole opinion phrases where they touch no aspect: what a method keeps."""
+    aspects = {(one.aspect_full.start, one.aspect_full.end) for one in triplets}
+    opinions = {(one.opinion_full.start, one.opinion_full.end) for one in triplets}
+    out: list[Mark] = []
+    for start, end, kind in sorted([*((a, b, "aspect") for a, b in aspects), *((a, b, "opinion") for a, b in opinions)]):
+        if out and start < out[-1].end:
+            out[-1] = Mark(out[-1].start, max(out[-1].end, end), out[-1].kind)
+        else:
+            out.append(Mark(start, end, kind))  # type: ignore[arg-type]
+    return tuple(out)
+
+
+def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
+    """Triplets with both parts in the text; spans as given (1-based, inclusive), else the first place where the words stand."""
+    if "Intensity" in row:
+        places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
+        columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)
+        listed = [(a, o, polarity_at(v), at, by) for a, o, v, at, by in columns]
+    else:
+        told = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
+        listed = [
+            (t["Aspect"], t["Opinion"], polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]), None, None) for t in told
+        ]
+    out = []
+    for aspect, opinion, said, at, by in listed:
+        spans = _located(text, aspect, at), _located(text, opinion, by)
+        if spans[0] and spans[1]:
+            first, second = (Element(text[a:b], ((a, b),)) for a, b in (spans[0], spans[1]))
+            named: Polarity = said  # type: ignore[assignment]
+            out.append(Triplet(first, first, second, second, named, VALENCE[named]))
+    return out
+
+
+_PLACE = re.compile(r"(\d+)#(\d+)")
+
+
+def _located(text: str, words: str, place: str | None) -> Span | None:
+    if (match := _PLACE.fullmatch(place or "")) and text[int(match[1]) - 1 : int(match[2])] == words:
+        return int(match[1]) - 1, int(match[2])
+    start = text.find(words) if words and words != "NULL" else -1
+    return (start, start + len(words)) if start >= 0 else None
+
+
+_ENDINGS = {".tsv": "tsv", ".jsonl": "json", ".json": "json", ".atepc": "atepc", ".apc": "apc", ".bio": "bio", ".conll": "bio"}

@@ -1,0 +1,142 @@
+"""What the bench trains and tests on: labelled texts of one task, and what they are to classifiers, taggers and augmentation methods. Pure.
+
+Tasks: `tc` a class of the text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from builder.augment.records import Mark, Sentence
+from builder.errors import InputError
+from builder.model.classify.task import Item, words_of
+from builder.model.task import Example
+from builder.records import Element, Span, Triplet
+from builder.text import HAN, View, fold, from_source, view
+
+Task = Literal["tc", "absc", "ate", "aste"]
+TASKS: dict[str, str] = {
+    "tc": "the class of a text: accuracy, macro F1",
+    "absc": "the polarity of an aspect: accuracy, macro F1",
+    "ate": "aspect terms: P, R, F1 of exact spans",
+    "aste": "triplets: micro P, R, F1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A labelled text. `marks` are what augmentation may not touch; `aspect` the one that is judged (absc); `source` the id of the row that an
+    augmented one was made from."""
+
+    id: str
+    text: str
+    marks: tuple[Mark, ...] = ()
+    label: str = ""
+    aspect: Span | None = None
+    triplets: tuple[Triplet, ...] = ()
+    source: str | None = None
+
+    @property
+    def key(self) -> str:
+        return normalised(self.text)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return tuple(sorted({(mark.start, mark.end) for mark in self.marks if mark.kind == "aspect"}))
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A file as read: its rows, and what could not be used, by reason."""
+
+    name: str
+    rows: tuple[Row, ...]
+    skipped: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return digest(self.rows)
+
+
+def digest(rows: Iterable[Row]) -> str:
+    total = hashlib.sha256()
+    for row in rows:
+        total.update(repr(row).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()[:16]
+
+
+def normalised(text: str) -> str:
+    """A text for comparison: one script, width and letter case; letters and digits only."""
+    return "".join(char for char in fold(text) if char.isalnum())
+
+
+def language(rows: Sequence[Row]) -> Literal["zh", "en"]:
+    """zh where most texts hold a Han character."""
+    return "zh" if 2 * sum(bool(HAN.search(row.text)) for row in rows) > len(rows) else "en"
+
+
+def share(rows: Iterable[Row], part: float, salt: str) -> list[Row]:
+    """Rows whose text falls into the share by its hash: the same at every run, rows of one text together, and a smaller share inside a larger."""
+    return [row for row in rows if _place(row.key, salt) < part]
+
+
+def held_out(rows: Sequence[Row], part: float, salt: str) -> list[Row]:
+    """The rows of a share of the texts, as many as it says (one of ten at least): those whose hashes are lowest."""
+    keys = sorted({row.key for row in rows}, key=lambda key: _place(key, salt))
+    chosen = set(keys[: round(part * len(keys))])
+    return [row for row in rows if row.key in chosen]
+
+
+def _place(key: str, salt: str) -> float:
+    return int.from_bytes(hashlib.sha256(f"{salt}\0{key}".encode("utf-8", "surrogatepass")).digest()[:7]) / (1 << 56)
+
+
+def refuse_shared(train: Sequence[Row], test: Sequence[Row], name: str) -> None:
+    """InputError where a text of the test set is trained on."""
+    held = {row.key: row.id for row in test}
+    shared = {row.key: row.id for row in train if row.key in held}
+    if shared:
+        some = ", ".join(f"{mine} is {held[key]}" for key, mine in list(shared.items())[:3])
+        raise InputError(
+            f"{len(shared):,} texts are in the test set too ({some})",
+            where=name,
+            fix="a test set that is trained on proves nothing: remove them from one side",
+        )
+
+
+def item(row: Row, task: Task) -> Item:
+    """A row as classifiers and aspect taggers read it."""
+    return Item(row.text, words_of(row.text), row.label if task != "ate" else "", row.aspect, row.spans if task == "ate" else ())
+
+
+def sentence(row: Row, tongue: Literal["zh", "en"]) -> Sentence:
+    """A row as augmentation methods read it; words are cut where a mark begins or ends."""
+    edges = {edge for mark in row.marks for edge in (mark.start, mark.end)}
+    words: list[Span] = []
+    for start, end in words_of(row.text):
+        inner = sorted(edge for edge in edges if start < edge < end)
+        words += zip([start, *inner], [*inner, end], strict=True)
+    return Sentence(row.id, row.text, tuple(words), row.marks, row.label or None, tongue)
+
+
+def example(row: Row) -> Example:
+    """A row as the triplet tagger reads it: the view of its text; triplets that the view does not show are left out."""
+    shown = view(row.text)
+    found = (_in_view(one, shown) for one in row.triplets)
+    return Example(row.id, shown.text, tuple(one for one in found if one is not None))
+
+
+def _in_view(triplet: Triplet, shown: View) -> Triplet | None:
+    parts = [_element(one, shown) for one in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
+    aspect, aspect_full, opinion, opinion_full = parts
+    if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
+        return None
+    return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence, source=triplet.source)
+
+
+def _element(told: Element, shown: View) -> Element | None:
+    spans = from_source(shown, told.spans)
+    return Element("".join(shown.text[a:b] for a, b in spans), spans) if spans else None

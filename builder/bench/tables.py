@@ -1,0 +1,109 @@
+"""The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the source and its p value. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from builder.bench.augmented import NONE
+from builder.bench.cells import Cell
+from builder.bench.scores import MAIN, SHOWN, Spread, least_p, rank_sum
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum test, None where there is none."""
+
+    method: str
+    copies: int
+    model: str
+    rows: int
+    spreads: dict[str, Spread]
+    gain: float | None
+    p: float | None
+    notes: tuple[str, ...]
+    best: bool
+
+
+def lines(cells: Sequence[Cell], task: str) -> list[Line]:
+    """Cells of one method, copies and model together; `best` is the highest mean of the main score of a model."""
+    groups: dict[tuple[str, int, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.method, cell.copies, cell.model), []).append(cell)
+    main = MAIN[task]
+    means = {key: Spread.of([cell.scores[main] for cell in group]) for key, group in groups.items()}
+    top = {model: max(s.mean for (_, _, m), s in means.items() if m == model) for _, _, model in groups}
+    out = []
+    for (method, copies, model), group in groups.items():
+        own, base = means[method, copies, model], means[NONE, 0, model]
+        spreads = {name: Spread.of([cell.scores[name] for cell in group]) for name in group[0].scores}
+        notes = tuple(f"seed {cell.seed} {cell.note}" for cell in group if cell.note)
+        compared = method != NONE
+        gain = own.mean - base.mean if compared else None
+        p = rank_sum(own.values, base.values) if compared else None
+        out.append(Line(method, copies, model, group[0].rows, spreads, gain, p, notes, own.mean == top[model]))
+    return out
+
+
+def shown(line: Line) -> str:
+    """The method with its number of copies, where one was asked for."""
+    return f"{line.method} ×{line.copies}" if line.copies else line.method
+
+
+def heads(listed: Sequence[Line]) -> list[str]:
+    return ["method", "model", "rows", *(SHOWN[name] for name in listed[0].spreads), "gain", "p"]
+
+
+def row(line: Line, markdown: bool) -> list[str]:
+    """A line as words; in Markdown the best method of a model is bold. `*`: p below 0.05."""
+    scores = [f"{one.mean:.2f} ± {one.deviation:.2f}" for one in line.spreads.values()]
+    if markdown and line.best:
+        scores = [f"**{one}**" for one in scores]
+    gain = "–" if line.gain is None else f"{line.gain:+.2f}"
+    p = "–" if line.p is None else f"{line.p:.3f}{'*' if line.p < LEVEL else ''}"
+    return [shown(line), line.model, f"{line.rows:,}", *scores, gain, p]
+
+
+def text(listed: Sequence[Line], foot: Sequence[str], markdown: bool = False) -> str:
+    from tabulate import tabulate
+
+    shape = "github" if markdown else "simple"
+    right = ["left", "left", *["right"] * (len(heads(listed)) - 2)]
+    table = tabulate([row(one, markdown) for one in listed], headers=heads(listed), tablefmt=shape, disable_numparse=True, colalign=right)
+    return "\n".join([table, "", *foot]) + "\n"
+
+
+def footer(listed: Sequence[Line], seeds: int, task: str) -> list[str]:
+    """How to read the table, and what a reader must know before believing it."""
+    main = SHOWN[MAIN[task]]
+    out = [
+        f"{seeds} seed{'s' * (seeds > 1)}; mean ± standard deviation, percent; gain: {main}, points on the source alone; p: Wilcoxon rank-sum, two-sided"
+    ]
+    if seeds > 1 and least_p(seeds) > LEVEL:
+        out.append(f"with {seeds} seeds p cannot be below {least_p(seeds):.3f}: no difference can be significant at {LEVEL}")
+    if seeds == 1:
+        out.append("with 1 seed there is neither deviation nor test")
+    out += [f"note: {one.model} on {shown(one)}: {', '.join(one.notes)}" for one in listed if one.notes]
+    return out
+
+
+def as_csv(listed: Sequence[Line]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = list(listed[0].spreads)
+    writer.writerow(["method", "copies", "model", "rows", *(f"{n}_{part}" for n in names for part in ("mean", "deviation")), "gain", "p"])
+    for one in listed:
+        numbers = [f"{value:.4f}" for name in names for value in (one.spreads[name].mean, one.spreads[name].deviation)]
+        last = ["" if value is None else f"{value:.4f}" for value in (one.gain, one.p)]
+        writer.writerow([one.method, one.copies, one.model, one.rows, *numbers, *last])
+    return out.getvalue()
+
+
+def as_json(listed: Sequence[Line], cells: Sequence[Cell], about: dict[str, object]) -> str:
+    told = {"about": about, "lines": [asdict(one) for one in listed], "cells": [asdict(one) for one in cells]}
+    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,108 @@
+"""`builder bench`: does augmented data train better models than the source alone?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+_PATH = click.Path(path_type=Path)
+
+
+def _names(context: click.Context, option: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
+    try:
+        found = tuple(dict.fromkeys(int(name) for name in value.split(",") if name.strip()))
+    except ValueError as error:
+        raise click.BadParameter("numbers with commas between them, such as 1,2,4") from error
+    if any(number < 1 for number in found):
+        raise click.BadParameter("a number of copies is 1 or more")
+    return found
+
+
+@click.command()
+@click.option(
+    "--task", required=True, type=click.Choice(["ate", "aste", "absc", "tc"]), help="Aspect terms, triplets, aspect polarity, text classes."
+)
+@click.option(
+    "--train", required=True, type=_PATH, help="Source: a release (its train split) or a file; the kinds are listed if it cannot be read."
+)
+@click.option("--test", required=True, type=_PATH, help="Test set: a file, or a release (--split). It may share no text with --train.")
+@click.option("--valid", type=_PATH, help="For choosing the epoch; a tenth of the training texts if not given.")
+@click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
+@click.option(
+    "--methods",
+    default="none",
+    show_default=True,
+    callback=_names,
+    help="Names of methods (`builder augment` lists them), augmented files, releases.",
+)
+@click.option(
+    "--models",
+    required=True,
+    callback=_names,
+    help="lstm, cnn, rnn, encoder, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger (aste). NAME=BASE loads an encoder.",
+)
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods NAME:key=value.",
+)
+@click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Trainings of each cell.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first seed; that of methods and t-SNE too.")
+@click.option(
+    "--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Share of the training texts that is used."
+)
+@click.option(
+    "--copies",
+    default="",
+    callback=_numbers,
+    help="Augmented rows a source row, one or several numbers (1,2,4 gives curves). All of a file, 4 of a method, if not given.",
+)
+@click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
+@click.option("--vectors", type=_PATH, help="General word vectors in GloVe's format (bilstm-crf, seq2seq, de-cnn).")
+@click.option("--domain-vectors", type=_PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given.")
+@click.option("--domain", type=_PATH, help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.")
+@click.option("--comprehension", type=_PATH, help="Questions in the SQuAD layout (bert-pt).")
+@click.option(
+    "--shift", is_flag=True, help="Instead: where the sets lie in the features of a model trained on the source (t-SNE, hulls, skewness)."
+)
+@click.option(
+    "--workdir",
+    type=_PATH,
+    default="bench",
+    show_default=True,
+    help="Where cells, tables and figures are kept; the same command goes on there.",
+)
+def bench(shift: bool, **options: Any) -> None:
+    """Train on the source and on augmented sets, and compare: means, deviations, Wilcoxon rank-sum test, table, figures.
+
+    Every training is kept; a run that was stopped goes on with the same command.
+    """
+    from contextlib import closing
+
+    from builder.bench import plan as planning
+    from builder.bench.cells import run
+    from builder.bench.scores import check_extra
+    from builder.stages.context import ModelBar
+    from builder.store.db import lock
+
+    check_extra(shift)
+    command, asked = "builder " + " ".join(sys.argv[1:]), planning.Asked(**options)
+    with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:
+        plan, notes = planning.prepare(asked)
+        for note in notes:
+            click.echo(note, err=True)
+        if shift:
+            table, files = planning.write_shift(plan, planning.shift(plan, shown), command)
+        else:
+            table, files = planning.write(plan, run(plan, shown), command)
+    click.echo(table)
+    click.echo(f"{plan.workdir}: {', '.join(files)}")

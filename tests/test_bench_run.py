@@ -1,0 +1,380 @@
+"""`builder bench`: what it reads, refuses, trains, keeps, and writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import SAMPLE, Command
+
+from builder.augment.records import Edit, Mark
+from builder.bench import cells, reading
+from builder.bench.augmented import first, of_file, rewritten
+from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentence, share
+from builder.errors import InputError
+
+THINGS, GOOD, BAD = ("screen", "soup", "waiter", "price", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "bland")
+PLACES = ("at noon", "in town", "on monday", "by the sea", "for two", "this time", "as ever")
+
+
+def texts(n: int, seed: int, extra: str = "") -> list[tuple[str, str, str]]:
+    """(text with $T$, aspect, polarity), each text once."""
+    draw = random.Random(seed)
+    out: dict[str, tuple[str, str, str]] = {}
+    while len(out) < n:
+        good, thing = draw.random() < 0.5, draw.choice(THINGS)
+        text = f"the $T$ was {draw.choice(GOOD if good else BAD)} {draw.choice(PLACES)} {draw.randrange(1000)}{extra}"
+        out[text] = text, thing, "Positive" if good else "Negative"
+    return list(out.values())
+
+
+def apc(path: Path, rows: list[tuple[str, str, str]]) -> Path:
+    path.write_text("".join(f"{a}\n{b}\n{c}\n" for a, b, c in rows), encoding="utf-8")
+    return path
+
+
+def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def copied(rows: list[tuple[str, str, str]], copies: int) -> list[dict[str, object]]:
+    """A trivial augmentation: a word in front."""
+    out: list[dict[str, object]] = []
+    for n, (text, thing, label) in enumerate(rows):
+        for copy in range(copies):
+            whole = f"{('well', 'so', 'now')[copy]} " + text.replace("$T$", thing)
+            start = whole.index(thing)
+            aspects = [{"text": thing, "spans": [[start, start + len(thing)]], "polarity": label}]
+            out.append({"id": f"a{n}.{copy}", "text": whole, "aspects": aspects, "source": str(3 * n + 1)})
+    return out
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bench")
+    train = texts(40, 1)
+    apc(folder / "train.txt", train)
+    apc(folder / "test.txt", texts(20, 2, " ok"))
+    jsonl(folder / "front.jsonl", copied(train, 2))
+    return folder
+
+
+def options(data: Path, workdir: Path, **more: object) -> list[object]:
+    chosen = {
+        "task": "absc", "train": data / "train.txt", "test": data / "test.txt", "methods": f"none,{data / 'front.jsonl'}", "models": "cnn",
+        "seeds": 2, "epochs": 2, "copies": "1,2", "workdir": workdir,
+    } | more  # fmt: skip
+    return ["bench", *(word for key, value in chosen.items() if value is not None for word in (f"--{key}", value))]
+
+
+@pytest.fixture(scope="module")
+def done(data: Path, builder: Command) -> tuple[Path, str]:
+    ran = builder(*options(data, data / "w"))
+    assert ran.code == 0, ran.err
+    assert "front.jsonl: 80 augmented rows" not in ran.err, "rows of held-out sources are left out"
+    return data / "w", ran.out
+
+
+def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> None:
+    workdir, out = done
+    names = ["bench.md", "bench.csv", "bench.json", "bench.html", "bench-means.svg", "bench-copies.svg"]
+    assert out.splitlines()[-1].endswith(": " + ", ".join(names))
+    assert all((workdir / name).stat().st_size > 100 for name in names)
+    with (workdir / "bench.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["method"], row["copies"]) for row in rows] == [("none", "0"), ("front.jsonl", "1"), ("front.jsonl", "2")]
+    source, one, two = (int(row["rows"]) for row in rows)
+    assert one == 2 * source
+    assert two == 3 * source
+    told = json.loads((workdir / "bench.json").read_text(encoding="utf-8"))
+    assert len(told["cells"]) == 6
+    for row, line in zip(rows, told["lines"], strict=True):
+        values = [
+            cell["scores"]["accuracy"] for cell in told["cells"] if (cell["method"], str(cell["copies"])) == (row["method"], row["copies"])
+        ]
+        assert float(row["accuracy_mean"]) == pytest.approx(sum(values) / 2, abs=1e-4)
+        assert line["spreads"]["accuracy"]["values"] == values
+    assert "with 2 seeds p cannot be below 0.333" in out
+    page = (workdir / "bench.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "front.jsonl ×2" in page
+    assert "http://www.w3.org/2000/svg" in (workdir / "bench-means.svg").read_text(encoding="utf-8"), "an SVG that stands alone"
+
+
+def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str], data: Path, here: Command) -> None:
+    workdir, out = done
+    before = (workdir / "bench.csv").read_bytes()
+    files = sorted((workdir / "cells").glob("*.json"))
+    assert len(files) == 6
+    files[0].unlink()
+    files[1].write_text('{"method": "no', encoding="utf-8")
+    kept = {path: path.stat().st_mtime_ns for path in files[2:]}
+    again = here(*options(data, workdir))
+    assert again.out == out
+    assert (workdir / "bench.csv").read_bytes() == before
+    assert {path: path.stat().st_mtime_ns for path in files[2:]} == kept, "what was whole is not trained again"
+    assert len(json.loads(files[1].read_text(encoding="utf-8"))["scores"]) == 2
+    assert not list((workdir / "training").iterdir()), "checkpoints go when a cell is done"
+
+
+def test_another_input_is_another_cell(done: tuple[Path, str], data: Path, here: Command) -> None:
+    before = len(list((done[0] / "cells").iterdir()))
+    assert here(*options(data, done[0], methods="none", copies=None, epochs=1, seeds=1)).code == 0
+    assert len(list((done[0] / "cells").iterdir())) == before + 1
+
+
+def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_path: Path, here: Command) -> None:
+    ran = here(*options(data, tmp_path, copies=None, epochs=1), "--shift")
+    assert ran.code == 0, ran.err
+    told = {one["set"]: one for one in json.loads((tmp_path / "shift.json").read_text(encoding="utf-8"))["shift"]}
+    assert set(told) == {"test", "source", "front.jsonl"}
+    assert told["test"]["overlap"] == pytest.approx(1)
+    assert 0 <= told["source"]["overlap"] < 1
+    assert told["source"]["skewness"] == pytest.approx(sum(map(abs, told["source"]["skew"])))
+    assert (tmp_path / "shift-cnn.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"methods": "synonym:rate=2"}, "--set: synonym.rate is out of its range"),
+        ({"methods": "synonym:rate"}, "--methods: 'rate' is no key=value; write synonym:key=value"),
+        ({"methods": "synonym:speed=2"}, "synonym.speed"),
+        ({"models": "svm"}, "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, encoder, bert, deberta, fastlcf"),
+        ({"methods": "none,magic"}, "--methods: 'magic' is neither a method nor a file; known: none, synonym"),
+        ({"task": "tc"}, "no row for the task tc (other-task 40)"),
+        ({"task": "aste", "models": "tagger"}, "no row for the task aste"),
+        ({"copies": "0"}, "a number of copies is 1 or more"),
+        ({"copies": "x"}, "numbers with commas between them"),
+    ],
+)
+def test_bad_options_are_one_line_with_what_is_known(
+    changed: dict[str, object], message: str, data: Path, tmp_path: Path, here: Command
+) -> None:
+    assert message in here(*options(data, tmp_path, **changed)).error
+
+
+def test_a_test_set_that_shares_text_with_train_is_refused(data: Path, tmp_path: Path, here: Command) -> None:
+    shared = [(texts(40, 1)[3][0].upper().replace("$T$", "$T$") + " !", *texts(40, 1)[3][1:]), *texts(5, 9)]
+    test = apc(tmp_path / "test.txt", shared)
+    error = here(*options(data, tmp_path, test=test)).error
+    assert "1 texts are in the test set too (10 is 1)" in error
+    leaking = jsonl(
+        tmp_path / "leak.jsonl",
+        [dict(copied([texts(20, 2, " ok")[0]], 1)[0], text=texts(20, 2, " ok")[0][0].replace("$T$", texts(20, 2, " ok")[0][1]))],
+    )
+    assert "texts are in the test set too" in here(*options(data, tmp_path, methods=str(leaking), copies=None)).error
+
+
+def test_one_class_and_an_empty_set_are_refused(data: Path, tmp_path: Path, here: Command) -> None:
+    one = apc(tmp_path / "one.txt", [row for row in texts(30, 3) if row[2] == "Positive"])
+    assert "--train: one class is left, 'POS'" in here(*options(data, tmp_path, train=one, methods="none")).error
+    empty = tmp_path / "empty.txt"
+    empty.write_text("", encoding="utf-8")
+    assert "no row for the task absc" in here(*options(data, tmp_path, test=empty, methods="none")).error
+    strange = apc(tmp_path / "strange.txt", [("a $T$ of its own", "kind", "Conflict")])
+    assert "test labels that no training row has: 'Conflict'" in here(*options(data, tmp_path, test=strange, methods="none")).error
+
+
+def test_a_model_that_diverges_is_named_with_its_cell(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command) -> None:
+    def wild(*arguments: object) -> object:
+        return replace(configs(*arguments), rate=1e30)
+
+    configs = cells.config_of
+    monkeypatch.setattr(cells, "config_of", wild)
+    error = here(*options(data, tmp_path, methods="none", copies=None)).error
+    assert error.startswith("cnn on none, seed 1: epoch ")
+    assert "the loss became" in error
+
+
+def test_rows_without_a_source_cannot_be_counted_by_copies(data: Path, tmp_path: Path, here: Command) -> None:
+    plain = apc(tmp_path / "plain.txt", [(f"oh {text}", thing, label) for text, thing, label in texts(40, 1)])
+    assert "do not name their source" in here(*options(data, tmp_path, methods=str(plain))).error
+    assert "do not name their source" in here(*options(data, tmp_path, methods=str(plain), copies=None, share=0.5)).error
+
+
+def test_the_lineage_that_augment_writes_beside_a_file_names_the_sources(tmp_path: Path) -> None:
+    path = apc(tmp_path / "more.txt", [("so the $T$ is good", "soup", "Positive")])
+    jsonl(tmp_path / "more.txt.lineage.jsonl", [{"source": "7", "text": "so the soup is good", "edits": []}])
+    (row,) = reading.load(path, "absc").rows
+    assert (row.source, row.label, row.text[slice(*row.aspect or (0, 0))]) == ("7", "POS", "soup")
+
+
+def test_files_of_every_kind_are_read(tmp_path: Path) -> None:
+    tsv = tmp_path / "a.tsv"
+    tsv.write_text("sentence\tlabel\nso good\t1\nso bad\t0\n", encoding="utf-8")
+    assert [(row.text, row.label) for row in reading.load(tsv, "tc").rows] == [("so good", "1"), ("so bad", "0")]
+    atepc = tmp_path / "a.atepc"
+    block = "the O -100\nhot B-ASP {}\nsoup I-ASP {}\nand O -100\ntea B-ASP {}\n\n"
+    atepc.write_text(block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), encoding="utf-8")
+    (row,) = reading.load(atepc, "ate").rows
+    assert [row.text[a:b] for a, b in row.spans] == ["hot soup", "tea"]
+    judged = reading.load(atepc, "absc").rows
+    assert [(one.text[slice(*one.aspect or (0, 0))], one.label) for one in judged] == [("hot soup", "NEG"), ("tea", "POS")]
+    three = apc(tmp_path / "a.apc", [("the $T$ and tea", "soup", "Positive"), ("the soup and $T$", "tea", "Negative")])
+    (row,) = reading.load(three, "ate").rows
+    assert [row.text[a:b] for a, b in row.spans] == ["soup", "tea"]
+    old = tmp_path / "old.json"
+    told = {"ID": "1", "Sentence": "湯好，麵也好", "Aspect": ["麵", "NULL"], "AspectFromTo": ["4#4", "0#0"], "Opinion": ["也好", "好"], "OpinionFromTo": ["5#6", "2#2"], "Intensity": ["6.5#5.0", "6#5"]}  # fmt: skip
+    old.write_text(json.dumps([told]), encoding="utf-8")
+    (row,) = reading.load(old, "aste").rows
+    assert [(one.aspect.text, one.aspect.spans, one.opinion.spans, one.polarity) for one in row.triplets] == [
+        ("麵", ((3, 4),), ((4, 6),), "POS")
+    ]
+    with pytest.raises(InputError, match=r"broken.tsv: of no known kind, or broken: line 2"):
+        reading.load(_written(tmp_path / "broken.tsv", "sentence\tlabel\nno label\n"), "tc")
+    with pytest.raises(InputError, match="cannot be read"):
+        reading.load(tmp_path / "none.tsv", "tc")
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("task", ["ate", "absc", "aste", "tc"])
+def test_a_release_is_read_for_every_task_with_spans_that_are_right(task: reading.Task) -> None:
+    release = SAMPLE.parent.parent / "releases" / "v0.2.0"
+    rows = reading.load(release, task, "test").rows
+    assert len(rows) > 20
+    for row in rows:
+        for triplet in row.triplets:
+            for element in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full):
+                assert "".join(row.text[a:b] for a, b in element.spans) == element.text
+        assert all(0 <= mark.start < mark.end <= len(row.text) for mark in row.marks)
+        assert task not in ("absc", "tc") or row.label in ("POS", "NEG", "NEU")
+        assert task != "absc" or row.aspect in row.spans
+
+
+def test_triplets_are_benched_with_the_project_s_tagger(tmp_path: Path, here: Command) -> None:
+    def row(i: int, extra: str) -> dict[str, object]:
+        draw = random.Random(f"{i}{extra}")
+        thing, good = draw.choice(("湯頭", "服務", "麵包", "環境")), draw.random() < 0.5
+        opinion = draw.choice(("很好喝", "很不錯")) if good else draw.choice(("太鹹了", "很糟糕"))
+        front = draw.choice(("今天", "這次", "上週", "中午")) + extra * (1 + i % 3) + str(i)
+        text = f"{front}{thing}{opinion}。"
+        return {"ID": f"{extra}{i}", "Text": text, "Triplet": [{"Aspect": thing, "Opinion": opinion, "Polarity": "POS" if good else "NEG"}]}
+
+    train, test = (
+        jsonl(tmp_path / "train.jsonl", [row(i, "來") for i in range(60)]),
+        jsonl(tmp_path / "test.jsonl", [row(i, "去") for i in range(20)]),
+    )
+    ran = here(
+        "bench",
+        "--task",
+        "aste",
+        "--train",
+        train,
+        "--test",
+        test,
+        "--models",
+        "tagger",
+        "--seeds",
+        1,
+        "--epochs",
+        3,
+        "--workdir",
+        tmp_path / "w",
+    )
+    assert ran.code == 0, ran.err
+    (cell,) = json.loads((tmp_path / "w" / "bench.json").read_text(encoding="utf-8"))["cells"]
+    assert cell["scores"].keys() == {"precision", "recall", "f1", "lenient_f1"}
+    assert cell["scores"]["f1"] > 20, "it learns something in three passes"
+    assert "with 1 seed there is neither deviation nor test" in ran.out
+
+
+def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory(tmp_path: Path, here: Command) -> None:
+    rows = [{"text": f"the room was big and the {noun} was {word} {i}", "label": label, "id": f"r{i}"}
+            for i, (noun, word, label) in enumerate((n, w, s) for n in ("car", "street", "town", "child") for w, s in (("good", "1"), ("terrible", "0")))]  # fmt: skip
+    train = jsonl(tmp_path / "train.jsonl", rows)
+    test = jsonl(tmp_path / "test.jsonl", [{"text": "a quick word", "label": "1"}, {"text": "a slow word", "label": "0"}])
+    arguments = ["bench", "--task", "tc", "--train", train, "--test", test, "--models", "cnn", "--methods", "none,synonym", "--seeds", 1, "--epochs", 1, "--workdir", tmp_path / "w"]  # fmt: skip
+    ran = here(*arguments)
+    assert ran.code == 0, ran.err
+    (kept,) = (tmp_path / "w" / "augmented").glob("synonym-*.json")
+    stamp = kept.stat().st_mtime_ns
+    again = here(*arguments)
+    assert again.out == ran.out
+    assert kept.stat().st_mtime_ns == stamp, "what was proposed is read, not proposed again"
+    assert here(*arguments, "--set", "synonym.rate=0.5").code == 0
+    assert len(list((tmp_path / "w" / "augmented").iterdir())) == 2, "other settings are another set"
+    told = json.loads((tmp_path / "w" / "bench.json").read_text(encoding="utf-8"))
+    assert [line["method"] for line in told["lines"]] == ["none", "synonym"]
+    assert told["lines"][1]["rows"] > told["lines"][0]["rows"]
+
+
+def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
+    (row,) = (one for one in [Row("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
+    moved = rewritten(row, [Edit(4, 7, "lukewarm")], None, (Mark(13, 17),), 0)
+    assert moved is not None
+    assert (moved.text, moved.text[slice(*moved.aspect or (0, 0))], moved.source, moved.label) == (
+        "the lukewarm soup is good",
+        "soup",
+        "r",
+        "POS",
+    )
+    assert rewritten(row, [Edit(8, 12, "stew")], None, (), 0) is None
+    flipped = rewritten(row, [Edit(16, 20, "bad")], "NEG", (), 0)
+    assert flipped is not None and flipped.label == "NEG"
+
+
+def test_copies_are_counted_by_source_and_held_out_sources_are_left_out(tmp_path: Path) -> None:
+    train = [Row("1", "the soup is good", (Mark(4, 8),), "POS", (4, 8))]
+    rows = copied([("the $T$ is good", "soup", "Positive"), ("the $T$ is bad", "tea", "Negative")], 3)
+    path = jsonl(tmp_path / "a.jsonl", rows)
+    made = of_file(path, reading.load(path, "absc"), train)
+    assert len(made.rows) == 3
+    assert dict(made.rejected)["source-not-in-train"] == 3
+    assert [row.id for row in first(made.rows, 2)] == ["a0.0@9", "a0.1@7"]
+    held = of_file(path, reading.load(path, "absc"), train, [replace(made.rows[0], id="v")])
+    assert (len(held.rows), dict(held.rejected)["held-out"]) == (2, 1)
+    with pytest.raises(InputError, match="no augmented row belongs"):
+        of_file(path, reading.load(path, "absc"), [replace(train[0], id="99")])
+
+
+def test_texts_are_the_same_whatever_their_script_width_and_marks() -> None:
+    assert normalised("這家店很好吃！！") == normalised("这家店 很好吃")
+    assert normalised("Great, SOUP") == normalised("great soup.")
+    refuse_shared([Row("1", "a b")], [Row("2", "a c")], "x")
+    with pytest.raises(InputError, match=r"x: 1 texts are in the test set too \(1 is 2\)"):
+        refuse_shared([Row("1", "Ａ b!")], [Row("2", "a B")], "x")
+
+
+def test_as_many_texts_are_held_out_as_the_share_says_and_rows_of_one_text_stay_together() -> None:
+    rows = [Row(f"{i}{side}", f"text number {i}") for i in range(20) for side in "ab"]
+    chosen = held_out(rows, 0.1, "valid")
+    assert len(chosen) == 4
+    assert len({row.text for row in chosen}) == 2
+    assert chosen == held_out(rows, 0.1, "valid")
+    assert chosen != held_out(rows, 0.1, "another")
+
+
+def test_a_share_is_the_same_every_time_and_lies_in_a_larger_one() -> None:
+    rows = [Row(str(i), f"text number {i}") for i in range(400)]
+    small, large = share(rows, 0.1, "s"), share(rows, 0.5, "s")
+    assert 20 < len(small) < 60
+    assert 160 < len(large) < 240
+    assert set(small) < set(large)
+
+
+def test_rows_are_what_methods_taggers_and_classifiers_read() -> None:
+    row = Row("1", "the touchpad's fine", (Mark(4, 12),), "POS", (4, 12))
+    assert [row.text[a:b] for a, b in sentence(row, "en").words] == ["the", "touchpad", "'s", "fine"]
+    assert item(row, "absc").aspect == (4, 12)
+    assert language([row]) == "en"
+    assert language([Row("2", "湯好")]) == "zh"
+    assert example(Row("3", "！！")).triplets == ()
+
+
+def test_a_bad_plan_stops_before_anything_is_trained(monkeypatch: pytest.MonkeyPatch, data: Path, tmp_path: Path, here: Command) -> None:
+    def never(*arguments: object, **more: object) -> Callable[..., None]:
+        raise AssertionError("a training began")
+
+    monkeypatch.setattr(cells, "fit", never)
+    assert "no model 'tagger'" in here(*options(data, tmp_path, models="tagger")).error

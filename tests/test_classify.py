@@ -1,0 +1,235 @@
+"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time, and says what it cannot do."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from builder.errors import ConfigError, InputError, ModelError
+from builder.model.classify import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
+from builder.model.classify.fitting import fit
+from builder.model.classify.learn import quality
+from builder.model.classify.task import MODELS, ClassifierConfig, Item, Means, check, chosen, words_of
+
+GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
+THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")
+SMALL = ClassifierConfig(width=16, vector_size=16, epochs=8, rate=1e-2, dropout=0.0, batch_chars=128, unknown=0.02, heads=2)
+
+
+def opinions(n: int, seed: int) -> list[tuple[str, list[tuple[str, str, tuple[int, int]]]]]:
+    """Sentences with two things, each with a word that says how it is."""
+    draw, out = random.Random(seed), []
+    for _ in range(n):
+        text, found = "", []
+        for thing in draw.sample(THINGS, 2):
+            good = draw.random() < 0.5
+            text += "the "
+            found.append((thing, "POS" if good else "NEG", (len(text), len(text) + len(thing))))
+            text += f"{thing} is {draw.choice(GOOD if good else BAD)} . "
+        out.append((text.strip(), found))
+    return out
+
+
+def items(task: str, n: int, seed: int) -> list[Item]:
+    out = []
+    for text, found in opinions(n, seed):
+        if task == "ate":
+            out.append(Item(text, words_of(text), spans=tuple(span for _, _, span in found)))
+        elif task == "absc":
+            out += [Item(text, words_of(text), label, span) for _, label, span in found]
+        else:
+            text = text[: text.index(".")]
+            out.append(Item(text, words_of(text), found[0][1]))
+    return out
+
+
+PAIRS = [(name, task) for name, kind in MODELS.items() for task in kind.tasks if not kind.bases]
+
+
+@pytest.mark.parametrize(("name", "task"), PAIRS)
+def test_every_model_from_scratch_learns_its_task_and_answers_unseen_items(name: str, task: str, tmp_path: Path) -> None:
+    train, test = items(task, 60, 1), items(task, 30, 2)
+    choice = chosen(name, task, "en")
+    config = replace(SMALL, epochs=12 if task == "absc" else 8, batch_chars=32 if task == "tc" else 64)
+    config = replace(config, rate=5e-3 if choice.kind.reads == "pieces" else 1e-2, freeze=choice.kind.config.freeze)
+    model = fit(choice, task, train, [], 3, tmp_path, config=config)
+    said = model.predict(test)
+    assert quality(task, test, said) >= (0.7 if (name, task) == ("encoder", "absc") else 0.85), model.facts
+    found = model.features(test)
+    assert found.shape[0] == len(test)
+    assert np.isfinite(found).all()
+    assert found.std(axis=0).max() > 0, "features differ between items"
+    assert model.facts["items"] == len(train)
+
+
+def test_a_training_is_the_same_every_time_and_another_with_another_seed(tmp_path: Path) -> None:
+    train, test = items("tc", 20, 1), items("tc", 6, 2)
+    config = replace(SMALL, epochs=1, dropout=0.3)
+    one, again, other = (
+        fit(chosen("cnn", "tc", "en"), "tc", train, [], seed, tmp_path / str(n), config=config).features(test)
+        for n, seed in enumerate((1, 1, 2))
+    )
+    assert (one == again).all()
+    assert not (one == other).all()
+
+
+def test_the_epoch_that_is_best_on_the_validation_items_wins(tmp_path: Path) -> None:
+    train, valid = items("tc", 30, 1), items("tc", 10, 2)
+    model = fit(chosen("rnn", "tc", "en"), "tc", train, valid, 1, tmp_path, config=replace(SMALL, epochs=5))
+    assert model.facts["valid"] == quality("tc", valid, model.predict(valid))
+
+
+def test_unknown_words_and_models_are_said_with_what_is_known() -> None:
+    with pytest.raises(ConfigError, match=r"no model 'svm'; for tc there are: lstm, cnn, rnn, encoder, bert, deberta"):
+        chosen("svm", "tc", "en")
+    with pytest.raises(ConfigError, match=r"lstm is no model of the task ate; for ate there are: encoder, bilstm-crf, seq2seq"):
+        chosen("lstm", "ate", "en")
+    with pytest.raises(ConfigError, match=r"cnn has no encoder to load 'x' into"):
+        chosen("cnn=x", "tc", "en")
+    with pytest.raises(ConfigError, match=r"deberta has no known base for 'zh'; write deberta=HUB-NAME"):
+        chosen("deberta", "tc", "zh")
+    assert chosen("bert", "tc", "zh").base == "google-bert/bert-base-chinese"
+
+
+def test_what_cannot_be_learnt_is_refused() -> None:
+    one = items("tc", 8, 1)
+    with pytest.raises(ModelError, match="no training item"):
+        check("tc", [])
+    with pytest.raises(ModelError, match="one class is left, 'POS'"):
+        check("tc", [item for item in one if item.label == "POS"])
+    with pytest.raises(ModelError, match="no aspect in 2 sentences"):
+        check("ate", [Item("a b", words_of("a b"))] * 2)
+
+
+def test_a_training_that_diverges_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"the loss became (nan|inf); lower `rate`"):
+        fit(chosen("cnn", "tc", "en"), "tc", items("tc", 20, 1), [], 1, tmp_path, config=replace(SMALL, rate=1e30))
+
+
+def test_words_are_latin_words_numbers_and_single_han_characters() -> None:
+    text = "don't wait 1,200 秒，好吃!"
+    assert [text[a:b] for a, b in words_of(text)] == ["don't", "wait", "1,200", "秒", "，", "好", "吃", "!"]
+
+
+def test_tags_and_spans_are_each_other_s_inverse() -> None:
+    words = words_of("the service center is slow and far")
+    spans = ((4, 18), (31, 34))
+    assert inputs.tags(words, spans) == (0, 1, 2, 0, 0, 0, 1)
+    assert inputs.spans_of(words, inputs.tags(words, spans)) == spans
+    assert inputs.spans_of(words, (0, 2, 2, 0, 1, 1, 0)) == ((4, 18), (22, 26), (27, 30)), "an I alone begins a span, a B always"
+
+
+def test_of_a_long_text_the_words_around_the_aspect_are_read() -> None:
+    text = " ".join("abcdefghij"[i % 10] * (1 + i // 10) for i in range(50))
+    words = words_of(text)
+    start = text.index("aaaaa")
+    shown = inputs.stretch(words, (start, start + 5), 10)
+    assert len(shown) == 10
+    assert (start, start + 5) in shown
+    assert inputs.stretch(words, None, 10) == words[:10]
+
+
+def test_the_crf_sums_and_finds_what_trying_all_paths_does() -> None:
+    torch.manual_seed(1)
+    crf = taggers.Crf()
+    with torch.no_grad():
+        for one in (crf.move, crf.start, crf.end):
+            one.normal_()
+    scores, mask = torch.randn(2, 4, 3), torch.tensor([[True] * 4, [True, True, False, False]])
+    best = crf.best(scores, mask)
+    for row, length in ((0, 4), (1, 2)):
+        paths = {}
+        for path in itertools.product(range(3), repeat=length):
+            total = crf.start[path[0]] + crf.first[path[0]] + crf.end[path[-1]] + sum(scores[row, t, tag] for t, tag in enumerate(path))
+            paths[path] = float(total.detach() + sum((crf.move + crf.barred).detach()[a, b] for a, b in itertools.pairwise(path)))
+        assert tuple(best[row]) == max(paths, key=lambda path: paths[path])
+        gold = torch.tensor([[0, 1, 2, 0]])[:, :4]
+        one = crf.loss(scores[row : row + 1], gold, mask[row : row + 1])
+        whole = math.log(sum(math.exp(value) for value in paths.values()))
+        assert one.item() == pytest.approx(whole - paths[tuple(gold[0, :length].tolist())], abs=1e-4)
+
+
+def test_local_weights_are_one_near_the_aspect_and_fall_with_the_distance() -> None:
+    inside = torch.tensor([[0, 0, 0, 0, 0, 1, 0, 0, 0, 0], [0] * 10])
+    words = torch.ones(2, 10, dtype=torch.bool)
+    words[0, 9] = False
+    weights = encoders.local_weights(inside, words, srd=3)
+    assert weights[0].tolist() == pytest.approx([1 - 2 / 9, 1 - 1 / 9, 1, 1, 1, 1, 1, 1, 1, 0])
+    assert weights[1].tolist() == [1] * 10, "without an aspect all words count"
+
+
+def test_attention_of_the_sequence_to_sequence_tagger_knows_the_distance() -> None:
+    near = seq2seq_tagger.nearness(3)
+    assert near[0].tolist() == pytest.approx([1, 1 / math.log2(3), 1 / 2])
+    assert (near == near.T).all()
+
+
+def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("the 1 0 0\n. . . 0 1 0\nSoup 0 0 2\n", encoding="utf-8")
+    found = vectors.read_glove(path, ["the", "soup", ". . ."])
+    assert {word: one.tolist() for word, one in found.items()} == {"the": [1, 0, 0], ". . .": [0, 1, 0], "soup": [0, 0, 2]}
+    made = vectors.table({"the": 2, "soup": 3, "new": 4}, found, 3, seed=1)
+    assert made[2].tolist() == pytest.approx([0.75, 0, 0]), "scaled to a mean length of 1"
+    assert made[0].tolist() == [0, 0, 0]
+    assert 0 < made[4].norm() < 1
+    path.write_text("the 1 0 0\nsoup 1 x 0\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"glove.txt:2: no vector"):
+        vectors.read_glove(path, ["the", "soup"])
+    with pytest.raises(InputError, match="not one of the words"):
+        vectors.read_glove(path, ["zebra"])
+
+
+def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("".join(f"{word} {i % 3} {i % 2} 1\n" for i, word in enumerate((*THINGS, *GOOD, *BAD, "the", "is"))), encoding="utf-8")
+    config = replace(SMALL, epochs=1, freeze=True)
+    model = fit(chosen("de-cnn", "ate", "en"), "ate", items("ate", 20, 1), [], 1, tmp_path, Means(vectors=path), config)
+    general, domain = model.network.vectors.tables  # type: ignore[attr-defined]
+    assert general.weight.shape[1] == 3
+    assert not general.weight.requires_grad
+    assert domain.weight.shape[1] == SMALL.vector_size, "made of the training text"
+    before = vectors.table(model.reader.number, vectors.read_glove(path, model.reader.number), 3, 0)  # type: ignore[attr-defined]
+    at = model.reader.number["soup"]  # type: ignore[attr-defined]
+    assert general.weight[at].tolist() == before[at].tolist()
+
+
+def squad(path: Path, n: int) -> Path:
+    asked = []
+    for i, (text, found) in enumerate(opinions(n, 9)):
+        thing = found[0][0]
+        qas = [{"id": f"q{i}", "question": "what comes first ?", "answers": [{"text": thing, "answer_start": text.index(thing)}]}]
+        asked.append({"context": text, "qas": qas})
+    path.write_text(json.dumps({"data": [{"paragraphs": asked}]}), encoding="utf-8")
+    return path
+
+
+def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(tmp_path: Path) -> None:
+    means = Means(domain=tuple(text for text, _ in opinions(20, 7)), comprehension=squad(tmp_path / "squad.json", 12))
+    config = replace(SMALL, epochs=2)
+    train = items("ate", 20, 1)
+    model = fit(chosen("bert-pt", "ate", "en"), "ate", train, [], 1, tmp_path / "a", means, config)
+    assert model.facts["post_texts"] == len({text for text, _ in opinions(20, 7)} | {item.text for item in train})
+    assert (model.facts["post_questions"], model.facts["post_questions_cut"]) == (12, 0)
+    plain = fit(chosen("encoder", "ate", "en"), "ate", train, [], 1, tmp_path / "b", config=config)
+    assert model.facts["parameters"] >= plain.facts["parameters"], "the domain's words are known too"
+
+
+def test_masking_hides_a_piece_of_every_text_and_never_a_mark() -> None:
+    reader = inputs.OwnPieces.of([["soup", "is", "good"]], 1, 16)
+    batch = inputs.collate([reader.read(Item("soup is good", words_of("soup is good")), 0)] * 50)
+    torch.manual_seed(1)
+    ids, gold = posttrain.masked(batch, reader)
+    assert ((gold >= 0).sum(1) >= 1).all()
+    assert (gold[:, 0] == -1).all()
+    assert (gold[batch.ids == reader.end] == -1).all()
+    assert (ids[gold < 0] == batch.ids[gold < 0]).all()
+    assert (ids == reader.mask).any()

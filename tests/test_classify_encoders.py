@@ -1,0 +1,70 @@
+"""Classifiers and taggers over encoders of transformers: tiny ones, made here, loaded as any folder is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_classify import items, opinions
+
+from builder.errors import ModelError
+from builder.model.classify import encoders
+from builder.model.classify.fitting import fit
+from builder.model.classify.task import Item, chosen, words_of
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A BERT and a DeBERTa of a few thousand weights, as folders that transformers loads."""
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("encoders")
+    words = sorted({word for text, _ in opinions(50, 1) for word in text.split()})
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), encoding="utf-8")
+    size = {"vocab_size": len(words) + 5, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    made = {
+        "bert": transformers.BertForMaskedLM(transformers.BertConfig(**size, max_position_embeddings=96)),
+        "deberta": transformers.DebertaV2Model(transformers.DebertaV2Config(**size, relative_attention=True, pos_att_type=["c2p", "p2c"])),
+    }
+    for name, model in made.items():
+        model.save_pretrained(folder / name)
+        transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / name)
+    return {name: folder / name for name in made}
+
+
+@pytest.mark.parametrize(
+    ("name", "which", "task"),
+    [
+        ("bert", "bert", "tc"),
+        ("deberta", "deberta", "absc"),
+        ("fastlcf", "bert", "absc"),
+        ("bert-ftc", "bert", "ate"),
+        ("bert-pt", "bert", "ate"),
+    ],
+)
+def test_encoders_of_transformers_are_fine_tuned(name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path) -> None:
+    choice = chosen(f"{name}={bert[which]}", task, "en")
+    config = replace(choice.config, epochs=2, rate=5e-3, threads=1)
+    train = items(task, 16, 1)
+    model = fit(choice, task, train, [], 1, tmp_path, config=config)
+    said = model.predict(train)
+    assert len(said) == len(train)
+    assert model.features(train).shape[0] == len(train)
+    assert task == "ate" or {one.label for one in said} <= {"POS", "NEG"}
+    assert choice.config.rate == 2e-5, "fine-tuning has its own settings"
+
+
+def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Path], tmp_path: Path) -> None:
+    _, reader = encoders.load(str(bert["bert"]), longest=500)
+    text = "the soup is great . " * 60
+    item = Item(text, words_of(text))
+    row = reader.read(item, 0)
+    assert len(row.ids) <= 96
+    assert len(row.first) == len(reader.shown(item)) < len(item.words)
+
+
+def test_what_is_no_encoder_is_refused(tmp_path: Path, bert: dict[str, Path]) -> None:
+    with pytest.raises(ModelError, match="no encoder can be loaded"):
+        encoders.load(str(tmp_path), 16)
+    with pytest.raises(ModelError, match="weights are missing"):
+        encoders.load(str(bert["deberta"]), 16, with_head=True)
