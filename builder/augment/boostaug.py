@@ -27,7 +27,7 @@ from builder.augment.boost_settings import Boost
 from builder.augment.choice import digest
 from builder.augment.filters import Judged, Reading, Reference, Surrogate, Thresholds, Trainer, middle, sifted, survive
 from builder.augment.folds import Fold, crossed, whole
-from builder.augment.records import Candidate, Edit, Mark, Method, Sentence, applied, moved
+from builder.augment.records import Candidate, Changed, Edit, Mark, Method, Sentence, applied, moved, replaced
 from builder.augment.settings import Settings
 from builder.errors import ConfigError, ModelError
 
@@ -153,17 +153,20 @@ def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequenc
 
 def changed(sentence: Sentence, candidate: Candidate) -> Sentence | None:
     """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
-    marks = candidate.marks if candidate.marks is not None else _moved(sentence.marks, candidate.edits)
-    if marks is None:
+    marks = tuple(_marks(sentence.marks, candidate))
+    if len(marks) < len(sentence.marks):
         return None
     label = sentence.label if candidate.label is None else candidate.label
     return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
 
 
-def _moved(marks: Sequence[Mark], edits: Sequence[Edit]) -> tuple[Mark, ...] | None:
-    spans = [moved((mark.start, mark.end), edits) for mark in marks]
-    held = tuple(Mark(*span, mark.kind, mark.polarity) for mark, span in zip(marks, spans, strict=True) if span)
-    return held if len(held) == len(marks) else None
+def _marks(marks: Sequence[Mark], candidate: Candidate) -> Iterator[Mark]:
+    """Where each now stands, and what it is; without those that an edit touches."""
+    new = {(one.start, one.end): one.polarity for one in candidate.changed}
+    for mark in marks:
+        at = mark.start, mark.end
+        if span := (replaced if at in new else moved)(at, candidate.edits):
+            yield Mark(*span, mark.kind, new.get(at, mark.polarity))
 
 
 @contextmanager
@@ -209,8 +212,8 @@ def _row(row: dict[str, Any]) -> Row:
 
 
 def _candidate(row: dict[str, Any]) -> Candidate:
-    marks = None if row["marks"] is None else tuple(Mark(**mark) for mark in row["marks"])
-    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], marks)
+    changes = tuple(Changed(**one) for one in row["changed"])
+    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes)
 
 
 def load(settings: Settings) -> BoostAug:

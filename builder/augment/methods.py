@@ -15,6 +15,13 @@ from builder.errors import ConfigError
 
 METHODS: dict[str, tuple[str, str]] = {
     "synonym": ("words replaced by words that mean the same: lexicons/ and a thesaurus (Chinese), WordNet (English)", "builder.augment.synonym:load"),
+    "masked-seq2seq": ("a fragment written anew around its labelled words by a sequence-to-sequence model (Li et al. 2020)", "builder.augment.neural:load_masked_seq2seq"),
+    "cbert": ("words replaced by a masked language model that knows the label (Wu et al. 2019)", "builder.augment.neural:load_cbert"),
+    "bert": ("the same without the label", "builder.augment.neural:load_bert"),
+    "context+label": ("words replaced by a bidirectional LSTM language model that knows the label (Kobayashi 2018)", "builder.augment.neural:load_context_label"),
+    "context": ("the same without the label", "builder.augment.neural:load_context"),
+    "gpt2": ("half of the sentence written anew by a causal language model, its aspects told first", "builder.augment.neural:load_gpt2"),
+    "style-transfer": ("the words that speak for a label replaced under the opposite one: counterfactual rows", "builder.augment.neural:load_style_transfer"),
     "eda": ("synonyms, insertions, swaps and deletions of a tenth of the words", "builder.augment.eda:load"),
     "spelling": ("misspelt words: same sound or shape (Chinese), rules and keyboard (English)", "builder.augment.spelling:load"),
     "split": ("words, or characters, split in two", "builder.augment.split:load"),

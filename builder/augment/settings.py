@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from builder.augment.boost_settings import Boost, Eda, Spelling, Split, WordEmbs
+from builder.augment.cbert import CBertSettings
+from builder.augment.context import ContextSettings
+from builder.augment.gpt2 import Gpt2Settings
+from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.records import Sentence
+from builder.augment.style_transfer import StyleTransferSettings
 from builder.config import filled, flat
 from builder.errors import ConfigError
 from builder.records import Triplet
@@ -56,6 +61,13 @@ class Settings:
     word_embs: WordEmbs = field(default_factory=WordEmbs)
     boostaug: Boost = field(default_factory=Boost)
     monoaug: Boost = field(default_factory=Boost)
+    masked_seq2seq: MaskedSeq2SeqSettings = field(default_factory=MaskedSeq2SeqSettings)
+    cbert: CBertSettings = field(default_factory=CBertSettings)
+    bert: CBertSettings = field(default_factory=CBertSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
+    context_label: ContextSettings = field(default_factory=ContextSettings)
+    gpt2: Gpt2Settings = field(default_factory=Gpt2Settings)
+    style_transfer: StyleTransferSettings = field(default_factory=StyleTransferSettings)
     given: Given = field(default_factory=Given, repr=False)
 
 
