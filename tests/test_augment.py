@@ -203,7 +203,7 @@ def test_labels_that_overlap_are_a_reason() -> None:
     assert list(units(nested, "ate", "aspect")) == [("x:0-7", "overlapping-labels")]
     (merged,) = units(nested, "triplets", "aspect+opinion")
     assert isinstance(merged, Unit)
-    assert merged.sentence.marks[0] == Mark(0, 5, "aspect", None)
+    assert merged.sentence.marks[0] == Mark(0, 5, "aspect", "NEG")
     crossed = row("x", "沒有味道", [("味道", "沒有味道", "沒有味道", "NEG")])
     assert list(units(crossed, "triplets", "aspect+opinion")) == [("x:0-4", "overlapping-labels")]
 

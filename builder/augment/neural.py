@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +17,9 @@ from builder.resources import load_lexicon
 
 def load_masked_seq2seq(settings: Settings) -> Method:
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
-        return masked_seq2seq.load(settings.masked_seq2seq, settings.given.sentences, folder, settings.seed, progress)
+        return masked_seq2seq.load(
+            replace(settings.masked_seq2seq, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress
+        )
 
 
 def load_cbert(settings: Settings) -> Method:
@@ -41,13 +44,18 @@ def load_context(settings: Settings) -> Method:
 
 def load_gpt2(settings: Settings) -> Method:
     with _place(settings, gpt2.NAME) as (folder, progress):
-        return gpt2.load(settings.gpt2, settings.given.sentences, folder, settings.seed, progress)
+        return gpt2.load(replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress)
 
 
 def load_style_transfer(settings: Settings) -> Method:
     valences = {word: one.valence for word, one in load_lexicon().opinions.items()}
     with _place(settings, style_transfer.NAME) as (folder, progress):
         return style_transfer.load(settings.style_transfer, settings.given.sentences, folder, settings.seed, progress, valences)
+
+
+def _keep(settings: Settings) -> str:
+    """All that is marked: what the view lets a method touch, it does not mark."""
+    return "aspect+opinion" if any(mark.kind == "opinion" for one in settings.given.sentences for mark in one.marks) else "aspect"
 
 
 @contextmanager

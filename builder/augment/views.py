@@ -99,7 +99,7 @@ def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -
     for one in held:
         polarity: Polarity | None = one["polarity"] if polarities else None
         aspects = [(a, b) for a, b in one["aspect"]["spans"]]
-        out += [Mark(a - start, b - start, "aspect", polarity if keep == "aspect" else None) for a, b in aspects]
+        out += [Mark(a - start, b - start, "aspect", polarity) for a, b in aspects]
         if keep == "aspect+opinion":
             spans = [(a, b) for part in (one["opinion"], one["opinion_full"]) for a, b in part["spans"]]
             hull = min(a for a, _ in spans), max(b for _, b in spans)
@@ -213,7 +213,8 @@ def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool = False) ->
         place = _place(unit, one, (start - unit.start, end - unit.start), stretch)
         if place is None:
             return None
-        spans.append(list(place))
+        if list(place) not in spans:  # new words in place of a mark are one span, whatever it had
+            spans.append(list(place))
     return {"text": "".join(one.text[a:b] for a, b in spans), "spans": spans}
 
 
