@@ -555,7 +555,7 @@ def test_a_read_only_disk_for_the_release_is_found_before_the_work_begins(built:
 def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_one_goes_on(
     built: Built, here: Command, tmp_path: Path
 ) -> None:
-    with small_disk(tmp_path / "disk", "60m") as disk:
+    with small_disk(tmp_path / "disk", "800m") as disk:
         shutil.copytree(built.workdir, disk / "w")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         for command in (("resume",), ("run", "seed", "--force"), ("build", built.reviews, "--out", tmp_path / "out")):

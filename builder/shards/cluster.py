@@ -124,6 +124,7 @@ class DaskCrew:
         """A task's answer, waited for as long as there are workers."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
+        from distributed.comm.core import CommClosedError
 
         while True:
             try:
@@ -135,7 +136,7 @@ class DaskCrew:
             except KilledWorker as error:
                 fix = "is there enough memory on them? then `builder resume`"
                 raise WorkerLost(f"workers died {TRIES + 1} times over one task", where=self._scheduler, fix=fix) from error
-            except FutureCancelledError as error:
+            except (FutureCancelledError, CommClosedError) as error:
                 raise self._gone("the scheduler was stopped or restarted") from error
             except ModuleNotFoundError as error:
                 raise WorkerLost(f"a worker lacks {error.name}", fix="install the same builder there, with the same extras") from error

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
@@ -69,7 +69,7 @@ class LocalCrew:
         self._close()
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """See `Crew`."""
+        """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled task of a killed worker."""
         queue = iter(tasks)
         head = list(islice(queue, 2))
         waiting = chain(head, queue)
@@ -80,29 +80,24 @@ class LocalCrew:
             return
         flying: deque[_Flight[Task, Answer]] = deque(_Flight(task) for task in islice(waiting, self._workers + 2))
         deaths = 0
-        try:
-            while flying:
-                try:
-                    answer = self._first(job, flying)
-                except BrokenProcessPool as error:
-                    deaths += 1
-                    if deaths > TRIES:
-                        raise WorkerLost(
-                            f"worker processes were killed {deaths} times over one task",
-                            fix="is there enough memory? use fewer --workers, then `builder resume`",
-                        ) from error
-                    self._close()
-                    for one in flying:
-                        one.future = one.future if one.future is not None and _answered(one.future) else None
-                    continue
-                deaths = 0
-                flying.popleft()
-                flying.extend(_Flight(task) for task in islice(waiting, 1))
-                yield answer
-        finally:
-            for one in flying:
-                if one.future is not None:
-                    one.future.cancel()
+        while flying:
+            try:
+                answer = self._first(job, flying)
+            except BrokenProcessPool as error:
+                deaths += 1
+                if deaths > TRIES:
+                    raise WorkerLost(
+                        f"worker processes were killed {deaths} times over one task",
+                        fix="is there enough memory? use fewer --workers, then `builder resume`",
+                    ) from error
+                self._close()
+                for one in flying:
+                    one.future = one.future if one.future is not None and _answered(one.future) else None
+                continue
+            deaths = 0
+            flying.popleft()
+            flying.extend(_Flight(task) for task in islice(waiting, 1))
+            yield answer
 
     def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
         """Hand out what nobody has in hand, and wait for the first."""
@@ -140,6 +135,7 @@ def undisturbed() -> Iterator[None]:
     Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision. The mask alone does not keep
     this thread: another one takes the signal, and Python runs the handler here, between a worker's birth and its first orders.
     """
+    resource_tracker.ensure_running()  # when it starts, Python takes the mask off again
     waiting: list[int] = []
     both = (signal.SIGINT, signal.SIGTERM)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, both)
@@ -156,6 +152,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
