@@ -6,6 +6,7 @@ label embeddings (Wu et al. 2019, section 3.2); `LstmCloze`, the bidirectional L
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,15 +52,16 @@ def collate(items: Sequence[Blank], pad: int, around: tuple[Sequence[int], Seque
     return Blanks(ids, padded(labels), seen, torch.tensor(row, dtype=torch.long), torch.tensor(column, dtype=torch.long))
 
 
-class Cloze(nn.Module):
+class Cloze(nn.Module, ABC):
     """What the three have in common. `around` and `pad` say how sentences become batches; `longest` how many tokens one may have."""
 
     around: tuple[Sequence[int], Sequence[int]] = ((), ())
     pad = 0
     longest = 512
 
+    @abstractmethod
     def logits(self, batch: Blanks) -> Tensor:
-        raise NotImplementedError
+        """[N, V] for the N places of a batch."""
 
     def told(self, items: Sequence[Blank]) -> Tensor:
         """Log-probabilities [N, V] of all places of the items, in order."""
