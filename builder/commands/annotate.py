@@ -158,7 +158,7 @@ def _report(path: Path, done: Imported) -> None:
         )
     click.echo(
         f"pool {done.pool}: {done.labels:,} labels of {', '.join(done.annotators) or 'nobody'} ({done.changed:,} changed), {done.missing:,} missing triplets,"
-        f" {done.checked:,} reviews complete, {done.open:,} candidates still open"
+        f" complete reviews: {done.checked:,}, {done.open:,} candidates still open"
     )
 
 
