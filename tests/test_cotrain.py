@@ -59,6 +59,27 @@ def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_pola
     assert merged([SOUP], [0.9], [(0.9, other)], 0.3) == (replace(SOUP, confidence=0.9),)
 
 
+DISH = "三色豆花很綿密，三色豆花便宜"
+SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
+
+
+def test_an_aspect_that_the_taggers_take_longer_is_longer_and_keeps_the_rest() -> None:
+    (out,) = merged([SHORT], [0.8], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], 0.3)
+    assert (out.aspect.text, out.opinion.text, out.polarity, out.valence, out.confidence) == ("三色豆花", "綿密", "POS", SHORT.valence, 0.8)
+
+
+def test_an_aspect_keeps_its_length_by_an_unlikelier_a_shorter_or_another_proposal() -> None:
+    there = triplet(DISH, (8, 12), [(12, 14)], "POS")
+    for proposals in ([(cotrain.WIDEN - 0.01, LONG)], [(0.6, LONG), (0.7, SHORT)], [(0.6, there)]):
+        assert merged([SHORT], [0.8], proposals, 0.3) == (replace(SHORT, confidence=0.8),)
+    assert merged([LONG], [0.8], [(0.6, SHORT)], 0.3) == (replace(LONG, confidence=0.8),)
+
+
+def test_two_aspects_that_become_the_same_are_one() -> None:
+    first = triplet(DISH, (0, 2), [(5, 7)], "POS")
+    assert [t.aspect.text for t in merged([first, SHORT], [0.8, 0.9], [(0.6, LONG)], 0.3)] == ["三色豆花"]
+
+
 def test_an_unsure_proposal_stays_out() -> None:
     assert merged([], [], [(cotrain.ADD - 0.01, NOODLE)], 0.3) == ()
 

@@ -1,8 +1,9 @@
 """Variant E: two views of a review check each other. In: the rules' triplets and the taggers' proposals. Out: what both together hold.
 
 The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and Mitchell 1998). A
-rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; a proposal of which the taggers are sure and that no rule
-triplet contradicts comes in. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each
+rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose aspect the taggers take longer gets their aspect
+(the rules stop at a word they do not know: 豆花 of 三色豆花); a proposal of which the taggers are sure and that no rule triplet contradicts comes
+in. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each
 trained without one of them; on a review that none has seen they speak together.
 """
 
@@ -27,6 +28,8 @@ DROP = 0.3
 """A rule triplet that the panel gives less is left out, if the panel has learnt enough (Panel.drop)."""
 ADD = 0.7
 """A proposal of at least this much is taken in."""
+WIDEN = 0.5
+"""A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
 
 def fold_of(key: str, folds: int) -> int:
@@ -125,11 +128,25 @@ def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triple
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
+def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
+    """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own and more. Two that
+    become one are one, that of the first."""
+    likely = sorted((one for one in proposals if one[0] >= WIDEN), key=lambda one: -one[0])
+    out: dict[object, Triplet] = {}
+    for triplet in kept:
+        best = next((other for _, other in likely if clashes(triplet, other)), triplet)
+        if best.aspect_full.start <= triplet.aspect_full.start and triplet.aspect_full.end <= best.aspect_full.end:
+            longer = best.aspect_full.spans != triplet.aspect_full.spans
+            triplet = replace(triplet, aspect=best.aspect, aspect_full=best.aspect_full, owner=None) if longer else triplet
+        out.setdefault(triplet.key, triplet)
+    return list(out.values())
+
+
 def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], drop: float) -> tuple[Triplet, ...]:
     """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the panel's `score` of it."""
     kept = [replace(triplet, confidence=score) for triplet, score in zip(rules, scores, strict=True) if score >= drop]
-    out = kept + fresh(kept, proposals)
-    return tuple(sorted(out, key=in_place))
+    kept = widened(kept, proposals)
+    return tuple(sorted(kept + fresh(kept, proposals), key=in_place))
 
 
 def clashes(one: Triplet, other: Triplet) -> bool:

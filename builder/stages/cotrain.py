@@ -42,7 +42,7 @@ def hold(context: Context, judge: Judge) -> None:
 
 def _held(context: Context, panel: Panel, listed: dict[str, list[Review]], shown: ModelBar) -> list[tuple[int, Triplet]]:
     """What rules and panel hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
-    from builder.model.cotrain import fresh
+    from builder.model.cotrain import fresh, widened
 
     connection = context.connection
     rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, discriminate.NAME)
@@ -58,8 +58,7 @@ def _held(context: Context, panel: Panel, listed: dict[str, list[Review]], shown
         items = [Example(one.key, seen.text, ()) for one, seen in zip(asked, views, strict=True)]
         found = predicting.sure(context, panel, context.models / "panel", items, shown, apart=split == "train")
         for review, shown_as, proposals in zip(asked, views, found, strict=True):
-            own = ruled.get(review.id, [])
-            kept = [seen for one in own if (seen := to_view(one.triplet, shown_as))]
-            out += [(review.id, replace(one.triplet, confidence=round(scores.get(one.id, 0.0), 4))) for one in own]
-            out += [(review.id, to_stored(triplet, shown_as, review.text)) for triplet in fresh(kept, proposals)]
+            seen = [(to_view(one.triplet, shown_as), scores.get(one.id, 0.0)) for one in ruled.get(review.id, [])]
+            kept = widened([replace(one, confidence=round(score, 4)) for one, score in seen if one], proposals)
+            out += [(review.id, to_stored(one, shown_as, review.text)) for one in kept + fresh(kept, proposals)]
     return out

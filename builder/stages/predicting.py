@@ -51,7 +51,7 @@ def unseen(context: Context, digest: str, folder: Path, items: Sequence[Example]
 
 
 def sure(context: Context, panel: Panel, folder: Path, items: Sequence[Example], shown: ModelBar, *, apart: bool) -> list[list[Proposal]]:
-    """Per item what the panel's taggers propose with the certainty that variant E asks for (`cotrain.ADD`)."""
+    """Per item what the panel's taggers propose with the certainty that variant E asks for (`cotrain.WIDEN`)."""
     return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, shown, "tagging")
 
 
@@ -149,6 +149,6 @@ def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
 
 
 def _certain(found: list[list[Proposal]]) -> list[list[Proposal]]:
-    from builder.model.cotrain import ADD
+    from builder.model.cotrain import WIDEN
 
-    return [[one for one in listed if one[0] >= ADD] for listed in found]
+    return [[one for one in listed if one[0] >= WIDEN] for listed in found]

@@ -90,7 +90,20 @@ def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None
     if split == "test":
         human = "people labelled this review and do not say this"
         return human if known.people or "rules" in by or last in by else f"test holds what the rules and {last} propose"
+    if longer := _longer(connection, i, last):
+        return f"train holds S_{rounds[-1].round} of variant {variant}, where its aspect is {longer}"
     return _not_learnt(known, by, variant, rounds[-1].round if rounds else 0, i, float(config.get("self_train.confidence", 0)))
+
+
+def _longer(connection: sqlite3.Connection, i: int, source: str) -> str | None:
+    """The aspect of a triplet of `source` that says the same of an aspect that holds this one's and more."""
+    row = connection.execute(
+        "SELECT l.aspect FROM triplets t JOIN triplets l ON l.review = t.review AND l.opinion = t.opinion AND l.polarity = t.polarity"
+        " AND l.aspect <> t.aspect AND instr(l.aspect_full, t.aspect_full) JOIN proposals p ON p.triplet = l.id"
+        " JOIN sources s ON s.id = p.source AND s.name = ? WHERE t.id = ? ORDER BY l.id",
+        (source, i),
+    ).fetchone()
+    return row and str(row[0])
 
 
 def _not_learnt(known: _Known, by: Mapping[str, float | None], variant: str, last: int, i: int, least: float) -> str:
