@@ -27,6 +27,7 @@ import pytest
 def pytest_configure() -> None:
     """A shell lets its background jobs ignore Ctrl-C, and their children inherit that: some tests press it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # test files run beside each other
 
 
 ROOT = Path(__file__).parent.parent

