@@ -1,28 +1,36 @@
-"""Do time and memory grow as they should: `python tests/bench/growth.py REVIEWS [--sizes 50000,200000,1000000] [--folder F]`.
+"""Do time and memory grow as they should: `python tests/bench/growth.py REVIEWS [--sizes 50000,200000,1000000] [--until STAGE] [--folder F]`.
 
-Makes files of so many rows by repeating REVIEWS (a CSV with `review_id` and `text`) under new ids, runs ingest, annotate and seed on each
-as a build does, and prints per stage rows, seconds, rows per second, peak memory (resident, of the whole process tree, sampled), and the
-size of the database. Every repetition after the first ends with a numbered sentence, so that no text is a duplicate; with `--same` the
-texts stay as they are, so that nearly all are.
+Makes files of so many rows by repeating REVIEWS (a CSV with `review_id` and `text`) under new ids, runs the stages up to seed on each as a
+build does, and prints per stage rows, seconds, processor seconds, rows per second of these, peak memory (resident, of the whole process tree,
+sampled), and the size of the database; at the end what questions to the database take (`inspection.best`), and the exponents: n where seconds,
+megabytes or milliseconds grew as rows to the power of n between the first size and the last. Every repetition after the first ends with a
+numbered sentence, so that no text is a duplicate; with `--same` the texts stay as they are, so that nearly all are.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
+import math
 import os
+import resource
 import tempfile
 import threading
+import tomllib
 from collections.abc import Iterator
+from functools import partial
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 
 from builder.config import resolve
+from builder.pipeline import STAGES as PIPELINE
 from builder.pipeline import Build, run
-from builder.store import db
+from builder.store import db, queries, search, stories
 
-STAGES = ("ingest", "annotate", "seed")
+STAGES = tuple(stage.name for stage in PIPELINE)
+WORDS = ("服務", "好吃", "的", "服務態度很好", "麻辣 鴨血", "龘龘")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -32,19 +40,28 @@ def main() -> None:
     parser.add_argument("--sizes", default="50000,200000,1000000")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", type=Path, help="where the files and working directories go, and are removed again")
-    parser.add_argument("--until", choices=STAGES, default=STAGES[-1])
+    parser.add_argument("--until", choices=STAGES, default="seed")
     parser.add_argument("--same", action="store_true")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, as `builder build` takes it")
     options = parser.parse_args()
-    print(f"{'stage':10} {'rows':>9} {'seconds':>9} {'rows/s':>8} {'peak MB':>8} {'database MB':>12}", flush=True)
+    print(f"{'':34} {'rows':>9} {'seconds':>9} {'CPU s':>8} {'rows/s':>8} {'peak MB':>8} {'database MB':>12}", flush=True)
+    told: dict[str, list[tuple[int, float]]] = {}
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             path = Path(folder) / "reviews.csv"
             repeat(options.reviews, path, size, options.same)
-            fresh = get_context("spawn").Process(target=measure, args=(Path(folder), path, size, options.workers, options.until))
+            given = dict(one.split("=", 1) for one in options.set) | {"workers": str(options.workers)}
+            fresh = get_context("spawn").Process(target=measure, args=(Path(folder), path, size, given, options.until))
             fresh.start()
             fresh.join()
             if fresh.exitcode:
                 raise SystemExit(fresh.exitcode)
+            for what, value in json.loads((Path(folder) / "told.json").read_text()).items():
+                told.setdefault(what, []).append((size, value))
+    for what, values in told.items():
+        (first, least), (last, most) = values[0], values[-1]
+        if first < last and least > 0:
+            print(f"{what:34} rows ** {math.log(most / least) / math.log(last / first):.2f}")
 
 
 def repeat(source: Path, target: Path, rows: int, same: bool) -> None:
@@ -62,14 +79,42 @@ def _texts(source: Path, same: bool) -> Iterator[str]:
                 yield row["text"] if same or not turn else f"{row['text']}。第{turn}次來，單號{number}。"
 
 
-def measure(folder: Path, path: Path, rows: int, workers: int, until: str) -> None:
+def measure(folder: Path, path: Path, rows: int, given: dict[str, str], until: str) -> None:
     """In a process of its own, so that what another size has loaded and left does not count."""
-    build = Build(folder / "work", folder / "out", (path,), resolve(options={"workers": workers}))
+    settings = {key: tomllib.loads(f"v = {value}")["v"] for key, value in given.items()}
+    build, told = Build(folder / "work", folder / "out", (path,), resolve(options=settings)), dict[str, float]()
     for stage in STAGES[: STAGES.index(until) + 1]:
+        before = _processor()
         with Peak() as peak:
             done = run(build, until=stage)[-1]
+        spent = _processor() - before
         size = sum(file.stat().st_size for file in build.workdir.glob(f"{db.NAME}*")) / 1e6
-        print(f"{stage:10} {rows:9} {done.seconds:9.1f} {rows / done.seconds:8.0f} {peak.megabytes:8.0f} {size:12.0f}", flush=True)
+        print(f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {peak.megabytes:8.0f} {size:12.0f}", flush=True)
+        told |= {f"{stage} CPU s": spent, f"{stage} peak MB": peak.megabytes, "database MB": size}
+    for what, milliseconds in _asked(build.workdir):
+        print(f"{what:34} {rows:9} {milliseconds:9.1f} ms", flush=True)
+        told[what] = milliseconds
+    (folder / "told.json").write_text(json.dumps(told))
+
+
+def _asked(workdir: Path) -> Iterator[tuple[str, float]]:
+    from inspection import best
+
+    with db.reading(workdir) as connection:
+        for name in queries.names():
+            yield f"query {name}", best(partial(queries.named, connection, name, queries.lookup(name).params, 1001), 3)
+        for words in WORDS:
+            yield f"search {words}", best(partial(search.find, connection, search.words_of(words)), 3)
+        (middle,) = connection.execute(
+            "SELECT review FROM triplets WHERE id >= (SELECT max(id) / 2 FROM triplets) ORDER BY id LIMIT 1"
+        ).fetchone()
+        (key,) = connection.execute("SELECT key FROM reviews WHERE id = ?", (middle,)).fetchone()
+        yield "explain KEY", best(partial(stories.text, connection, key), 3)
+
+
+def _processor() -> float:
+    """Processor seconds of this process and of those below it that have ended."""
+    return sum(one.ru_utime + one.ru_stime for one in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 class Peak:
