@@ -14,7 +14,6 @@ import csv
 import json
 import math
 import os
-import resource
 import tempfile
 import threading
 import tomllib
@@ -84,13 +83,12 @@ def measure(folder: Path, path: Path, rows: int, given: dict[str, str], until: s
     settings = {key: tomllib.loads(f"v = {value}")["v"] for key, value in given.items()}
     build, told = Build(folder / "work", folder / "out", (path,), resolve(options=settings)), dict[str, float]()
     for stage in STAGES[: STAGES.index(until) + 1]:
-        before = _processor()
-        with Peak() as peak:
+        with Watch() as seen:
             done = run(build, until=stage)[-1]
-        spent = _processor() - before
+        spent = seen.seconds
         size = sum(file.stat().st_size for file in build.workdir.glob(f"{db.NAME}*")) / 1e6
-        print(f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {peak.megabytes:8.0f} {size:12.0f}", flush=True)
-        told |= {f"{stage} CPU s": spent, f"{stage} peak MB": peak.megabytes, "database MB": size}
+        print(f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {seen.megabytes:8.0f} {size:12.0f}", flush=True)
+        told |= {f"{stage} CPU s": spent, f"{stage} peak MB": seen.megabytes, "database MB": size}
     for what, milliseconds in _asked(build.workdir):
         print(f"{what:34} {rows:9} {milliseconds:9.1f} ms", flush=True)
         told[what] = milliseconds
@@ -112,30 +110,38 @@ def _asked(workdir: Path) -> Iterator[tuple[str, float]]:
         yield "explain KEY", best(partial(stories.text, connection, key), 3)
 
 
-def _processor() -> float:
-    """Processor seconds of this process and of those below it that have ended."""
-    return sum(one.ru_utime + one.ru_stime for one in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
-
-
-class Peak:
-    """The most memory that this process and those below it held at once, looked at five times a second."""
+class Watch:
+    """The most memory that this process and those below it held at once, and the processor time they took; looked at five times a second."""
 
     def __init__(self) -> None:
         self.megabytes = 0.0
+        self._spent: dict[int, float] = {}
+        self._before: dict[int, float] = {}
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Peak:
+    @property
+    def seconds(self) -> float:
+        return sum(self._spent.values()) - sum(self._before.values())
+
+    def __enter__(self) -> Watch:
+        self._before = {process: seconds for process, _, seconds in map(_used, _tree(os.getpid()))}
         self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._done.set()
         self._thread.join()
+        self._look()
 
     def _watch(self) -> None:
         while not self._done.wait(0.2):
-            self.megabytes = max(self.megabytes, sum(map(_resident, _tree(os.getpid()))) * _PAGE / 1e6)
+            self._look()
+
+    def _look(self) -> None:
+        used = [_used(process) for process in _tree(os.getpid())]
+        self.megabytes = max(self.megabytes, sum(megabytes for _, megabytes, _ in used))
+        self._spent |= {process: seconds for process, _, seconds in used if seconds}
 
 
 def _tree(process: int) -> Iterator[int]:
@@ -148,11 +154,13 @@ def _tree(process: int) -> Iterator[int]:
         yield from _tree(child)
 
 
-def _resident(process: int) -> int:
+def _used(process: int) -> tuple[int, float, float]:
+    """A process, its resident megabytes and its processor seconds; nothing of one that has ended meanwhile."""
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    except (OSError, IndexError):
-        return 0
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return process, 0.0, 0.0
+    return process, int(fields[21]) * _PAGE / 1e6, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":
