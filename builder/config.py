@@ -66,25 +66,28 @@ class Rules:
 class Discriminate:
     """The YY / YN / NX judge. `paper`: section 3.3.2; `cross-fit`: nothing is judged by what was trained on it, in `folds` folds of reviews.
 
-    Small training sets get more epochs than `epochs`.
+    Small training sets get more epochs than `epochs`. At most `most` reviews of the train split are trained on, and a tenth as many of valid
+    measure: what is held in memory is these.
     """
 
     mode: Literal["cross-fit", "paper"] = "cross-fit"
     folds: int = 2
     epochs: int = 2
+    most: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTrain:
     """Algorithm 1 with its variants A to D, and E, what the rules and the cross-fitted panel hold together: variants to run, iterations n after M_0, epochs of every fine-tuning.
 
-    Predictions below `confidence` are not added to a training set; the paper adds all (0).
+    Predictions below `confidence` are not added to a training set; the paper adds all (0). `most` as in `Discriminate`.
     """
 
     variants: tuple[str, ...] = ("E",)
     iterations: int = 3
     epochs: int = 2
     confidence: float = 0.5
+    most: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +240,8 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),
         "ingest.valid_share": (0 <= config.ingest.valid_share + config.ingest.test_share < 1, "a share that leaves some for train"),
         "discriminate.epochs": (config.discriminate.epochs >= 1, "at least 1"),
+        "discriminate.most": (config.discriminate.most >= 10, "at least 10"),
+        "self_train.most": (config.self_train.most >= 10, "at least 10"),
         "discriminate.folds": (config.discriminate.folds >= 2, "at least 2"),
         "self_train.epochs": (config.self_train.epochs >= 1, "at least 1"),
         "self_train.iterations": (config.self_train.iterations >= 0, "at least 0"),

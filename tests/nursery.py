@@ -42,6 +42,9 @@ for line in sys.stdin:
 """
 
 
+_EACH = 2
+
+
 class Running:
     """A command that runs: what it has said so far, and its end."""
 
@@ -123,25 +126,27 @@ def due(workdir: Path) -> list[str]:
 def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: int, seed: int) -> Counter[str]:
     """Kill builds at so many random moments and let each end: the same release to the byte every time. The stages that kills met, counted.
 
-    Half of the kills are meant for what comes next, half for any stage that is due, so that late stages meet as many as early ones.
+    Half of the kills are meant for what comes next, half for any stage that is due, so that late stages meet as many as early ones; a stage
+    of a build is killed twice at most.
     """
     rng, done, met, builds = random.Random(seed), 0, Counter[str](), 0
     while done < kills:
         workdir, out = folder / f"w{builds}", folder / f"out{builds}"
         build = ["build", str(built.reviews), "--workdir", str(workdir), "--out", str(out), *settings(evaluate__gold=str(built.gold))]
         resume = ["resume", "--workdir", str(workdir)]
-        words, code = build, -signal.SIGKILL
+        words, code, here = build, -signal.SIGKILL, Counter[str]()
         while code != 0:
             running = Running(nursery, folder / "told", words)
-            left = due(workdir)
-            stage = rng.choice(left[:2] if rng.random() < 0.5 else left)
-            if done < kills and running.wait_for(f"{stage}:"):
+            left = [stage for stage in due(workdir) if here[stage] < _EACH]
+            stage = rng.choice(left[:2] if rng.random() < 0.5 else left) if left else ""
+            if stage and done < kills and running.wait_for(f"{stage}:"):
                 time.sleep(rng.choice([rng.uniform(0, 0.1), rng.uniform(0, 1.5)]))
                 running.send(signal.SIGKILL)
             code = running.end()
             if code == -signal.SIGKILL:
                 done += 1
-                met[running.said.splitlines()[-1].split(":")[0]] += 1
+                struck = running.said.splitlines()[-1].split(":")[0]
+                met[struck], here[struck] = met[struck] + 1, here[struck] + 1
             else:
                 assert code == 0 or re.search("no build was begun here|no database here", running.said), running.said
             words = build if code == 2 else resume

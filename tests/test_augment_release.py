@@ -13,15 +13,17 @@ import pytest
 from augmenting import release as tiny
 from conftest import Command, contents
 
-from builder.augment import methods
-from builder.augment.records import Candidate, Edit, Sentence, seeded
-from builder.augment.settings import settings
+from builder.augment import methods, travel
+from builder.augment.records import Candidate, Edit, Mark, Sentence, seeded
+from builder.augment.settings import Given, settings
 from builder.augment.views import Unit, units
 from builder.errors import ConfigError
 from builder.export.layers import faults
 from builder.export.manifest import checksums, sha256
 from builder.export.reading import opened, rows
 from builder.export.verify import verify
+from builder.records import Element, Triplet
+from builder.shards.local import LocalCrew
 from builder.stages import augment, proposing
 from builder.stages.augment import Plan
 
@@ -141,12 +143,15 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
     assert forwards == backwards
 
 
-def test_synonyms_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("engine", "workers"), [("local", 2), ("local", 3), ("dask", 2)])
+def test_synonyms_by_any_crew_are_those_of_one_process(
+    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, workers: int
+) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 3)
     one = augment.run(plan(parent, tmp_path / "1", method="synonym")).path
     (words,) = (tmp_path / "1" / "work" / "augment").glob("words-*")
     shutil.copytree(words, tmp_path / "2" / "work" / "augment" / words.name)  # the test below asks about them
-    other = augment.run(plan(parent, tmp_path / "2", method="synonym", workers=2)).path
+    other = augment.run(plan(parent, tmp_path / "2", method="synonym", engine=engine, workers=workers)).path
     assert contents(one) == contents(other)
     assert layer(one, "synonym")
 
@@ -154,9 +159,20 @@ def test_synonyms_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path
 def test_words_cut_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 4)
     found = [one for row in rows(parent, "train") for one in units(row, "triplets", "aspect+opinion") if isinstance(one, Unit)]
-    told = [proposing.worded(found, tmp_path / str(n), n) for n in (1, 2)]
+    told = [proposing.worded(found, tmp_path / str(n), LocalCrew(n)) for n in (1, 2)]
     assert told[0] == told[1]
     assert all(one.sentence.words for one in told[0])
+
+
+def test_settings_travel_as_they_are(tmp_path: Path) -> None:
+    phrase = Element("不會太鹹", ((2, 4), (5, 6)))
+    known = Triplet(
+        phrase, phrase, phrase, phrase, "POS", 7.5, owner=phrase, rules=("a", "b"), confidence=0.5, evidence=(("path", "x"), ("rule", "y"))
+    )
+    told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
+    given = Given(tmp_path, (told,), ("一", "二"), {"r:0-4": (known,)}, "en")
+    made = replace(settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
+    assert travel.loaded(travel.dumped(made), tmp_path) == made
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

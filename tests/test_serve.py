@@ -11,6 +11,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -519,17 +521,21 @@ def test_a_long_review_with_two_hundred_triplets_is_drawn_whole(running: Running
     assert browser.evaluate("document.querySelectorAll('.card').length") == 200
 
 
-def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone(workdir: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path_is_one_line(workdir: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
     process = subprocess.Popen(command, env=environment() | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("http://"):
-            break
+    url = next(line for line in process.stderr if line.startswith("http://")).split()[0]
     assert list(tmp_path.iterdir()), "the copy lies there while the server runs"
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(url + "nowhere%1b[31m")
+    assert refused.value.code == 404
+    refused.value.close()
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode in (0, 130), rest
+    assert rest.splitlines()[0].startswith("404 /nowhere")
+    assert "\x1b" not in rest
     assert "Traceback" not in rest
     assert "resume" not in rest, "no advice about a build: leaving is how it ends"
     assert list(tmp_path.iterdir()) == []

@@ -481,6 +481,29 @@ def test_proposals_are_read_by_split_in_the_order_of_reviews(filled: sqlite3.Con
     assert triplets.counts(filled, "nobody") == {"triplets": 0, "reviews": 0, "POS": 0, "NEG": 0, "NEU": 0}
 
 
+def test_triplets_come_with_what_a_judge_says_of_them(filled: sqlite3.Connection) -> None:
+    rules, judge = triplets.source_id(filled, "rules"), triplets.source_id(filled, "discriminator")
+    assert rules is not None and judge is not None
+    told = {one.stored.id: (one.label, one.score is None) for one in triplets.judged(filled, rules, judge, "train")}
+    labels = triplets.verdicts(filled, judge)
+    assert told == {one.id: (labels.get(one.id), one.id not in labels) for one in triplets.proposed(filled, rules, "train")}
+    assert [one.stored.id for one in triplets.judged(filled, rules, judge, "train") if one.score is None] == [
+        triplets.triplet_id(2, NOODLES)
+    ]
+    whole = "SELECT sum(length(text)) FROM reviews WHERE split = 'train' AND id IN (SELECT review FROM triplets)"
+    assert triplets.characters(filled, rules, "train") == filled.execute(whole).fetchone()[0]
+
+
+def test_the_reviews_that_are_trained_on_are_drawn_by_their_hashes(filled: sqlite3.Connection) -> None:
+    source = triplets.source_id(filled, "rules")
+    assert source is not None
+    first = {one.review for one in triplets.proposed(filled, source, "train", 1)}
+    assert first == {filled.execute("SELECT id FROM reviews WHERE id IN (1, 2) ORDER BY norm_hash LIMIT 1").fetchone()[0]}
+    ids = [one.id for one in triplets.proposed(filled, source, "train")]
+    assert {one.review for one in triplets.subset(filled, ids, 1)} == first
+    assert list(triplets.proposed(filled, source, "train", 2)) == list(triplets.proposed(filled, source, "train"))
+
+
 def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3.Connection) -> None:
     judge = triplets.source_id(filled, "discriminator")
     assert judge is not None
@@ -492,8 +515,10 @@ def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3
     assert list(triplets.training(filled, "C", 1)) == []
     model = triplets.source_id(filled, "C1")
     assert model is not None
-    assert triplets.confident(filled, model, 0.5) == {triplets.triplet_id(1, GOOD)}
-    assert triplets.confident(filled, model, 0.8) == set()
+    assert triplets.count(filled, model, "train") == 2
+    assert triplets.training_counts(filled, "C", 0, model) == (1, 1, 0)
+    triplets.train_on(filled, "C", 0, model)
+    assert triplets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
     assert [one.id for one in triplets.subset(filled, [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
         triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
     ]  # fmt: skip

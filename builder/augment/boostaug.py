@@ -99,15 +99,33 @@ class BoostAug:
             self.memo[key] = self._every(every, copies, seed)
         return [self.memo[key][sentence.id] for sentence in sentences]
 
-    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[Judged, ...]]:
-        """The judgements of all sentences, by their ids."""
+    def due(self, copies: int, seed: int) -> list[int]:
+        """The folds of `given` that nothing is kept of."""
+        return [
+            fold.number
+            for fold in self._folds(self.given, seed)
+            if recalled(self._path(self.folder, self.given, fold, copies, seed)) is None
+        ]
+
+    def read(self, number: int, copies: int, seed: int) -> list[Any]:
+        """A fold of `given`, for `keep`: what its file holds."""
+        return self._fold(self.given, self._folds(self.given, seed)[number], copies, seed)
+
+    def keep(self, number: int, copies: int, seed: int, rows: Sequence[Any]) -> None:
+        """Keep a fold that a worker has read; `propose` finds it."""
+        store(self._path(self.folder, self.given, self._folds(self.given, seed)[number], copies, seed), rows)
+
+    def _folds(self, sentences: Sequence[Sentence], seed: int) -> tuple[Fold, ...]:
         if len({sentence.id for sentence in sentences}) < len(sentences):
             raise ConfigError("two sentences have the same id", where=self.name, fix="give each its own")
         classes = self.trainer.classes
-        parts = crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
+        return crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
+
+    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[Judged, ...]]:
+        """The judgements of all sentences, by their ids."""
         out: dict[str, tuple[Judged, ...]] = {}
-        for fold in parts:
-            usual, rows = self._read(sentences, fold, copies, seed)
+        for fold in self._folds(sentences, seed):
+            usual, rows = parsed(self._fold(sentences, fold, copies, seed))
             out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
         judged = [one for sentence in sentences for one in out[sentence.id]]
         if self.folder:
@@ -119,22 +137,30 @@ class BoostAug:
         references = {"absolute": Reference(), "valid": usual, "source": middle([row.own])}
         return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
 
-    def _read(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> tuple[Reference, list[Row]]:
-        """The fold's readings: from its file, or made and written."""
-        train, valid, boost = ([sentences[i] for i in part] for part in (fold.train, fold.valid, fold.boost))
-        unique = digest(self.readings, copies, seed, train, valid, boost)
+    def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:
+        """The fold's readings, as its file holds them: from there, or made and written."""
         with TemporaryDirectory(prefix="builder-boost-") as nowhere:
-            folder = (self.folder or Path(nowhere)) / self.name
-            path = folder / f"fold-{fold.number}-{unique}.jsonl"
-            with alone(folder):
+            path = self._path(self.folder or Path(nowhere), sentences, fold, copies, seed)
+            with alone(path.parent / f".lock-{fold.number}"):
                 if (known := recalled(path)) is not None:
                     return known
-                surrogate = self.trainer.fit(train, valid, seed, folder / f"fold-{fold.number}.training")
+                train, valid, boost = _thirds(sentences, fold)
+                surrogate = self.trainer.fit(train, valid, seed, path.parent / f"fold-{fold.number}.training")
                 usual = middle(surrogate.read(valid or train))
                 proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
-                rows = _rows(surrogate, boost, proposed)
-                store(path, [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, rows)])
-        return usual, rows
+                made = _rows(surrogate, boost, proposed)
+                rows = [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, made)]
+                store(path, rows)
+        return rows
+
+    def _path(self, folder: Path | None, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> Path:
+        assert folder is not None, "folds are kept where models are"
+        unique = digest(self.readings, copies, seed, *_thirds(sentences, fold))
+        return folder / self.name / f"fold-{fold.number}-{unique}.jsonl"
+
+
+def _thirds(sentences: Sequence[Sentence], fold: Fold) -> list[list[Sentence]]:
+    return [[sentences[i] for i in part] for part in (fold.train, fold.valid, fold.boost)]
 
 
 def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Candidate, ...]]) -> list[Row]:
@@ -170,13 +196,13 @@ def _marks(marks: Sequence[Mark], candidate: Candidate) -> Iterator[Mark]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """One process at a time trains here: workers that ask for the same fold wait, and then read it."""
+def alone(path: Path) -> Iterator[None]:
+    """One process at a time works on a fold: who asks for the same one waits, and then reads it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
     except OSError as error:
-        raise ModelError(f"cannot write: {error.strerror}", where=str(folder)) from error
+        raise ModelError(f"cannot write: {error.strerror}", where=str(path.parent)) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -196,13 +222,20 @@ def store(path: Path, rows: Sequence[object]) -> None:
         raise ModelError(f"cannot write: {error.strerror}", where=str(path)) from error
 
 
-def recalled(path: Path) -> tuple[Reference, list[Row]] | None:
+def recalled(path: Path) -> list[Any] | None:
     """What was stored for a fold; None where there is nothing, or a damaged file."""
     try:
-        head, *rows = map(json.loads, path.read_text("utf-8").splitlines())
-        return Reference(**head["usual"]), list(map(_row, rows))
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        parsed(rows)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return rows
+
+
+def parsed(rows: Sequence[Any]) -> tuple[Reference, list[Row]]:
+    """A fold's file: what its surrogate usually says, and the rows."""
+    head, *rest = rows
+    return Reference(**head["usual"]), list(map(_row, rest))
 
 
 def _row(row: dict[str, Any]) -> Row:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from builder.commands.build import SET, WORKDIR
+from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
 
 
 @click.command()
@@ -40,13 +40,15 @@ from builder.commands.build import SET, WORKDIR
 @click.option("--seed", type=int, default=13, show_default=True)
 @click.option("--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@ENGINE
+@SCHEDULER
 @WORKDIR
 @SET
 def augment(method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any) -> None:
     """Augment a release by METHOD: a child release with a layer of new rows. Or a file. Without METHOD, the methods are listed."""
     from builder.augment.methods import METHODS, check
     from builder.augment.settings import settings
-    from builder.commands.build import _settings
+    from builder.commands.build import _settings, crew
 
     if method is None:
         click.echo("\n".join(f"{name:16}{about}" for name, (about, _) in METHODS.items()))
@@ -55,6 +57,7 @@ def augment(method: str | None, release: Path | None, source: Path | None, sets:
     if (release is None) == (source is None):
         raise click.UsageError("name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)")
     chosen = {key: options[key] for key in ("copies", "seed", "limit", "workers", "workdir")}
+    chosen |= {"engine": "local", "scheduler": ""} | crew(options["engine"], options["scheduler"])
     chosen |= {"method": method, "candidates": options["candidates"] or options["copies"], "settings": settings(_settings(sets))}
     if release is not None:
         _release(release, chosen, options)

@@ -84,7 +84,7 @@ def run(stage: str, workdir: Path, force: bool, engine: str | None, scheduler: s
     """Run the build of a working directory up to STAGE."""
     from builder import pipeline
 
-    made = pipeline.changed(pipeline.remembered(workdir), _crew(engine, scheduler) | _settings(sets))
+    made = pipeline.changed(pipeline.remembered(workdir), crew(engine, scheduler) | _settings(sets))
     _summary(pipeline.run(made, until=stage, force=(stage,) if force else (), told=lambda line: click.echo(line, err=True)), workdir)
 
 
@@ -112,11 +112,11 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
     """Go on with a build that was stopped or killed."""
     from builder import pipeline
 
-    made = pipeline.changed(pipeline.remembered(workdir, out), _crew(engine, scheduler))
+    made = pipeline.changed(pipeline.remembered(workdir, out), crew(engine, scheduler))
     _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), workdir)
 
 
-def _crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
+def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
     """The settings for who works; --scheduler alone means dask, and --engine local needs no scheduler that was named before."""
     chosen: dict[str, object] = {"engine": engine or "dask"} if engine or scheduler else {}
     return chosen | ({"scheduler": scheduler or ""} if scheduler or engine == "local" else {})
@@ -132,8 +132,8 @@ def _build(
     names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {
         f"{name}_column": f"input.{name}_column" for name in COLUMNS
     }
-    crew = _crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
-    given = {names[key]: value for key, value in options.items() if value is not None} | crew | _settings(sets)
+    made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
+    given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)
     if not inputs:
         sample = sample_dir()
         inputs = (sample / "reviews.csv",)

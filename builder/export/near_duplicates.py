@@ -26,9 +26,9 @@ SEVEN, TEN = 7, 10
 """The threshold as a fraction: floats would round pairs away that lie on it."""
 _CHUNK = 1 << 14
 """Texts whose bigrams are in memory at a time."""
-_PART = 1 << 22
+_PART = 1 << 21
 """Pairs of bigrams in memory at a time."""
-_MANY = 32
+_MANY = 512
 """The texts of a smaller group are compared each with each."""
 _WORDS = 4
 """Numbers of 64 bits in a sketch."""
@@ -80,12 +80,20 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
         for one, other in combinations(group, 2) if every else pairwise(group):
             near(one, other)
     sketches = _sketches(texts)
+
+    def compare(ones: Ints, others: Ints) -> None:
+        for one, other in zip(ones.tolist(), others.tolist(), strict=True):
+            if forest.open(one, other):
+                near(one, other)
+
     for who, start, end in _groups(texts):
+        if not every:  # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared again
+            compare(*_neighbours(who, start, end, sketches, forest))
+            mixed = forest.mixed(who, start, end)
+            start, end = start[mixed], end[mixed]
         few = end - start <= _MANY
         for ones, others in _pairs(who, start[few], end[few], sketches, forest):
-            for one, other in zip(ones.tolist(), others.tolist(), strict=True):
-                if forest.open(one, other):
-                    near(one, other)
+            compare(ones, others)
         for first, last in zip(start[~few].tolist(), end[~few].tolist(), strict=True):
             _compare(who[first:last], sketches, forest, near)
     return sorted(found)
@@ -101,7 +109,16 @@ class _Forest:
         return _root(self.parent, i)
 
     def roots(self) -> Ints:
-        return np.array([self.root(i) for i in range(len(self.parent))], np.int64)
+        root = np.array(self.parent, np.int64)
+        while (root != (above := root[root])).any():
+            root = above
+        return root
+
+    def mixed(self, who: Ints, start: Ints, end: Ints) -> NDArray[np.bool_]:
+        """Which groups hold texts that are not connected."""
+        root = np.append(self.roots()[who], 0)
+        edges = np.stack([start, end], -1).ravel()
+        return np.asarray(np.minimum.reduceat(root, edges)[::2] != np.maximum.reduceat(root, edges)[::2])
 
     def join(self, one: int, other: int) -> None:
         self.parent[self.root(one)] = self.root(other)
@@ -112,16 +129,31 @@ class _Forest:
 
 def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
     """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a part each once."""
-    roots = forest.roots()
     at = _within(start, end)
     left = np.repeat(end, end - start) - at - 1
     cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
     for first, last in pairwise([*cuts.tolist(), len(at)]):
         here, count = at[first:last], left[first:last]
-        one, other = who[np.repeat(here, count)], who[_within(here + 1, here + 1 + count)]
-        likely = _likely(one, other, sketches) & (forest.every | (roots[one] != roots[other]))
-        pair = np.unique(one[likely] * len(roots) + other[likely])
-        yield pair // len(roots), pair % len(roots)
+        yield _sifted(who[np.repeat(here, count)], who[_within(here + 1, here + 1 + count)], sketches, forest)
+
+
+def _neighbours(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:
+    """Of the pairs of neighbours inside groups those that `_pairs` would give."""
+    at = _within(start, end - 1)
+    return _sifted(who[at], who[at + 1], sketches, forest)
+
+
+def _sifted(one: Ints, other: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:
+    """The pairs that may be alike and are not connected, each once."""
+    if not forest.every:
+        roots = forest.roots()
+        apart = roots[one] != roots[other]
+        one, other = one[apart], other[apart]
+    count = len(forest.parent)
+    pair = np.unique(one * count + other)
+    one, other = pair // count, pair % count
+    likely = _likely(one, other, sketches)
+    return one[likely], other[likely]
 
 
 def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int, int], bool]) -> None:
@@ -131,7 +163,8 @@ def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int,
     root = np.array([forest.root(i) for i in group.tolist()])
     for i in range(1, len(group)):
         first = int(np.searchsorted(size[:i], -(-SEVEN * size[i] // TEN)))
-        left = first + np.flatnonzero(_likely(group[first:i], group[i], sketches))
+        left = np.arange(first, i) if forest.every else first + np.flatnonzero(root[first:i] != root[i])
+        left = left[_likely(group[left], group[i], sketches)]
         while len(left := left if forest.every else left[root[left] != root[i]]):
             if near(int(group[left[0]]), int(group[i])):
                 root[root == root[left[0]]] = root[i]
@@ -178,8 +211,10 @@ def _groups(texts: Sequence[str]) -> Iterator[tuple[Ints, Ints, Ints]]:
     grams, owner, left = _prefixes(texts)
     scattered = _mixed(grams)
     parts = max(1, int(left.sum()) // _PART)
-    for part in range(parts):
-        first = np.flatnonzero((scattered % np.uint64(parts) == part) & (left > 0))
+    begins = np.flatnonzero(left > 0)
+    turn = (scattered[begins] % np.uint64(parts)).astype(np.int64)
+    begins = begins[np.argsort(turn, kind="stable")]
+    for first in np.split(begins, np.cumsum(np.bincount(turn, minlength=parts))[:-1]):
         at, after = np.repeat(first, left[first]), _within(first + 1, first + 1 + left[first])
         key = _mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1)))
         order = np.argsort(key, kind="stable")

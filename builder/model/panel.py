@@ -55,13 +55,14 @@ class Panel:
         found = self.taggers.proposals([item.text for item in items], progress)
         every = [one.shares(items, progress) for one in self.discriminators]
         asked = [np.mean(listed, axis=0) for listed in zip(*every, strict=True)]
-        return [self._verdicts(shares) for shares in both(items, asked, found)]
+        return [self.verdicts(shares) for shares in both(items, asked, found)]
 
     def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Each item's verdicts from the member that was not trained on it."""
-        return [self._verdicts(shares) for shares in unseen(self.taggers, self.discriminators, items, progress)]
+        return [self.verdicts(shares) for shares in unseen(self.taggers, self.discriminators, items, progress)]
 
-    def _verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
+    def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
+        """What the panel says of triplets to which its members give `shares` [n, 3]."""
         return tuple((self._label(row), round(float(row[YY]), 4)) for row in shares)
 
     def _label(self, row: Shares) -> Verdict | None:

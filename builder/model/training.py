@@ -72,7 +72,7 @@ def fit(
     `draw` makes the items of an epoch, told its number from 0, and gives their lengths (`lengths` is then a guess for the progress); `patience`
     ends the training after so many epochs without a better score (0: never).
     """
-    optimizer = torch.optim.AdamW(_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), foreach=True)
+    optimizer = torch.optim.AdamW(_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), fused=True)
     best, scores = _weights(network), list[float]()
     if (state := checkpoint.latest(checkpoints, fingerprint)) is not None:
         best, scores = checkpoint.restore(state, network, optimizer), list(state.scores)

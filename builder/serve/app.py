@@ -50,9 +50,11 @@ def _library() -> Any:
     os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
     try:
         import datasette.app
+        import datasette.handle_exception
         import datasette.plugins
     except ImportError as error:
         raise ConfigError(f"the web pages need Datasette ({error})", fix="pip install 'builder[inspect]'") from error
+    datasette.handle_exception.rich = None  # where rich is installed, it prints every unknown path with a traceback
     return datasette
 
 
@@ -92,6 +94,7 @@ def _listen(host: str, port: int) -> socket.socket:
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
+        opened.listen()  # whoever comes between the telling of the address and the first page waits
     except OSError as error:
         if opened is not None:
             opened.close()

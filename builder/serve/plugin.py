@@ -5,6 +5,7 @@ Registered once a process; what it shows of an instance hangs on that instance (
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from pluggy import HookimplMarker
 from builder.serve import guard, pages
 from builder.serve.metadata import DATABASE
 from builder.serve.spans import plain
+from builder.sources.opening import one_line
 
 hookimpl = HookimplMarker("datasette")
 
@@ -27,6 +29,14 @@ def register_routes(datasette: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
 def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
     site = pages.site(datasette)
     return lambda app: guard.guarded(app, site.host, pages.own) if site else app
+
+
+@hookimpl
+def handle_exception(datasette: Any, request: Any, exception: Exception) -> None:
+    """A line in the terminal for what is not there or not allowed; Datasette makes the answer, and shows where it was a defect."""
+    status = getattr(exception, "status", None)
+    if pages.site(datasette) and status:
+        print(f"{status} {one_line(request.path)}", file=sys.stderr)
 
 
 @hookimpl

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from builder import shards
 from builder.augment import cues, measures, methods
 from builder.augment.judging import Judged, Rejected, Seen, judge, lost
 from builder.augment.records import Method
@@ -28,6 +29,7 @@ from builder.export.reading import Existing, opened, rows, uncollected
 from builder.export.records import ReviewRow, triplet
 from builder.export.verify import verify
 from builder.records import Triplet
+from builder.shards import Crew
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
 from builder.stages.surviving import Held, invented, judges, survival
@@ -53,6 +55,8 @@ class Plan:
     seed: int = 13
     limit: int = 0
     workers: int = 1
+    engine: str = "local"
+    scheduler: str = ""
     layer: str = ""
     version: str = ""
     judge: Path | None = None
@@ -79,8 +83,8 @@ def run(plan: Plan, tell: Tell = lambda line: None) -> Made:
     methods.check(plan.method)
     measures.check()
     parent = _checked(plan)
-    with uncollected():
-        return _run(plan, parent, tell)
+    with uncollected(), shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
+        return _run(plan, parent, crew, tell)
 
 
 def _checked(plan: Plan) -> Existing:
@@ -101,12 +105,12 @@ def _checked(plan: Plan) -> Existing:
     return parent
 
 
-def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
+def _run(plan: Plan, parent: Existing, crew: Crew, tell: Tell) -> Made:
     source = list(rows(plan.release, plan.split))
     held = [row for split in parent.splits if split != plan.split for row in rows(plan.release, split)]
     chosen, skipped = _sentences(plan, source, held)
     tell(f"words: {len(chosen):,} sentences")
-    chosen = proposing.worded(chosen, plan.workdir, plan.workers)
+    chosen = proposing.worded(chosen, plan.workdir, crew)
     given = Given(
         plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
         {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
@@ -114,7 +118,7 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     settings = replace(plan.settings, given=given)
     tell(f"{plan.method}: {methods.METHODS[plan.method][0]}")
     method = methods.load(plan.method, settings)
-    proposals = proposing.proposals(plan.method, settings, method, given.sentences, plan.candidates, plan.seed, plan.workdir, plan.workers)
+    proposals = proposing.proposals(plan.method, settings, method, plan.candidates, plan.seed, plan.workdir, crew)
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     judged = judge(
         zip(given.sentences, proposals, strict=True),

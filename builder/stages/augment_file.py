@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from builder import __version__
+from builder import __version__, shards
 from builder.augment import cues, measures, methods
 from builder.augment.files import FORMATS, Item, Language, language_of
 from builder.augment.judging import Judged, Rejected, Seen, judge
@@ -42,6 +42,8 @@ class FilePlan:
     seed: int = 13
     limit: int = 0
     workers: int = 1
+    engine: str = "local"
+    scheduler: str = ""
     with_source: bool = False
 
 
@@ -74,11 +76,12 @@ def run(plan: FilePlan, tell: Tell = lambda line: None) -> Written:
     settings = replace(plan.settings, given=given)
     tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
     method = methods.load(plan.method, settings)
-    proposals = proposing.proposals(plan.method, settings, method, sentences, plan.candidates, plan.seed, plan.workdir, plan.workers)
     found = cues.chinese(load_lexicon()) if language == "zh" else cues.english_cues()
     judged_at = {item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen}
     seen = Seen(_key, {_key(item.sentence.text) for item in items}, held, apart=lambda one: str(judged_at[one.id]))
-    judged = judge(zip(sentences, proposals, strict=True), plan.copies, found, seen)
+    with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
+        proposals = proposing.proposals(plan.method, settings, method, plan.candidates, plan.seed, plan.workdir, crew)
+        judged = judge(zip(sentences, proposals, strict=True), plan.copies, found, seen)
     taken = measures.measures(judged, len(sentences), language, [(one.id, one.text) for one in sentences], lambda i: i)
     return _write(plan, chosen, judged, skipped, taken, method.signature, language)
 

@@ -7,7 +7,8 @@ valid split. The models lie in the working directory; the verdicts are rows of `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from builder.config import Config
@@ -17,46 +18,51 @@ from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, Tagg
 from builder.records import StoredTriplet
 from builder.stages import predicting
 from builder.stages.context import Context, ModelBar
-from builder.stages.training import examples
-from builder.store import db, reviews, runs, triplets
+from builder.stages.training import examples, streamed
+from builder.store import db, runs, triplets
 
 NAME = "discriminator"
 Made = Mapping[str, list[Example]]
 """The rules' triplets of the splits `train` and `valid`."""
 Facts = dict[str, int | float | str]
+Known = dict[str, predicting.Verdicts]
+"""Verdicts on the rules' triplets of a review, by its key."""
 
 
 def run(context: Context) -> runs.Counts:
     connection = context.connection
     rules = triplets.source_id(connection, "rules")
     assert rules is not None, "seed has run"
-    seeds = {split: list(triplets.proposed(connection, rules, split)) for split in ("train", "valid", "test")}
-    if not seeds["train"]:
+    shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
+    drawn = {"train": most, "valid": most // 10}
+    made = {split: examples(context, triplets.proposed(connection, rules, split, number)) for split, number in drawn.items()}
+    if not made["train"]:
         raise ModelError(
             "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
         )
-    shown = ModelBar("discriminator", kinds.unit(context.config))
-    made = {split: examples(context, seeds[split])[0] for split in ("train", "valid")}
-    judge, facts = _MODES[context.config.discriminate.mode](context, made, shown)
+    judge, facts, known = _MODES[context.config.discriminate.mode](context, made, shown)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, NAME, "discriminator", judge.digest)
-        for split in seeds:
-            verdicts(context, judge, source, seeds[split], shown)
+        for split in ("train", "valid", "test"):
+            told = predicting.Told(shown, triplets.characters(connection, rules, split))
+            verdicts(context, judge, source, split, triplets.proposed(connection, rules, split), told, known)
     shown.close()
     labels = triplets.label_counts(connection, source)
     return {"judged": sum(labels.values()), **labels, **facts}
 
 
-def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]:
+def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts, Known]:
     from builder.model.negatives import discriminator_data
 
     judged = {split: [discriminator_data(one, context.config.seed) for one in listed] for split, listed in made.items()}
     judge = _train(context, judged, shown)
-    return judge, {"trained on": _size(judged["train"]), "agreement": round(_accuracy(context, judge, judged["valid"], shown), 4)}
+    answers = _answers(context, judge, judged["valid"], shown)
+    facts: Facts = {"trained on": _size(judged["train"]), "agreement": _agreement(judged["valid"], answers)}
+    return judge, facts, _known(judged["valid"], answers)
 
 
-def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts]:
+def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts, Known]:
     from builder.model.cotrain import fold_of, train_taggers
     from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
@@ -76,14 +82,17 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
         members.append(train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown))
         save(members[-1], place)
     digest = Panel(taggers, tuple(members), 0.0, 0.0).digest
-    told = noise(judged["train"], predicting.unseen(context, digest, folder, _items(judged["train"]), shown))
+    said = list(predicting.unseen(context, digest, folder, _items(judged["train"]), shown))
+    told = noise(judged["train"], said)
     panel = trusted(taggers, tuple(members), told)
     save_panel(panel, folder)
-    agreement = round(_accuracy(context, panel, judged["valid"], shown), 4)
-    return panel, {"trained on": _size(judged["train"]), "agreement": agreement, "noise": round(told.share, 4), "cut": round(panel.cut, 4)}
+    answers = _answers(context, panel, judged["valid"], shown)
+    facts: Facts = {"trained on": _size(judged["train"]), "agreement": _agreement(judged["valid"], answers)}
+    facts |= {"noise": round(told.share, 4), "cut": round(panel.cut, 4)}
+    return panel, facts, _known(judged["train"], map(panel.verdicts, said)) | _known(judged["valid"], answers)
 
 
-_MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts]]] = {"paper": _paper, "cross-fit": _cross_fit}
+_MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts, Known]]] = {"paper": _paper, "cross-fit": _cross_fit}
 
 
 def _train(context: Context, judged: Mapping[str, list[Judged]], shown: ModelBar) -> Judge:
@@ -100,20 +109,31 @@ def _train(context: Context, judged: Mapping[str, list[Judged]], shown: ModelBar
     return judge
 
 
-def verdicts(context: Context, judge: Judge, source: int, stored: list[StoredTriplet], shown: ModelBar) -> None:
-    """Judge stored triplets and write the verdicts, inside the caller's transaction."""
-    train = set(reviews.split_ids(context.connection, "train"))
-    made, ids = examples(context, stored)
-    own = [listed and (listed[0] >> triplets.BITS) in train for listed in ids]
-    for seen in (True, False):
-        chosen = [i for i, one in enumerate(own) if bool(one) is seen]
-        answers = predicting.verdicts(context, judge, _folder(context), [made[i] for i in chosen], shown, apart=seen)
-        rows = [
-            (i, label, round(score, 6))
-            for at, labels in zip(chosen, answers, strict=True)
-            for i, (label, score) in zip(ids[at], labels, strict=True)
-        ]
+def verdicts(
+    context: Context,
+    judge: Judge,
+    source: int,
+    split: str,
+    stored: Iterable[StoredTriplet],
+    told: predicting.Told,
+    known: Known | None = None,
+) -> None:
+    """Judge stored triplets of a split, but for those whose verdicts are `known`, and write as they come, inside the caller's transaction."""
+
+    def write(ids: list[int], labels: predicting.Verdicts) -> None:
+        rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, labels, strict=True)]
         triplets.judge(context.connection, source, rows)
+
+    def open_() -> Iterator[tuple[Example, list[int]]]:
+        for example, ids in streamed(context, stored):
+            if known and example.id in known:
+                write(ids, known[example.id])
+            else:
+                yield example, ids
+
+    ask = partial(predicting.verdicts, context, judge, _folder(context), told, apart=split == "train")
+    for ids, labels in predicting.along(open_(), ask):
+        write(ids, labels)
 
 
 def load(context: Context) -> Judge:
@@ -132,13 +152,22 @@ def _items(listed: Sequence[Judged]) -> list[Example]:
     return [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in listed]
 
 
-def _accuracy(context: Context, judge: Judge, items: list[Judged], shown: ModelBar) -> float:
+def _answers(context: Context, judge: Judge, items: list[Judged], shown: ModelBar) -> list[predicting.Verdicts]:
+    told = predicting.Told(shown, sum(len(one.text) for one in items))
+    return list(predicting.verdicts(context, judge, _folder(context), told, _items(items)))
+
+
+def _agreement(items: list[Judged], answers: list[predicting.Verdicts]) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
-    answers = predicting.verdicts(context, judge, _folder(context), _items(items), shown)
     right = [
         label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
     ]
-    return sum(right) / max(1, len(right))
+    return round(sum(right) / max(1, len(right)), 4)
+
+
+def _known(items: list[Judged], answers: Iterable[predicting.Verdicts]) -> Known:
+    """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked about them again."""
+    return {one.id: labels[: sum(due == "YY" for _, due in one.verdicts)] for one, labels in zip(items, answers, strict=True)}
 
 
 def _settings(config: Config) -> DiscriminatorConfig:

@@ -12,7 +12,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import TypeVar
@@ -37,7 +37,8 @@ SPREAD = ("annotate", "seed")
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What was measured: `seconds` of stages for `reviews` distinct reviews with `workers`; of them, `spread` seconds of one worker in all; the
-    seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a review, and of a process with a backend."""
+    seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a review, and of a process with a backend; the `most`
+    reviews that a stage trains on."""
 
     what: str
     reviews: int
@@ -48,6 +49,7 @@ class Measured:
     disk: Mapping[str, int]
     memory: Mapping[str, float]
     process: float
+    most: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +92,12 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
     stages = []
     for stage, seconds in measured.seconds.items():
         spread = measured.spread.get(stage, 0.0)
-        alone = max(0.0, seconds - spread / measured.workers)
+        most = measured.most.get(stage, count)
+        held, before = min(count, most), min(measured.reviews, most)
+        alone = max(0.0, seconds - spread / measured.workers) * held / before
         told = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
         by = f"{workers} workers" if stage in SPREAD else f"one process, prediction by {workers} workers" if spread else "one process"
-        stages.append(StagePlan(stage, grown * (alone + told), measured.process + count * measured.memory.get(stage, 0.0), by))
+        stages.append(StagePlan(stage, alone + grown * told, measured.process + held * measured.memory.get(stage, 0.0), by))
     disk = {kind: float(size) * (1.0 if kind == "models" else grown) for kind, size in measured.disk.items()}
     return Plan(count, workers, tuple(stages), disk, measured.process, measured, _notes(measured, count))
 
@@ -129,8 +133,9 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
     order = [stage for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release") if stage in seconds]
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
     return Measured(
-        what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, _process(config)
-    )
+        what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, _process(config),
+        {"discriminate": config.discriminate.most, "self_train": config.self_train.most},
+    )  # fmt: skip
 
 
 def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
@@ -158,7 +163,7 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     """What discriminate holds of the train split: triplets over views, and the YN and NX that are made of them."""
     from builder.model.negatives import discriminator_data
 
-    made, _ = examples(context, stored)
+    made = examples(context, stored)
     return made, [discriminator_data(one, context.config.seed, hard=True) for one in made]
 
 

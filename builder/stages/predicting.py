@@ -1,13 +1,16 @@
 """What trained models say, in shards of `shard` reviews that the crew works on, each on one thread: the same whoever does it.
 
-In: a folder that a model was saved to, and its digest; items. Out: an answer an item, in order. A worker loads the model once, and refuses
-one of another digest. The models of the profile `paper` answer here: they have a GPU and processes of their own, and keep what they write.
+In: a folder that a model was saved to, and its digest; a stream of items. Out: a stream of answers, one an item, in order; a few shards are in
+memory. A worker loads the model once, and refuses one of another digest. The models of the profile `paper` answer here, about all items at
+once: they have a GPU and processes of their own, and keep what they write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,37 +25,48 @@ if TYPE_CHECKING:
     from builder.model.panel import Panel, Shares
     from builder.model.tagger import Proposal
 
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told how far it is, and of about how many characters in all."""
+
+    shown: ModelBar
+    characters: int
+
+
 Verdicts = tuple[tuple[Verdict | None, float], ...]
 State = TypeVar("State")
 Answer = TypeVar("Answer")
+Beside = TypeVar("Beside")
 _FILES = ("**/config.json", "**/weights.safetensors", "panel.json", "**/taggers.json")
 """What loading needs; checkpoints of the training stay here."""
 
 
 def verdicts(
-    context: Context, judge: Judge, folder: Path, items: Sequence[Example], shown: ModelBar, *, apart: bool = False
-) -> list[Verdicts]:
+    context: Context, judge: Judge, folder: Path, told: Told, items: Iterable[Example], *, apart: bool = False
+) -> Iterator[Verdicts]:
     """What the judge saved in `folder` says of each item; `apart`: its members that were not trained on the item."""
     if context.config.profile in kinds.KINDS:
-        return (judge.apart if apart else judge.classify)(items, shown)
-    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, shown, "judging")
+        return iter((judge.apart if apart else judge.classify)(list(items), told.shown))
+    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, told, "judging")
 
 
-def triplets(context: Context, model: Extractor, folder: Path, items: Sequence[Example], shown: ModelBar) -> list[tuple[Triplet, ...]]:
+def triplets(context: Context, model: Extractor, folder: Path, told: Told, items: Iterable[Example]) -> Iterator[tuple[Triplet, ...]]:
     """What the extractor saved in `folder` finds in each item's text."""
     if context.config.profile in kinds.KINDS:
-        return kinds.predict(model, items, shown)
-    return _spread(context, _extractor, folder, model.digest, _predict, items, shown, "tagging")
+        return iter(kinds.predict(model, list(items), told.shown))
+    return _spread(context, _extractor, folder, model.digest, _predict, items, told, "tagging")
 
 
-def unseen(context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar) -> list[Shares]:
+def unseen(context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar) -> Iterator[Shares]:
     """Per item [n, 3]: the probabilities of YY, YN, NX by the members saved in `folder` that were not trained on it."""
-    return _spread(context, _members, folder, digest, _shares, items, shown, "judging")
+    told = Told(shown, sum(len(item.text) for item in items))
+    return _spread(context, _members, folder, digest, _shares, items, told, "judging")
 
 
-def sure(context: Context, panel: Panel, folder: Path, items: Sequence[Example], shown: ModelBar, *, apart: bool) -> list[list[Proposal]]:
+def sure(context: Context, panel: Panel, folder: Path, told: Told, items: Iterable[Example], *, apart: bool) -> Iterator[list[Proposal]]:
     """Per item what the panel's taggers propose with the certainty that variant E asks for (`cotrain.WIDEN`)."""
-    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, shown, "tagging")
+    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, told, "tagging")
 
 
 def _spread(
@@ -61,23 +75,36 @@ def _spread(
     folder: Path,
     digest: str,
     work: Callable[[State, list[Example]], list[Answer]],
-    items: Sequence[Example],
-    shown: ModelBar,
+    items: Iterable[Example],
+    told: Told,
     note: str,
-) -> list[Answer]:
+) -> Iterator[Answer]:
     job = Job(prepare, (Parcel.of(folder, *_FILES), digest), work)
-    out: list[Answer] = []
-    done, total = 0, sum(len(item.text) for item in items)
-    for answers in context.crew.map(job, _shards(items, context.config.shard)):
-        done += sum(len(item.text) for item in items[len(out) : len(out) + len(answers)])
-        out += answers
-        shown(done, total, note)
-    return out
+    done, asked = 0, deque[int]()
+
+    def shards() -> Iterator[list[Example]]:
+        left = iter(items)
+        while shard := list(islice(left, context.config.shard)):
+            asked.append(sum(len(item.text) for item in shard))
+            yield shard
+
+    for answers in context.crew.map(job, shards()):
+        done += asked.popleft()
+        told.shown(done, max(done, told.characters), note)
+        yield from answers
 
 
-def _shards(items: Sequence[Example], size: int) -> Iterator[list[Example]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])
+def along(pairs: Iterable[tuple[Example, Beside]], ask: Callable[[Iterator[Example]], Iterator[Answer]]) -> Iterator[tuple[Beside, Answer]]:
+    """What stands beside each item, with the item's answer; both are streams."""
+    waiting = deque[Beside]()
+
+    def items() -> Iterator[Example]:
+        for item, own in pairs:
+            waiting.append(own)
+            yield item
+
+    for answer in ask(items()):
+        yield waiting.popleft(), answer
 
 
 def _judge(folder: Path, digest: str) -> Judge:

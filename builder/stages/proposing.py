@@ -6,43 +6,40 @@ A chunk's folder bears the hash of all that its content depends on, so that noth
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import lru_cache
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
 from builder import __version__, nlp
 from builder.augment import methods
+from builder.augment.boostaug import BoostAug
 from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
 from builder.augment.settings import Settings
+from builder.augment.travel import dumped, loaded
 from builder.augment.views import Unit, cut
-from builder.errors import WorkerLost
 from builder.export import writing
 from builder.export.manifest import sha256
 from builder.records import Span
 from builder.resources import Lexicon, load_lexicon
-from builder.shards import Crew, Job
-from builder.shards.local import LocalCrew
+from builder.shards import Crew, Job, Parcel
 from builder.stages.context import bar
 from builder.text import view
 
 CHUNK = 256
+_MODELS = ("**/weights.safetensors", "**/model.json", "word-embs-*/*")
+"""What loading a method needs; checkpoints of other trainings stay here."""
 State = TypeVar("State")
 Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 
 
-def worded(units: Sequence[Unit], workdir: Path, workers: int) -> list[Unit]:
+def worded(units: Sequence[Unit], workdir: Path, crew: Crew) -> list[Unit]:
     """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
     texts = list(dict.fromkeys(one.sentence.text for one in units))
     folder = workdir / "augment" / f"words-{_sha([reader()[1].signature, texts])}"
-    found = kept(folder, _chunks(texts), Job(reader, (), _words), LocalCrew(workers), "words", " sentences")
+    found = kept(folder, _chunks(texts), Job(reader, (), _words), crew, "words", " sentences")
     by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
     return [
         replace(one, sentence=replace(one.sentence, words=tuple(cut(map(_span, by_text[one.sentence.text]), one.sentence.marks))))
@@ -51,71 +48,50 @@ def worded(units: Sequence[Unit], workdir: Path, workers: int) -> list[Unit]:
 
 
 def proposals(
-    name: str, settings: Settings, method: Method, sentences: Sequence[Sentence], copies: int, seed: int, workdir: Path, workers: int
+    name: str, settings: Settings, method: Method, copies: int, seed: int, workdir: Path, crew: Crew
 ) -> Iterator[tuple[Candidate, ...]]:
-    """The candidates of each sentence, in order; `method` is `name` loaded with `settings`, as each worker loads it."""
+    """The candidates of each sentence of `settings.given`, in order; `method` is `name` loaded with `settings`, as each worker loads it.
+
+    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is sifted here.
+    """
+    sentences = settings.given.sentences
+    arguments = (name, *_parcels(settings, workdir))
+    if isinstance(method, BoostAug):
+        due = method.due(copies, seed)
+        found = crew.map(Job(_prepare, arguments, _fold), [(number, copies, seed) for number in due])
+        for number, rows in zip(due, found, strict=True):
+            method.keep(number, copies, seed, rows)
+        yield from method.propose(sentences, copies, seed)
+        return
     key = _sha([__version__, method.signature, copies, seed, [asdict(one) for one in sentences]])
-    folder = workdir / "augment" / f"{name}-{key}"
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
-    crew = _Readied(workers) if workers > 1 else LocalCrew(1)
-    job = Job(_prepare, (name, settings, method if workers <= 1 else None), _propose)
-    for chunk in kept(folder, tasks, job, crew, name, " sentences"):
+    for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_prepare, arguments, _propose), crew, name, " sentences"):
         yield from map(_candidates, chunk)
 
 
-def kept(
-    folder: Path, tasks: Sequence[Task], job: Job[State, Task, list[Any]], crew: AbstractContextManager[Crew], note: str, unit: str
-) -> Iterator[list[Any]]:
+def _parcels(settings: Settings, workdir: Path) -> tuple[Parcel, Parcel]:
+    """The settings as a file, with all that may be learnt from, and the trained models: too much to go with every task."""
+    content = dumped(settings)
+    folder = workdir / "augment" / f"settings-{sha256(content)[:16]}"
+    writing.replace(folder / "settings.json", content)
+    assert settings.given.models is not None, "the frame says where models are kept"
+    settings.given.models.mkdir(parents=True, exist_ok=True)
+    return Parcel.of(folder), Parcel.of(settings.given.models, *_MODELS)
+
+
+def kept(folder: Path, tasks: Sequence[Task], job: Job[State, Task, list[Any]], crew: Crew, note: str, unit: str) -> Iterator[list[Any]]:
     """The answer of each task as JSON has it: read where a file holds it, else worked out and written. In order."""
     files = [folder / f"{number:06d}.json" for number in range(len(tasks))]
     before = [_read(path) for path in files]
     due = [task for task, found in zip(tasks, before, strict=True) if found is None]
-    with crew as working, bar(len(tasks) * CHUNK, note, unit) as shown:
-        answers = working.map(job, due)
+    answers = crew.map(job, due)
+    with bar(len(tasks) * CHUNK, note, unit) as shown:
         for path, found in zip(files, before, strict=True):
             if found is None:
                 (found,) = islice(answers, 1)
                 writing.replace(path, json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
             shown.update(CHUNK)
             yield found
-
-
-@dataclass(slots=True)
-class _Readied:
-    """A crew whose workers are given the job once, when they start: settings hold all sentences that a method may learn from, too much to
-    travel with every task."""
-
-    workers: int
-    pool: ProcessPoolExecutor | None = None
-
-    def __enter__(self) -> Crew:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(cancel_futures=True)
-
-    def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        self.pool = ProcessPoolExecutor(self.workers, get_context("spawn"), _ready, (job,))
-        try:
-            yield from self.pool.map(_perform, tasks)
-        except BrokenProcessPool as error:
-            raise WorkerLost(
-                "a worker process was killed", fix="is there enough memory? the same command with fewer --workers goes on"
-            ) from error
-
-
-_state: list[tuple[Job[Any, Any, Any], Any]] = []
-"""In a worker: its job and its state."""
-
-
-def _ready(job: Job[Any, Any, Any]) -> None:
-    _state.append((job, job.prepare(*job.arguments)))
-
-
-def _perform(task: Any) -> Any:
-    ((job, state),) = _state
-    return job.work(state, task)
 
 
 def _read(path: Path) -> list[Any] | None:
@@ -147,9 +123,13 @@ def _words(ready: tuple[Lexicon, nlp.Backend], texts: Sequence[str]) -> list[Any
     ]
 
 
-def _prepare(name: str, settings: Settings, method: Method | None) -> Method:
-    """`method` where it is at hand: other processes load their own, from what the first one trained and kept."""
-    return method or methods.load(name, settings)
+def _prepare(name: str, folder: Path, models: Path) -> Method:
+    """A worker's own, from what the first process trained and kept."""
+    return methods.load(name, loaded((folder / "settings.json").read_bytes(), models))
+
+
+def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
+    return method.read(*task)
 
 
 def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[Any]:

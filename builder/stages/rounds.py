@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from builder.model.task import Judge
 from builder.records import Review, Triplet
-from builder.stages import discriminate
+from builder.stages import discriminate, predicting
 from builder.stages.context import Context, ModelBar
 from builder.store import db, reviews, runs, triplets
+
+SPLITS = ("train", "valid", "test")
+_PAGE = 2000
+"""Predictions that are written at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a round made: the model's digest, its predictions (review id, triplet), and the training set they come from."""
+    """What a round made: the model's digest, its predictions (review id, triplet), which may still be made as they are read, and the training
+    set that they come from (None: what is predicted for the train split, as in variant E)."""
 
     variant: str
     number: int
     digest: str
-    predictions: list[tuple[int, Triplet]]
-    training: list[int]
+    predictions: Iterable[tuple[int, Triplet]]
+    training: list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +39,45 @@ class Counted:
     added: int
 
 
-def finish(context: Context, judge: Judge, made: Made, counted: Counted, started: float, shown: ModelBar) -> None:
-    """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts."""
+def finish(context: Context, judge: Judge, made: Made, counted: Counted | None, started: float, shown: ModelBar) -> None:
+    """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts (None: from the rules' triplets and
+    the training set)."""
     connection, name = context.connection, f"{made.variant}{made.number}"
     with db.atomic(connection):
         source = triplets.source(connection, name, "model", made.digest)
-        ids = triplets.propose(connection, source, [(review, replace(one, rules=(), source=name)) for review, one in made.predictions])
-        judge_new(context, judge, ids, shown)
-        triplets.set_training(connection, made.variant, made.number, made.training)
+        told = ((review, replace(one, rules=(), source=name)) for review, one in made.predictions)
+        while page := list(islice(told, _PAGE)):
+            triplets.propose(connection, source, page)
+        judge_new(context, judge, source, shown)
+        if made.training is None:
+            triplets.train_on(connection, made.variant, made.number, source)
+        else:
+            triplets.set_training(connection, made.variant, made.number, made.training)
+        rules = triplets.source_id(connection, "rules")
+        assert rules is not None
+        read, listed, kept = triplets.training_counts(connection, made.variant, made.number, rules)
+        counted = counted or Counted(triplets.count(connection, rules, "train"), kept, listed - kept)
         done = runs.Round(
-            made.variant, made.number, context.key, made.digest, len({i >> triplets.BITS for i in made.training}), len(made.training),
-            counted.predicted, counted.accepted, counted.added, time.monotonic() - started,
+            made.variant, made.number, context.key, made.digest, read, listed, counted.predicted, counted.accepted, counted.added,
+            time.monotonic() - started,
         )  # fmt: skip
         runs.finish_round(connection, done)
     shown.close()
 
 
-def judge_new(context: Context, judge: Judge, ids: list[int], shown: ModelBar) -> None:
-    """Judge the triplets that have no verdict yet, inside the caller's transaction."""
-    source = triplets.source_id(context.connection, discriminate.NAME)
+def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar) -> None:
+    """Judge what a source proposes and has no verdict yet, inside the caller's transaction."""
+    connection = context.connection
+    source = triplets.source_id(connection, discriminate.NAME)
     assert source is not None
-    known = triplets.verdicts(context.connection, source)
-    fresh = sorted({i for i in ids if i not in known})
-    discriminate.verdicts(context, judge, source, list(triplets.subset(context.connection, fresh)), shown)
+    for split in SPLITS:
+        fresh = (one.stored for one in triplets.judged(connection, proposer, source, split) if one.score is None)
+        told = predicting.Told(shown, triplets.characters(connection, proposer, split))
+        discriminate.verdicts(context, judge, source, split, fresh, told)
 
 
-def listed_reviews(context: Context) -> dict[str, list[Review]]:
-    """Train reviews with a rule triplet (the paper's successfully analysed ones); all of valid and test."""
+def asked(context: Context, split: str) -> Iterator[Review]:
+    """The reviews that models read: of train those with a rule triplet (the paper's successfully analysed ones); all of valid and test."""
     rules = triplets.source_id(context.connection, "rules")
     assert rules is not None
-    seeded = {one.review for one in triplets.proposed(context.connection, rules, "train")}
-    listed = {split: list(reviews.in_split(context.connection, split)) for split in ("train", "valid", "test")}
-    listed["train"] = [review for review in listed["train"] if review.id in seeded]
-    return listed
+    return reviews.in_split(context.connection, split, rules if split == "train" else None)

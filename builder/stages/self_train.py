@@ -11,18 +11,22 @@ E is builder.stages.cotrain.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from builder.config import VARIANTS
 from builder.errors import ModelError
 from builder.model import kinds
 from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
-from builder.records import Review, StoredTriplet
+from builder.records import Review, StoredTriplet, Triplet
 from builder.stages import cotrain, discriminate, predicting
-from builder.stages.context import Context, ModelBar
-from builder.stages.rounds import Counted, Made, finish, listed_reviews
-from builder.stages.training import examples, stored_predictions, view_texts
-from builder.store import db, runs, triplets
+from builder.stages.annotate import review_view
+from builder.stages.context import Context, ModelBar, to_stored
+from builder.stages.rounds import SPLITS, Counted, Made, asked, finish
+from builder.stages.training import beside, examples, to_view
+from builder.store import db, reviews, runs, triplets
+from builder.text import View
 
 _SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
 """Rounds with the same training set share their checkpoints: the second finds its training done."""
@@ -60,10 +64,8 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
     """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
     connection = context.connection
     started = time.monotonic()
-    listed = listed_reviews(context)
-    base = triplets.training(connection, variant, number - 1) if number else None
-    before = [one.id for one in base] if base is not None else []
-    proposed = _accepted(context, variant, number, listed["train"])
+    before = [one.id for one in triplets.training(connection, variant, number - 1)] if number else []
+    proposed = _accepted(context, variant, number)
     after = sorted(set(before) | set(proposed.accepted))
     if not after:
         raise ModelError(
@@ -72,11 +74,8 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
             fix="use variant B or D, or more reviews",
         )
     shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
-    extractor = _train(context, f"{variant}{number}", list(triplets.subset(connection, after)), shown)
-    everything = listed["train"] + listed["valid"] + listed["test"]
-    known = _known(context, everything, after)
-    found = predicting.triplets(context, extractor, context.models / f"{variant}{number}", known, shown)
-    predictions = stored_predictions(context, everything, found)
+    extractor = _train(context, f"{variant}{number}", after, shown)
+    predictions = _predicted(context, extractor, f"{variant}{number}", after, shown)
     counted = Counted(proposed.predicted, len(proposed.accepted), len(after) - len(before))
     finish(context, judge, Made(variant, number, extractor.digest, predictions, after), counted, started, shown)
 
@@ -89,25 +88,21 @@ class _Proposed:
     accepted: list[int]
 
 
-def _accepted(context: Context, variant: str, number: int, train: list[Review]) -> _Proposed:
+def _accepted(context: Context, variant: str, number: int) -> _Proposed:
     connection = context.connection
     name = "rules" if number == 0 else f"{variant}{number - 1}"
     source, judge = triplets.source_id(connection, name), triplets.source_id(connection, discriminate.NAME)
     assert source is not None and judge is not None, f"{name} and the discriminator have run"
-    reviewed = {review.id for review in train}
-    stored = [one for one in triplets.proposed(connection, source, "train") if one.review in reviewed]
-    labels = triplets.verdicts(connection, judge)
-    kept = stored
+    kept = triplets.judged(connection, source, judge, "train")
     if number:
-        sure = triplets.confident(connection, source, context.config.self_train.confidence)
-        kept = [one for one in kept if one.id in sure]
+        kept = (one for one in kept if (one.confidence or 0.0) >= context.config.self_train.confidence)
     if number and variant in "AB":
-        kept = [one for one in kept if not in_lexicon(context, one)]
+        kept = (one for one in kept if not in_lexicon(context, one.stored))
     if variant in ("AC" if number == 0 else "ABC"):
         # A judge that abstains leaves a rule's triplet alone; what a model adds needs its yes.
         good = ("YY", None) if number == 0 else ("YY",)
-        kept = [one for one in kept if one.id in labels and labels[one.id] in good]
-    return _Proposed(len(stored), [one.id for one in kept])
+        kept = (one for one in kept if one.score is not None and one.label in good)
+    return _Proposed(triplets.count(connection, source, "train"), [one.stored.id for one in kept])
 
 
 def in_lexicon(context: Context, one: StoredTriplet) -> bool:
@@ -115,15 +110,15 @@ def in_lexicon(context: Context, one: StoredTriplet) -> bool:
     return context.lexicon.knows(one.triplet.opinion.text)
 
 
-def _train(context: Context, name: str, stored: list[StoredTriplet], shown: ModelBar) -> Extractor:
+def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Extractor:
     from builder.model.store import save
     from builder.model.tagger import train_tagger
 
     connection, config = context.connection, context.config
     rules = triplets.source_id(connection, "rules")
     assert rules is not None
-    train, _ = examples(context, stored)
-    valid, _ = examples(context, triplets.proposed(connection, rules, "valid"))
+    train = examples(context, triplets.subset(connection, ids, config.self_train.most))
+    valid = examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
     if config.profile in kinds.KINDS:
         folder, checkpoints = context.models / name, context.models / f"{name}.training"
         return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
@@ -134,16 +129,22 @@ def _train(context: Context, name: str, stored: list[StoredTriplet], shown: Mode
     return extractor
 
 
-def _known(context: Context, listed: list[Review], after: list[int]) -> list[Example]:
-    """The reviews' views with what is known of them before M_i reads them: S_i of the train split, the rules' triplets elsewhere."""
+def _predicted(context: Context, model: Extractor, name: str, after: list[int], shown: ModelBar) -> Iterator[tuple[int, Triplet]]:
+    """What M_i finds in every review that models read, in stored offsets. The reviews' views come with what is known of them before: S_i of the
+    train split, the rules' triplets elsewhere."""
     connection = context.connection
     rules = triplets.source_id(connection, "rules")
     assert rules is not None
-    told = [
-        *triplets.subset(connection, after),
-        *triplets.proposed(connection, rules, "valid"),
-        *triplets.proposed(connection, rules, "test"),
-    ]
-    known = {example.id: example for example in examples(context, told)[0]}
-    texts = view_texts(context, listed)
-    return [known.get(review.key, Example(review.key, text, ())) for review, text in zip(listed, texts, strict=True)]
+    for split in SPLITS:
+        stored = triplets.subset(connection, after) if split == "train" else triplets.proposed(connection, rules, split)
+        pairs = (_known(context, review, known) for review, known in beside(asked(context, split), stored, lambda one: one.review))
+        told = predicting.Told(shown, reviews.characters(connection, split))
+        ask = partial(predicting.triplets, context, model, context.models / name, told)
+        for (review, seen), found in predicting.along(pairs, ask):
+            for triplet in found:
+                yield review.id, to_stored(triplet, seen, review.text)
+
+
+def _known(context: Context, review: Review, stored: list[StoredTriplet]) -> tuple[Example, tuple[Review, View]]:
+    seen = review_view(review, context.lexicon.variants)
+    return Example(review.key, seen.text, tuple(moved for one in stored if (moved := to_view(one.triplet, seen)))), (review, seen)

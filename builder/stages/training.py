@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+from typing import TypeVar
 
 from builder.model.task import Example
 from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.stages.annotate import review_view
-from builder.stages.context import Context, to_stored
+from builder.stages.context import Context
 from builder.store import reviews
 from builder.text import View, from_source
 
-
-def examples(context: Context, stored: Iterable[StoredTriplet]) -> tuple[list[Example], list[list[int]]]:
-    """Examples over views, one a review, and the triplet ids of each in the same order."""
-    made: list[Example] = []
-    ids: list[list[int]] = []
-    for review, listed in _by_review(context, stored):
-        shown = review_view(review, context.lexicon.variants)
-        kept = [(one.id, moved) for one in listed if (moved := to_view(one.triplet, shown)) is not None]
-        made.append(Example(review.key, shown.text, tuple(triplet for _, triplet in kept)))
-        ids.append([i for i, _ in kept])
-    return made, ids
+_PAGE = 1000
+"""Reviews that are fetched at a time."""
+Row = TypeVar("Row")
 
 
-def stored_predictions(context: Context, listed: list[Review], predicted: Iterable[tuple[Triplet, ...]]) -> list[tuple[int, Triplet]]:
-    """Predictions over views as (review id, triplet in stored offsets)."""
-    out = []
-    for review, triplets in zip(listed, predicted, strict=True):
-        shown = review_view(review, context.lexicon.variants)
-        out += [(review.id, to_stored(triplet, shown, review.text)) for triplet in triplets]
-    return out
+def examples(context: Context, stored: Iterable[StoredTriplet]) -> list[Example]:
+    """Examples over views, one a review."""
+    return [example for example, _ in streamed(context, stored)]
 
 
-def view_texts(context: Context, listed: list[Review]) -> list[str]:
-    return [review_view(review, context.lexicon.variants).text for review in listed]
+def streamed(context: Context, stored: Iterable[StoredTriplet]) -> Iterator[tuple[Example, list[int]]]:
+    """An example over the view of each review, and the ids of its triplets; `stored` is in order of reviews."""
+    grouped = ((review, list(listed)) for review, listed in groupby(stored, key=lambda one: one.review))
+    while page := dict(islice(grouped, _PAGE)):
+        for review in reviews.by_id(context.connection, list(page)):
+            shown = review_view(review, context.lexicon.variants)
+            kept = [(one.id, moved) for one in page[review.id] if (moved := to_view(one.triplet, shown)) is not None]
+            yield Example(review.key, shown.text, tuple(triplet for _, triplet in kept)), [i for i, _ in kept]
+
+
+def beside(listed: Iterable[Review], rows: Iterable[Row], review_of: Callable[[Row], int]) -> Iterator[tuple[Review, list[Row]]]:
+    """Each review with its rows; both are streams in order of reviews."""
+    left = iter(rows)
+    first = next(left, None)
+    for review in listed:
+        own = []
+        while first is not None and review_of(first) <= review.id:
+            if review_of(first) == review.id:
+                own.append(first)
+            first = next(left, None)
+        yield review, own
 
 
 def to_view(triplet: Triplet, shown: View) -> Triplet | None:
@@ -50,9 +58,3 @@ def to_view(triplet: Triplet, shown: View) -> Triplet | None:
         return None
     aspect, aspect_full, opinion, opinion_full = (part for part in parts if part is not None)
     return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence)
-
-
-def _by_review(context: Context, stored: Iterable[StoredTriplet]) -> Iterator[tuple[Review, list[StoredTriplet]]]:
-    grouped: Mapping[int, list[StoredTriplet]] = {review: list(listed) for review, listed in groupby(stored, key=lambda one: one.review)}
-    for review in reviews.by_id(context.connection, list(grouped)):
-        yield review, grouped[review.id]

@@ -112,14 +112,21 @@ def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
     return [Review(*row) for row in rows]
 
 
-def in_split(connection: sqlite3.Connection, split: str) -> Iterator[Review]:
-    for row in connection.execute(f"SELECT {_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND split = ? ORDER BY id", (split,)):
+def in_split(connection: sqlite3.Connection, split: str, source: int | None = None) -> Iterator[Review]:
+    """The distinct reviews of a split, as a stream; `source`: those for which it proposes a triplet."""
+    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = :source AND p.triplet >> 31 = r.id)"
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM reviews r WHERE duplicate_of IS NULL AND split = :split{having if source is not None else ''} ORDER BY id",
+        {"split": split, "source": source},
+    )
+    for row in rows:
         yield Review(*row)
 
 
-def split_ids(connection: sqlite3.Connection, split: str) -> list[int]:
-    """The ids of the distinct reviews of a split."""
-    return [row[0] for row in connection.execute("SELECT id FROM reviews WHERE duplicate_of IS NULL AND split = ? ORDER BY id", (split,))]
+def characters(connection: sqlite3.Connection, split: str) -> int:
+    """How much text the distinct reviews of a split hold."""
+    row = connection.execute("SELECT coalesce(sum(length(text)), 0) FROM reviews WHERE duplicate_of IS NULL AND split = ?", (split,))
+    return int(row.fetchone()[0])
 
 
 def count(connection: sqlite3.Connection) -> int:

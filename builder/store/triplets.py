@@ -9,6 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
 
@@ -17,6 +18,16 @@ BITS = 31
 """An id shifted right by this is the review's id."""
 HASH = (1 << BITS) - 1
 """The bits of an id that say which triplet of its review it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTriplet:
+    """A triplet as a source proposes it and a judge labels it. `label` None: abstains; `score` None: not asked."""
+
+    stored: StoredTriplet
+    confidence: float | None
+    label: Verdict | None
+    score: float | None
 
 
 def triplet_id(review: int, triplet: Triplet) -> int:
@@ -130,19 +141,71 @@ def scores(connection: sqlite3.Connection, source: int) -> dict[int, float]:
     return dict(connection.execute("SELECT triplet, score FROM verdicts WHERE source = ?", (source,)))
 
 
-def proposed(connection: sqlite3.Connection, source: int, split: str) -> Iterator[StoredTriplet]:
-    """The triplets that a source proposes for the reviews of a split, by review and place."""
+_PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
+"""Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
+_DRAWN = """ AND t.review IN (SELECT d.id FROM reviews d WHERE d.split = :split
+  AND EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet >> 31 = d.id) ORDER BY d.norm_hash LIMIT :most)"""
+
+
+def proposed(connection: sqlite3.Connection, source: int, split: str, most: int | None = None) -> Iterator[StoredTriplet]:
+    """The triplets that a source proposes for the reviews of a split, by review and place, as a stream.
+
+    `most`: of so many reviews at most, those whose hashes come first, so that more reviews change few of them.
+    """
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM triplets t JOIN proposals p ON p.triplet = t.id AND p.source = ? JOIN reviews r ON r.id = t.review"
-        " WHERE r.split = ? ORDER BY t.review, t.id",
-        (source, split),
+        f"SELECT {_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
+        {"source": source, "split": split, "most": most},
     )
     yield from map(stored, rows)
+
+
+def judged(connection: sqlite3.Connection, source: int, judge: int, split: str) -> Iterator[JudgedTriplet]:
+    """As `proposed`, with what a judge says of each."""
+    rows = connection.execute(
+        f"SELECT p.confidence, v.label, v.score, {_COLUMNS} FROM {_PROPOSED} LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
+        " WHERE p.source = ? AND r.split = ? ORDER BY p.triplet",
+        (judge, source, split),
+    )
+    for confidence, label, score, *row in rows:
+        yield JudgedTriplet(stored(tuple(row)), confidence, label, score)
+
+
+def count(connection: sqlite3.Connection, source: int, split: str) -> int:
+    """How many triplets a source proposes for the reviews of a split."""
+    asked = "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
+    return int(connection.execute(asked, (source, split)).fetchone()[0])
+
+
+def characters(connection: sqlite3.Connection, source: int, split: str) -> int:
+    """How much text the reviews of a split hold for which a source proposes something."""
+    asked = "SELECT coalesce(sum(length(r.text)), 0) FROM reviews r WHERE r.split = ?"
+    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = ? AND p.triplet >> 31 = r.id)"
+    return int(connection.execute(asked + having, (split, source)).fetchone()[0])
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
     connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
     connection.executemany("INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids))
+
+
+def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> None:
+    """Make what a source proposes for the train split the training set of a round."""
+    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
+    connection.execute(
+        "INSERT INTO training_sets (variant, round, triplet) SELECT ?, ?, p.triplet"
+        " FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = 'train'",
+        (variant, round_, source),
+    )
+
+
+def training_counts(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> tuple[int, int, int]:
+    """Of a training set the reviews, the triplets, and of these those that a source proposes too."""
+    reviews, listed, shared = connection.execute(
+        "SELECT count(DISTINCT s.triplet >> 31), count(*), count(p.triplet) FROM training_sets s"
+        " LEFT JOIN proposals p ON p.triplet = s.triplet AND p.source = ? WHERE s.variant = ? AND s.round = ?",
+        (source, variant, round_),
+    ).fetchone()
+    return reviews, listed, shared
 
 
 def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
@@ -211,10 +274,12 @@ def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
     return {label: int(found.get(label, 0)) for label in ("YY", "YN", "NX")} | ({"abstained": int(found[None])} if None in found else {})
 
 
-def subset(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredTriplet]:
-    """Triplets by id, by review and place."""
+def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None = None) -> Iterator[StoredTriplet]:
+    """Triplets by id, by review and place; `most` as in `proposed`."""
+    drawn = " AND t.review IN (SELECT d.id FROM reviews d WHERE d.id IN (SELECT value >> 31 FROM json_each(:ids)) ORDER BY d.norm_hash LIMIT :most)"
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(?)) ORDER BY t.review, t.id", (json.dumps(ids),)
+        f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(:ids)){drawn if most is not None else ''} ORDER BY t.id",
+        {"ids": json.dumps(ids), "most": most},
     )
     yield from map(stored, rows)
 
@@ -227,8 +292,3 @@ def rule_names(connection: sqlite3.Connection) -> dict[int, str]:
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:
     """Source name -> its signature, people left out."""
     return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'human' ORDER BY id"))
-
-
-def confident(connection: sqlite3.Connection, source: int, least: float) -> set[int]:
-    """Triplets that a source proposes with at least this confidence."""
-    return {row[0] for row in connection.execute("SELECT triplet FROM proposals WHERE source = ? AND confidence >= ?", (source, least))}

@@ -1,0 +1,49 @@
+"""Settings as a file that travels to workers, and back: what a method may learn from is too much to go along with every task.
+
+JSON, since nothing of ours is a pickle. The folder of trained models travels beside it and is given anew where it arrives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from builder.augment.records import Mark, Sentence
+from builder.augment.settings import Given, Settings
+from builder.config import filled, flat
+from builder.records import Element, Triplet
+
+
+def dumped(settings: Settings) -> bytes:
+    """All of `settings` but where models are kept."""
+    given = asdict(replace(settings.given, models=None))
+    own = {key: value for key, value in flat(replace(settings, given=Given())).items() if not key.startswith("given.")}
+    return json.dumps({"own": own, "given": given}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def loaded(content: bytes, models: Path | None) -> Settings:
+    """What was `dumped`, with models kept in `models`."""
+    told = json.loads(content.decode("utf-8", "surrogatepass"))
+    given = told["given"]
+    sentences = tuple(map(_sentence, given["sentences"]))
+    triplets = {key: tuple(map(_triplet, listed)) for key, listed in given["triplets"].items()}
+    return replace(filled(Settings, told["own"]), given=Given(models, sentences, tuple(given["texts"]), triplets, given["language"]))
+
+
+def _sentence(row: Mapping[str, Any]) -> Sentence:
+    words, marks = tuple((start, end) for start, end in row["words"]), tuple(Mark(**mark) for mark in row["marks"])
+    return Sentence(**{**row, "words": words, "marks": marks})
+
+
+def _triplet(row: Mapping[str, Any]) -> Triplet:
+    parts = {name: _element(row[name]) for name in ("aspect", "aspect_full", "opinion", "opinion_full")}
+    evidence = tuple((kind, detail) for kind, detail in row["evidence"])
+    owner = _element(row["owner"]) if row["owner"] else None
+    return Triplet(**{**row, **parts, "owner": owner, "rules": tuple(row["rules"]), "evidence": evidence})
+
+
+def _element(row: Mapping[str, Any]) -> Element:
+    return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
