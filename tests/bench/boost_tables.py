@@ -30,13 +30,14 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--table", choices=TABLES, default="2")
     parser.add_argument("--workdir", type=Path, default=Path("bench"))
+    parser.add_argument("--methods", help="instead of a table's")
     parser.add_argument("--dev", action="store_true")
     options, more = parser.parse_known_args()
     options.workdir.mkdir(parents=True, exist_ok=True)
     train, test = split(options.file, options.workdir, "test")
     if options.dev:
         train, test = split(train, options.workdir, "dev")
-    asked = {"task": "absc", "train": train, "test": test, "methods": TABLES[options.table], "workdir": options.workdir}
+    asked = {"task": "absc", "train": train, "test": test, "methods": options.methods or TABLES[options.table], "workdir": options.workdir}
     command = ["bench", *(part for key, value in asked.items() for part in (f"--{key}", str(value))), *more]
     sys.argv = ["builder", *command]
     print(shlex.join(sys.argv), flush=True)
