@@ -60,7 +60,7 @@ class BoostAug:
     backend: Method
     trainer: Trainer
     limits: Thresholds
-    scale: Scale = "valid"
+    scale: Scale = "source"
     folds: int = 5
     oversample: int = 2
     folder: Path | None = None
