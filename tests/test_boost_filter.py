@@ -186,6 +186,21 @@ def test_a_threshold_is_a_share_and_a_multiple_of_its_reference() -> None:
     assert middle([replace(SURE, confidence=c, perplexity=p) for c, p in ((0.1, 9.0), (0.5, 7.0), (0.9, 1.0))]) == Reference(0.5, 7.0)
 
 
+def test_what_the_source_was_taken_for_counts_as_well_as_the_gold_label() -> None:
+    taken = replace(SURE, label="b", right=False)
+    assert against(taken, Thresholds(), Reference(label="b")) == ()
+    assert against(taken, Thresholds(), Reference(label="c")) == ("label",)
+    assert against(SURE, Thresholds(), Reference(label="b")) == ()
+
+
+def test_the_surest_come_first_where_the_confidence_ranks() -> None:
+    def numbers(limits: Thresholds) -> list[str]:
+        return [one.edits[0].text for one in next(boost(limits=limits, oversample=1).propose(MANY, 4, 1))]
+
+    assert numbers(Thresholds(confidence=0.1)) == ["0 ", "2 ", "1 ", "3 "]
+    assert numbers(Thresholds(confidence=None)) == ["0 ", "1 ", "2 ", "3 "]
+
+
 def test_the_surest_are_kept_and_none_is_lost_on_a_tie() -> None:
     tied = sifted(candidates(16), [SURE] * 16, Thresholds(), Reference(), 8)
     assert len(tied) == 16
@@ -328,12 +343,12 @@ def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
 
 
 def test_every_switch_reaches_the_method() -> None:
-    made = methods.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "source"}))
+    made = methods.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
     assert isinstance(made, boostaug.BoostAug)
-    assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True), "source", 5)
+    assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True), "valid", 5)
     mono = methods.load("monoaug", settings({"monoaug.by_label": False}))
     assert isinstance(mono, boostaug.BoostAug)
-    assert (mono.limits, mono.folds, mono.name) == (Thresholds(label=False), 0, "monoaug")
+    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
     assert made.signature != mono.signature
 
 

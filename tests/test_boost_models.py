@@ -25,7 +25,7 @@ from builder.model.boost.tokens import SPECIAL, UNKNOWN, Words, cut, pieces
 from builder.model.task import DiscriminatorConfig, TaggerConfig, element
 from builder.records import POLARITIES, Polarity, Triplet
 
-SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, threads=1, rate=6e-3)
+SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
 THINGS = ("soup", "bread", "staff", "garden", "table", "music", "coffee", "price")
 GOOD, BAD = ("lovely", "great", "fresh", "warm"), ("awful", "stale", "rude", "cold")
 
@@ -130,6 +130,13 @@ def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: classes
         assert (one.label, one.right) == (other.label, other.right)
         assert math.isclose(one.confidence, other.confidence, abs_tol=1e-4)
         assert math.isclose(one.perplexity, other.perplexity, rel_tol=1e-3)
+
+
+def test_threads_change_nothing_of_what_is_read(surrogate: classes.Classes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "READ", 64)
+    before, fresh = torch.get_num_threads(), english(60, 9)
+    assert replace(surrogate, threads=3).read(fresh) == surrogate.read(fresh)
+    assert torch.get_num_threads() == before
 
 
 def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_an_interruption(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Boost:
     """Yang and Li 2022, sections `boostaug` and `monoaug`; see builder.augment.boostaug for what the thresholds mean.
 
     `backend`: whose candidates are filtered. `oversample`: how many are made for each that may stay. `confidence`, `perplexity`: thresholds,
-    `scale` what they are shares and multiples of; `by_confidence`, `by_perplexity`, `by_label` switch the filters. `base`: as in `WordEmbs`, an
+    `scale` what they are shares and multiples of (the paper's numbers: `absolute`, 0.99 and 5); `by_confidence`, `by_perplexity`, `by_label` switch the filters. `base`: as in `WordEmbs`, an
     encoder as surrogate; `epochs` 0: by the size of the folds.
     """
 
@@ -53,8 +53,8 @@ class Boost:
     folds: int = 5
     oversample: int = 2
     confidence: float = 0.99
-    perplexity: float = 5.0
-    scale: Literal["absolute", "source", "valid"] = "valid"
+    perplexity: float = 1.5
+    scale: Literal["absolute", "source", "valid"] = "source"
     by_confidence: bool = True
     by_perplexity: bool = True
     by_label: bool = True

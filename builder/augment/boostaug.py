@@ -60,7 +60,7 @@ class BoostAug:
     backend: Method
     trainer: Trainer
     limits: Thresholds
-    scale: Scale = "valid"
+    scale: Scale = "source"
     folds: int = 5
     oversample: int = 2
     folder: Path | None = None
@@ -81,13 +81,14 @@ class BoostAug:
         return digest(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        """What the filters keep; the score is the surrogate's confidence.
+        """What the filters keep, the surest first; the score is the surrogate's confidence.
 
         Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
         Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a surrogate does not train.
         """
         for row in self.judge(sentences, copies, seed):
-            yield tuple(replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons)
+            kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
+            yield tuple(kept if self.limits.confidence is None else sorted(kept, key=lambda one: -(one.score or 0)))
 
     def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
@@ -134,7 +135,7 @@ class BoostAug:
         return out
 
     def _sifted(self, row: Row, usual: Reference, copies: int) -> tuple[Judged, ...]:
-        references = {"absolute": Reference(), "valid": usual, "source": middle([row.own])}
+        references = {"absolute": Reference(), "valid": usual, "source": replace(middle([row.own]), label=row.own.label)}
         return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
 
     def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:

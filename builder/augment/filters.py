@@ -5,7 +5,9 @@ together they would drop everything. The meaning is confidence 0.99 and perplexi
 
 They are the thresholds of a large pre-trained model, which is 99% sure of whatever looks like its training data. A small one is not, so a
 threshold is a share (confidence) or a multiple (perplexity) of a reference: `absolute`: of 1, the paper's reading; `source`: of what the surrogate
-says of the very sentence that the candidate was made of; `valid`: of the median sentence of the validation fold.
+says of the very sentence that the candidate was made of, whose label, right or wrong, then counts as well as the gold one: what is asked is whether the
+edits changed anything; `valid`: of the median sentence of the validation fold. On 846 examples of laptop14 `valid` left three of five sentences
+without any candidate, and no neutral one with any, since the surrogate was never sure of those: the easy half of the data three times.
 """
 
 from __future__ import annotations
@@ -76,10 +78,11 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the thresholds are a share and a multiple of."""
+    """What the thresholds are a share and a multiple of. `label`: what is as good as the gold one, being what the source itself was taken for."""
 
     confidence: float = 1.0
     perplexity: float = 1.0
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def against(reading: Reading, limits: Thresholds, reference: Reference) -> tuple
     checks: tuple[tuple[Reason, bool], ...] = (
         ("perplexity", limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity),
         ("confidence", limits.confidence is not None and not reading.confidence > limits.confidence * reference.confidence),
-        ("label", limits.label and not reading.right),
+        ("label", limits.label and not reading.right and reading.label != reference.label),
     )
     return tuple(name for name, drops in checks if drops)
 

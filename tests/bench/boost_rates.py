@@ -168,7 +168,7 @@ def reading(options: argparse.Namespace) -> None:
         sentences.append(Sentence(str(i), whole, tuple(m.span() for m in re.finditer(r"\S+", whole)), marks, None, "en"))
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
-        surrogate = Trainer(TwoWayConfig(threads=options.threads), options.epochs).fit(sentences, (), 1, Path(folder))
+        surrogate = Trainer(TwoWayConfig(), options.epochs, options.threads).fit(sentences, (), 1, Path(folder))
         print(f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in {time.perf_counter() - started:.1f} s")
     backend = methods.load("eda", replace(Settings(), given=Given(language="en")))
     rows = zip(sentences, backend.propose(sentences, 16, 1), strict=True)

@@ -25,7 +25,7 @@ from builder.model.task import NetworkConfig
 
 REACH = 12.0
 """Words from an aspect at which nothing counts as its surroundings any more (local context focus, linearly falling)."""
-CHUNK = 4096
+CHUNK = 512
 """Words whose logits over the vocabulary are held at once."""
 
 
@@ -39,6 +39,7 @@ class TwoWayConfig(NetworkConfig):
     layers: int = 3
     dropout: float = 0.4
     epochs: int = 10
+    threads: int = 1
     batch_chars: int = 1024
     rate: float = 3e-3
     weight_decay: float = 0.02

@@ -124,9 +124,7 @@ class Trainer:
         judged, unseen = ([discriminator_data(one, seed) for one in part] for part in (examples, held_out))
         with bar("discriminator") as progress:
             discriminator = train_discriminator(judged, unseen, judging, seed, folder / "discriminator", progress)
-        language = Plain(replace(self.language, threads=self.threads), self.epochs).fit(
-            list(map(bare, train)), [], seed, folder / "language"
-        )
+        language = Plain(self.language, self.epochs, self.threads).fit(list(map(bare, train)), [], seed, folder / "language")
         facts = {"valid_f1": tagger.facts["valid_f1"], "valid_accuracy": discriminator.facts["valid_accuracy"], "examples": len(train)}
         return Triplets(tagger, discriminator, language, self.given, facts)
 
