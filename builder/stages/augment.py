@@ -109,6 +109,7 @@ def _run(plan: Plan, parent: Existing, tell: Tell) -> Made:
     chosen = proposing.worded(chosen, plan.workdir, plan.workers)
     given = Given(
         plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
+        frozenset(_texts(held)),
         {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
     )  # fmt: skip
     settings = replace(plan.settings, given=given)
