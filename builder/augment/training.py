@@ -111,7 +111,7 @@ def raw(corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held:
     cut = _spans_en if language == "en" else _spans_zh
     out = set(map(_letters, held))
     found = dict.fromkeys(
-        same_script(part, script) for text in (texts if corpus == TRAIN else _texts(Path(corpus))) if _letters(text) not in out
+        same_script(part, script if script_of(text) not in (script, "none") else "keep") for text in (texts if corpus == TRAIN else _texts(Path(corpus))) if _letters(text) not in out
         for start, end in (sentences(clauses(text)) if language == "zh" else [(0, len(text))])
         if _letters(part := text[start:end]) not in out
     )  # fmt: skip
