@@ -28,8 +28,9 @@ import torch
 from torch import Tensor, nn
 
 from builder import nlp
-from builder.augment import cbert, fluency, gpt2, masked_seq2seq, synonym
+from builder.augment import cbert, cues, fluency, gpt2, masked_seq2seq, synonym
 from builder.augment.cbert import CBertSettings
+from builder.augment.constraints import broken, trial
 from builder.augment.gpt2 import Gpt2Settings
 from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.measures import characters
@@ -70,6 +71,7 @@ def main() -> None:
     parser.add_argument("--sources", nargs="+", default=PLAIN, choices=list(SOURCES))
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--constrained", action="store_true", help="of four candidates a copy, the first that `builder augment` would keep")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--corpus", default="", help="raw reviews, as `builder ingest` reads them or a text a line")
@@ -153,7 +155,9 @@ class Making:
     """What the methods are given, and what is measured of their sentences."""
 
     def __init__(self, rows: Sequence[Row], test: Sequence[Row], options: argparse.Namespace) -> None:
-        tokens = nlp.load("embedded", load_lexicon().words()).annotate([text for _, text, _ in rows])
+        lexicon = load_lexicon()
+        self.cues = cues.chinese(lexicon)
+        tokens = nlp.load("embedded", lexicon.words()).annotate([text for _, text, _ in rows])
         self.options, self.texts = options, {key: text for key, text, _ in rows}
         self.given = [
             Sentence(
@@ -171,12 +175,13 @@ class Making:
 
     def sets(self, name: str, folder: Path) -> list[list[Row]]:
         """`copies` sets of new sentences with aspects in their new places."""
-        copies = self.options.copies
+        copies, wide = self.options.copies, 4 if self.options.constrained else 1
         out: list[list[Row]] = [[] for _ in range(copies if name != "none" else 0)]
         if out:
-            for one, found in zip(self.given, self.method(name, folder).propose(self.given, copies, 1), strict=True):
-                for number, candidate in enumerate(found):
-                    out[number] += [row] if (row := new_row(one, candidate)) else []
+            for one, found in zip(self.given, self.method(name, folder).propose(self.given, copies * wide, 1), strict=True):
+                fit = [candidate for candidate in found if wide == 1 or broken(trial(one, candidate, self.cues)) is None]
+                for listed, candidate in zip(out, fit, strict=False):
+                    listed += [row] if (row := new_row(one, candidate)) else []
         return out
 
     def method(self, name: str, folder: Path) -> Method:
