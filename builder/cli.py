@@ -159,6 +159,8 @@ _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `bu
     "judge": "the answers so far are kept, the same command goes on",
     "publish": "the same command goes on",
     "release": "nothing half made is left, the same command goes on",
+    "augment": "what was learnt and proposed is kept, the same command goes on",
+    "bench": "what was trained is kept, the same command goes on",
     "annotate": "what was answered or imported is kept",
 }
 """By command, what a user who stops it should know; of the others nothing stays."""

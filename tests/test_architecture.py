@@ -40,6 +40,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
     ("model", "nlp"): "domain vectors of a tagger are made as the parser's are",
     ("stages", "extraction"): "label survival asks the models that extract uses",
+    ("augment", "sources"): "a model may be pre-trained on a file of raw reviews",
     ("augment", "model"): "methods train and run models; their constraints need none",
     ("extraction", "stages"): "extract does what annotate and seed do, without a database",
     ("cli", "commands"): "the command line is made of its commands",

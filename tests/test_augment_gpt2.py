@@ -63,7 +63,7 @@ def test_reading_token_by_token_is_reading_at_once() -> None:
 
 def test_what_is_written_has_at_least_and_at_most_so_many_tokens() -> None:
     network = embedded(12, 16, 1, 1)
-    found = next(write(network, [Opening((5, 7, 3), 2, 4)], 12, range(6), EOS, 5, 8, 1))[1]
+    found = next(write(network, [Opening((5, 7, 3), 2, 4)], 12, range(6), None, EOS, 5, 8, 1))[1]
     ended = [said.index(EOS) for said, _ in found.sequences if EOS in said]
     assert ended
     assert set(ended) <= {2, 3, 4}

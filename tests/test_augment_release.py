@@ -14,7 +14,7 @@ from augmenting import release as tiny
 from conftest import Command, contents
 
 from builder.augment import methods, travel
-from builder.augment.records import Candidate, Edit, Mark, Sentence, seeded
+from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence, seeded
 from builder.augment.settings import Given, settings
 from builder.augment.views import Unit, units
 from builder.errors import ConfigError
@@ -22,7 +22,7 @@ from builder.export.layers import faults
 from builder.export.manifest import checksums, sha256
 from builder.export.reading import opened, rows
 from builder.export.verify import verify
-from builder.records import Element, Triplet
+from builder.records import Element, Polarity, Triplet
 from builder.shards.local import LocalCrew
 from builder.stages import augment, proposing
 from builder.stages.augment import Plan
@@ -379,3 +379,40 @@ def test_without_a_method_the_methods_are_listed(here: Command) -> None:
     ran = here("augment")
     assert ran.code == 0
     assert ran.out.splitlines()[0].startswith("synonym ")
+
+
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """Turns each opinion round, once with a word of the other polarity and once with one that says nothing."""
+
+    name: str = "turning"
+    signature: str = "turning 1"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        for one in sentences:
+            told = next(mark for mark in one.marks if mark.kind == "opinion")
+            polarity: Polarity = "NEG" if told.polarity == "POS" else "POS"
+            words = {"POS": "很棒", "NEG": "很糟"}[polarity], "第一回"
+            yield tuple(
+                Candidate(one.id, (Edit(told.start, told.end, word),), None, None, (Changed(told.start, told.end, word, polarity, 5.0),))
+                for word in words
+            )
+
+
+def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(methods.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    made = augment.run(plan(parent, tmp_path, method="turning"))
+    rows = layer(made.path, "turning")
+    assert made.reasons["flip-unconfirmed"] > 0
+    assert rows
+    assert not any("第一回" in row["text"] for row in rows)
+    assert all(
+        {"很棒": "POS", "很糟": "NEG"}.get(one["opinion_full"]["text"], one["polarity"]) == one["polarity"]
+        for row in rows
+        for one in row["triplets"]
+    )
+    assert verify(made.path) == []
+
+
+def turning(made: object) -> Turning:
+    return Turning()

@@ -149,6 +149,8 @@ def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
         (["--help"], "builder: stopped"),
         (["judge", "--model", "build"], "builder: stopped; the answers so far are kept, the same command goes on"),
         (["release", "--bump", "auto"], "builder: stopped; nothing half made is left, the same command goes on"),
+        (["augment", "synonym"], "builder: stopped; what was learnt and proposed is kept, the same command goes on"),
+        (["bench", "--task", "tc"], "builder: stopped; what was trained is kept, the same command goes on"),
         (["score", "--gold", "x"], "builder: stopped"),
     ],
 )

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
-from builder.augment.replacing import Replacing, Steps, Words, batch_tokens, learned, unit_inventory
-from builder.augment.told import FREE, LATER, taught, told
+from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.told import LATER, taught, told
+from builder.augment.training import Training
 from builder.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,30 +28,22 @@ PLAIN, NAME = "context", "context+label"
 
 
 @dataclass(frozen=True, slots=True)
-class ContextSettings:
-    """`probability` that a word is replaced, at `temperature`. Epochs end when the validation loss no longer falls; the first without labels."""
+class ContextSettings(Training):
+    """`probability` that a word is replaced, at `temperature`. `pretrain_epochs` without labels come first. The rest: see training."""
 
     labels: str = "auto"
     probability: float = field(default=0.2, metadata=LATER)
     temperature: float = field(default=1.0, metadata=LATER)
     pretrain_epochs: int = 10
     epochs: int = 20
-    patience: int = 3
-    least: int = 2000
-    rate: float = 2e-3
-    batch_tokens: int = 0
     width: int = 256
-    min_count: int = 2
-    batch: int = field(default=64, metadata=FREE)
-    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
+        Training.__post_init__(self)
         if self.labels not in MODES:
             raise ConfigError(f"unknown labels {self.labels!r}", where=NAME, fix=f"known: {', '.join(MODES)}")
-        if not (0 < self.probability <= 1 and self.temperature > 0):
-            raise ConfigError("probability is a share above 0, temperature is above 0", where=NAME)
-        if min(self.pretrain_epochs, self.epochs, self.least, self.width, self.batch, self.threads, self.min_count) < 1:
-            raise ConfigError("epochs, sentences, tokens, width and threads are at least 1", where=NAME)
+        if not (0 < self.probability <= 1 and self.temperature > 0 and self.pretrain_epochs > 0):
+            raise ConfigError("probability is a share above 0, temperature above 0, pretrain_epochs at least 1", where=NAME)
 
 
 def load(
@@ -63,18 +56,12 @@ def load(
 ) -> Replacing:
     """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or trained and kept there."""
     from builder.model.augment import filling
-    from builder.model.augment.keeping import Schedule
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
     inventory = unit_inventory(sentences, True, settings.min_count)
     network = filling.lstm(inventory.size, len(conditions.names), settings.width, seed)
-
-    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
-
-    def schedule(epochs: int) -> Schedule:
-        return Schedule(epochs, settings.least, settings.patience, size, settings.rate, threads=settings.threads)
-
-    schedules = [(schedule(settings.pretrain_epochs), False), *([(schedule(settings.epochs), True)] if name == NAME else [])]
+    phases = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
+    schedules = [(settings.schedule(epochs, sentences, 2e-3), labelled) for epochs, labelled in phases]
     digest = learned(
         name, taught(settings), sentences, network, inventory, conditions, schedules, 1.0, False, "embedded", folder, seed, progress
     )

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.records import Candidate, Edit, Mark, Sentence
-from builder.augment.replacing import batch_tokens, unit_inventory
+from builder.augment.replacing import unit_inventory
 from builder.augment.token_labels import KINDS, kept
-from builder.augment.told import FREE, LATER, taught, told
+from builder.augment.told import LATER, taught, told
+from builder.augment.training import Training
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Gpt2Settings:
-    """`keep`: whose words the prefix names. `again`: whether the old half counts as a new one. Training ends when the validation loss no longer falls."""
+class Gpt2Settings(Training):
+    """`base`: `embedded`, or a model of a hub or folder. `keep`: whose words the prefix names. `again`: whether the old half counts as a new one. The
+    rest: see training."""
 
     base: str = "embedded"
     keep: str = "aspect"
@@ -39,20 +41,14 @@ class Gpt2Settings:
     again: bool = field(default=False, metadata=LATER)
     epochs: int = 20
     patience: int = 2
-    least: int = 2000
-    rate: float = 0.0
-    batch_tokens: int = 0
-    width: int = 192
     layers: int = 4
-    min_count: int = 2
-    batch: int = field(default=64, metadata=FREE)
-    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
+        Training.__post_init__(self)
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.epochs, self.least, self.layers, self.batch, self.threads, self.min_count) < 1:
-            raise ConfigError("beams, epochs, sentences, tokens, layers and threads are at least 1", where=NAME)
+        if min(self.beams, self.layers) < 1:
+            raise ConfigError("beams and layers are at least 1", where=NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +86,14 @@ class Gpt2:
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Candidate, ...]]:
         from builder.model.augment.causal import write
+        from builder.model.augment.pieces import own_marks
 
         plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._opened(one)]
-        how, never = self.settings, self.inventory.never
+        how, inventory = self.settings, self.inventory
         found: dict[int, tuple[Candidate, ...]] = {}
         openings = [opening for *_, opening in plans]
-        for i, beams in write(
-            self.network, openings, self.inventory.size, never, self.special.end, how.beams, how.batch, how.threads, self.progress
-        ):
+        rules = inventory.size, inventory.never, own_marks(inventory), self.special.end
+        for i, beams in write(self.network, openings, *rules, how.beams, how.batch, how.threads, self.progress):
             n, cut, half, _ = plans[i]
             found[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
         for n in range(len(sentences)):
@@ -169,7 +165,7 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where labels overlap.
     """
     from builder.model.augment import causal
-    from builder.model.augment.keeping import Schedule, held_out, key_of, obtained
+    from builder.model.augment.keeping import held_out, key_of, obtained
 
     network, inventory, special, base = _network(settings, sentences, seed)
     stories = [_story(one, inventory, special, settings.keep) for one in sentences]
@@ -177,9 +173,7 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     if not fitting:
         raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
     learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
-    rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
-    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
-    schedule = Schedule(settings.epochs, settings.least, settings.patience, size, rate, threads=settings.threads)
+    schedule = settings.schedule(settings.epochs, sentences, 1e-3 if settings.base == "embedded" else 5e-5)
     key = key_of(
         NAME, (taught(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, Path(__file__)
     )

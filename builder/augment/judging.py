@@ -15,7 +15,18 @@ from builder.augment.records import Candidate, Edit, Sentence
 
 NOTHING = "nothing-to-change"
 """The reason of a sentence to which a method does not apply."""
-OTHERS = ("duplicate", "in-source", "held-out", "near-held-out", "personal-data", "aspect-found", "surplus", "phrase-broken", NOTHING)
+OTHERS = (
+    "duplicate",
+    "in-source",
+    "held-out",
+    "near-held-out",
+    "personal-data",
+    "aspect-found",
+    "surplus",
+    "phrase-broken",
+    "flip-unconfirmed",
+    NOTHING,
+)
 """Reasons beside the constraints' own."""
 
 

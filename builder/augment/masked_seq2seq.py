@@ -2,24 +2,25 @@
 
 In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), best of the beams. Labelled
 tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a folder. Bases:
-`embedded` (characters for Chinese, words for English; pre-trained on the same sentences without their labels), or any encoder-decoder of a hub
-or a folder. What differs from the paper: a base's tokens stand for words, and beside aspects opinions can be kept.
+`embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
+encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words, and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
-from builder.augment.replacing import batch_tokens
+from builder.augment.replacing import unit_inventory
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
-from builder.augment.told import FREE, LATER, taught, told
+from builder.augment.told import LATER, taught, told
+from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -30,19 +31,17 @@ if TYPE_CHECKING:
 
 NAME = "masked-seq2seq"
 _CHUNK = 4096
+_MASS = 0.5
+"""The share that is masked in pre-training (Song et al. 2019)."""
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedSeq2SeqSettings:
+class MaskedSeq2SeqSettings(InDomain):
     """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
     table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
-
-    `pretrain_epochs` without labels, then at most `epochs` with them, until the validation loss has not fallen for `patience` epochs. An epoch
-    draws as many sentences as there are, `least` at least. `width`, `encoder`, `decoder` are the embedded base's; `min_count` how often a
-    character or word occurs to be known to it. `batch`, `threads` change no candidate.
+    `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
     """
 
-    base: str = "embedded"
     r: float = 0.5
     keep: str = "aspect"
     beams: int = field(default=5, metadata=LATER)
@@ -51,23 +50,17 @@ class MaskedSeq2SeqSettings:
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
-    least: int = 2000
-    rate: float = 0.0
-    batch_tokens: int = 0
-    width: int = 192
     encoder: int = 3
     decoder: int = 2
-    min_count: int = 2
-    batch: int = field(default=64, metadata=FREE)
-    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
+        InDomain.__post_init__(self)
         if not 0 < self.r <= 1:
             raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.epochs, self.least, self.batch, self.threads, self.min_count) < 1 or self.pretrain_epochs < 0:
-            raise ConfigError("numbers of epochs, beams, sentences, tokens and threads are at least 1 (pretrain_epochs 0)", where=NAME)
+        if min(self.beams, self.encoder, self.decoder) < 1:
+            raise ConfigError("beams and layers are at least 1", where=NAME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,47 +155,66 @@ class _Source:
 
 
 def load(
-    settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], folder: Path, seed: int = 0, progress: Progress | None = None
+    settings: MaskedSeq2SeqSettings,
+    sentences: Sequence[Sentence],
+    folder: Path,
+    seed: int = 0,
+    progress: Progress | None = None,
+    corpus: Sequence[Sentence] = (),
 ) -> MaskedSeq2Seq:
-    """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and kept there.
+    """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and kept there. `corpus` are the raw
+    sentences that `settings.corpus` names.
 
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels overlap.
     """
+    network, inventory, base = _network(settings, corpus or sentences, seed)
+    if corpus:
+        begun = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
+        base = _learned(begun, corpus, network, inventory, base, corpora(folder, NAME), seed, progress, [(begun.epochs, False)])
+    phases = [(settings.epochs, True)]
+    if settings.pretrain_epochs and not corpus:
+        phases.insert(0, (settings.pretrain_epochs, False))
+    digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress)
+
+
+def _learned(
+    settings: MaskedSeq2SeqSettings,
+    sentences: Sequence[Sentence],
+    network: Labelled,
+    inventory: Inventory,
+    base: str,
+    folder: Path,
+    seed: int,
+    progress: Progress | None,
+    phases: Sequence[tuple[int, bool]],
+) -> str:
+    """Give `network` what training on the sentences in phases of (epochs, with labels) leads to, or what is kept of it. Returns its digest."""
     from builder.model.augment import fragments
     from builder.model.augment.keeping import Schedule, held_out, key_of, obtained
 
-    network, inventory, base = _network(settings, sentences, seed)
     cuts = [(cut.ids, bio(cut.spans, kept(one, settings.keep))) for one in sentences for cut in [inventory.cut(one.text, one.words)]]
     fitting = [n for n, (ids, _) in enumerate(cuts) if weight(len(ids)) and len(ids) < network.core.longest]
     if not fitting:
         raise ModelError(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
         )
-    key = key_of(
-        NAME,
-        (taught(settings), seed),
-        [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)],
-        base,
-    )
+    data = [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)]
+    key = key_of(NAME, (taught(settings), seed), data, base)
     learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
     source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))
-    rate = settings.rate or (1e-3 if settings.base == "embedded" else 5e-5)
+    network.labels.weight.requires_grad_(settings.label_embeddings)
 
-    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
-
-    def phase(epochs: int, patience: int, labelled: bool) -> tuple[fragments.Draw, Sequence[Masked], Schedule]:
+    def phase(epochs: int, labelled: bool) -> tuple[fragments.Draw, Sequence[Masked], Schedule]:
         count = max(len(learnt), settings.least)
-        schedule = Schedule(epochs, settings.least, patience, size, rate, threads=settings.threads)
         return (
             lambda epoch: source.draw(count, _seed(seed, labelled, epoch), labelled),
             checked.draw(max(200, len(held)), seed, labelled),
-            schedule,
+            settings.schedule(epochs, sentences, settings.own_rate),
         )
 
-    phases = [phase(settings.pretrain_epochs, settings.patience, False)] if settings.pretrain_epochs else []
-    phases.append(phase(settings.epochs, settings.patience, True))
-    digest = obtained(folder, key, network, lambda at: fragments.train(network, phases, inventory, seed, at, key, progress))
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress)
+    made = [phase(*one) for one in phases]
+    return obtained(folder, key, network, lambda at: fragments.train(network, made, inventory, seed, at, key, progress))
 
 
 def _seed(*parts: object) -> int:
@@ -214,12 +226,10 @@ def _seed(*parts: object) -> int:
 def _network(settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int) -> tuple[Labelled, Inventory, str]:
     """The untrained network, its tokens, and the digest of what it begins with."""
     from builder.model.augment import fragments
-    from builder.model.augment.pieces import Units
     from builder.model.augment.seq2seq import Shape
 
     if settings.base != "embedded":
         return fragments.based(settings.base, len(LABELS), settings.label_embeddings, seed)
-    english = sum(one.language == "en" for one in sentences) * 2 > len(sentences)
-    units = Units.of(((one.text, one.words) for one in sentences), "word" if english else "char", english, settings.min_count)
+    units = unit_inventory(sentences, False, settings.min_count)
     shape = Shape(settings.width, encoder=settings.encoder, decoder=settings.decoder)
     return fragments.embedded(units.size, len(LABELS), shape, settings.label_embeddings, seed), units, "embedded"

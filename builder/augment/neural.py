@@ -9,27 +9,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from builder.augment import cbert, context, gpt2, masked_seq2seq, style_transfer
-from builder.augment.records import Method
+from builder.augment.records import Method, Sentence
 from builder.augment.settings import Settings
+from builder.augment.training import InDomain, raw
 from builder.model.task import Progress
 from builder.resources import load_lexicon
 
 
 def load_masked_seq2seq(settings: Settings) -> Method:
+    own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
-        return masked_seq2seq.load(
-            replace(settings.masked_seq2seq, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress
-        )
+        return masked_seq2seq.load(own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings))
 
 
 def load_cbert(settings: Settings) -> Method:
     with _place(settings, cbert.NAME) as (folder, progress):
-        return cbert.load(settings.cbert, settings.given.sentences, folder, settings.seed, progress)
+        corpus = _corpus(settings.cbert, settings)
+        return cbert.load(settings.cbert, settings.given.sentences, folder, settings.seed, progress, corpus=corpus)
 
 
 def load_bert(settings: Settings) -> Method:
     with _place(settings, cbert.PLAIN) as (folder, progress):
-        return cbert.load(settings.bert, settings.given.sentences, folder, settings.seed, progress, cbert.PLAIN)
+        corpus = _corpus(settings.bert, settings)
+        return cbert.load(settings.bert, settings.given.sentences, folder, settings.seed, progress, cbert.PLAIN, corpus)
 
 
 def load_context_label(settings: Settings) -> Method:
@@ -49,8 +51,15 @@ def load_gpt2(settings: Settings) -> Method:
 
 def load_style_transfer(settings: Settings) -> Method:
     valences = {word: one.valence for word, one in load_lexicon().opinions.items()}
+    own, given = settings.style_transfer, settings.given
     with _place(settings, style_transfer.NAME) as (folder, progress):
-        return style_transfer.load(settings.style_transfer, settings.given.sentences, folder, settings.seed, progress, valences)
+        return style_transfer.load(own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings))
+
+
+def _corpus(own: InDomain, settings: Settings) -> tuple[Sentence, ...]:
+    """The raw sentences that a method begins with; none where it names no corpus."""
+    given = settings.given
+    return raw(own.corpus, given.sentences, given.texts, given.held) if own.corpus else ()
 
 
 def _keep(settings: Settings) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import Conditions, free_words
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.token_labels import kept
+from builder.augment.training import english
 from builder.errors import ModelError
 
 if TYPE_CHECKING:
@@ -102,14 +103,8 @@ def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -
     """Words, or characters where most sentences are Chinese and `words` does not ask for words."""
     from builder.model.augment.pieces import Units
 
-    english = sum(one.language == "en" for one in sentences) * 2 > len(sentences)
-    return Units.of(((one.text, one.words) for one in sentences), "word" if english or words else "char", english, min_count)
-
-
-def batch_tokens(asked: int, sentences: Sequence[Sentence], least: int) -> int:
-    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 1,024: few sentences need as many steps as many do."""
-    tokens = sum(len(one.words) if one.language == "en" else len(one.text) for one in sentences)
-    return asked or min(1024, max(384, int(tokens * max(1.0, least / max(1, len(sentences)))) // 150))
+    spaced = english(sentences)
+    return Units.of(((one.text, one.words) for one in sentences), "word" if spaced or words else "char", spaced, min_count)
 
 
 @dataclass(frozen=True, slots=True)

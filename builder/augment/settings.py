@@ -35,12 +35,13 @@ class Synonym:
 @dataclass(frozen=True, slots=True)
 class Given:
     """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be learned from: all that
-    are augmented, and no other; `texts` raw text of the train split; `triplets` those of each sentence, by its id, where the task is to find
+    are augmented, and no other; `texts` raw text of the train split, `held` that of the others, which no model may read; `triplets` those of each sentence, by its id, where the task is to find
     them: marks do not say which opinion is whose."""
 
     models: Path | None = None
     sentences: tuple[Sentence, ...] = ()
     texts: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
     triplets: Mapping[str, tuple[Triplet, ...]] = field(default_factory=dict)
     language: Literal["zh", "en"] = "zh"
 

@@ -19,9 +19,10 @@ from builder.augment import cbert
 from builder.augment.conditions import Conditions, free_words
 from builder.augment.opposites import OPPOSITE, Opinion, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence
-from builder.augment.replacing import Steps, Words, batch_tokens, distinct, edited, unit_inventory
+from builder.augment.replacing import Steps, Words, distinct, edited, unit_inventory
 from builder.augment.token_labels import kept
-from builder.augment.told import FREE, LATER, taught, told
+from builder.augment.told import LATER, taught, told
+from builder.augment.training import InDomain
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -34,31 +35,22 @@ NAME = "style-transfer"
 
 
 @dataclass(frozen=True, slots=True)
-class StyleTransferSettings:
+class StyleTransferSettings(InDomain):
     """`words` at most are refilled, those that speak for the label at least `share` times as much as the one that does most. `replacement`: see cbert.
 
     `opposite`: pairs of sentence labels; without, the sorted labels in reverse (0 for 4, 1 for 3; 2 has none). The rest is cbert's.
     """
 
-    base: str = "embedded"
     labels: str = "auto"
     words: int = field(default=3, metadata=LATER)
     share: float = field(default=0.4, metadata=LATER)
     opposite: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
     replacement: str = field(default="sampled", metadata=LATER)
     temperature: float = field(default=1.0, metadata=LATER)
-    pretrain_epochs: int = 8
-    epochs: int = 50
-    patience: int = 3
-    least: int = 2000
-    rate: float = 0.0
-    batch_tokens: int = 0
-    width: int = 192
     layers: int = 4
-    min_count: int = 2
-    threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
+        InDomain.__post_init__(self)
         if self.labels not in ("auto", "sentence", "polarity"):
             raise ConfigError(f"labels {self.labels!r} have no opposite", where=NAME, fix="known: auto, sentence, polarity")
         if self.words < 1 or not 0 < self.share <= 1:
@@ -67,9 +59,8 @@ class StyleTransferSettings:
 
     def filler(self) -> cbert.CBertSettings:
         """The settings of the conditional model."""
-        shared = {
-            one.name: getattr(self, one.name) for one in fields(self) if one.name in cbert.CBertSettings.__slots__ and one.name != "share"
-        }
+        names = {one.name for one in fields(cbert.CBertSettings)} - {"share"}
+        shared = {one.name: getattr(self, one.name) for one in fields(self) if one.name in names}
         return cbert.CBertSettings(**shared)
 
 
@@ -213,6 +204,7 @@ def load(
     seed: int = 0,
     progress: Progress | None = None,
     valences: Mapping[str, float] | None = None,
+    corpus: Sequence[Sentence] = (),
 ) -> StyleTransfer:
     """The method with the conditional model and the classifier of these sentences: read from `folder` or trained and kept there.
 
@@ -223,7 +215,9 @@ def load(
         raise ModelError(
             "the sentences have neither labels nor polarities", where=NAME, fix="style-transfer turns labels round: give labelled sentences"
         )
-    network, inventory, digest = cbert.trained(settings.filler(), sentences, conditions, folder / "cbert", seed, progress, cbert.NAME)
+    network, inventory, digest = cbert.trained(
+        settings.filler(), sentences, conditions, folder / "cbert", seed, progress, cbert.NAME, corpus
+    )
     units = unit_inventory(sentences, False, settings.min_count)
     judge, judged = _judge(settings, sentences, conditions, units, folder / "classifier", seed, progress)
     found = opinions_of(sentences, inventory) if conditions.mode == "polarity" else ()
@@ -247,7 +241,7 @@ def _judge(
     progress: Progress | None,
 ) -> tuple[Classifier, str]:
     from builder.model.augment import attribution
-    from builder.model.augment.keeping import Schedule, held_out, key_of, obtained
+    from builder.model.augment.keeping import held_out, key_of, obtained
 
     network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed)
     items = []
@@ -258,9 +252,7 @@ def _judge(
     if not items:
         raise ModelError("no sentence has a label to turn round", where=NAME, fix="give labelled sentences")
     learnt, held = ([items[n][1] for n in part] for part in held_out([name for name, _ in items], 0.1, seed))
-    rate = settings.rate or 1e-3
-    size = batch_tokens(settings.batch_tokens, sentences, settings.least)
-    schedule = Schedule(settings.epochs, settings.least, settings.patience, size, rate, threads=settings.threads)
+    schedule = settings.schedule(settings.epochs, sentences, 1e-3)
     key = key_of(NAME, (taught(settings), seed), items, "embedded", Path(__file__))
     digest = obtained(folder, key, network, lambda at: attribution.train(network, learnt, held, schedule, seed, at, key, progress))
     return network.eval(), digest

@@ -106,9 +106,8 @@ def given(sources: Sources, workdir: Path) -> Given:
     tongue = language(sources.train)
     train = tuple(sentence(row, tongue) for row in sources.train)
     triplets = {row.id: row.triplets for row in sources.train if row.triplets}
-    return Given(
-        models=workdir / "models", sentences=train, texts=tuple(dict.fromkeys(one.text for one in train)), triplets=triplets, language=tongue
-    )  # fmt: skip
+    texts, held = tuple(dict.fromkeys(one.text for one in train)), frozenset(row.text for row in (*sources.valid, *sources.test))
+    return Given(models=workdir / "models", sentences=train, texts=texts, held=held, triplets=triplets, language=tongue)
 
 
 def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path) -> Augmented:

@@ -32,7 +32,7 @@ from builder.records import Triplet
 from builder.shards import Crew
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
-from builder.stages.surviving import Held, invented, judges, survival
+from builder.stages.surviving import Held, invented, judges, survival, unconfirmed
 
 Tell = Callable[[str], None]
 
@@ -113,6 +113,7 @@ def _run(plan: Plan, parent: Existing, crew: Crew, tell: Tell) -> Made:
     chosen = proposing.worded(chosen, plan.workdir, crew)
     given = Given(
         plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
+        frozenset(_texts(held)),
         {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
     )  # fmt: skip
     settings = replace(plan.settings, given=given)
@@ -131,6 +132,9 @@ def _run(plan: Plan, parent: Existing, crew: Crew, tell: Tell) -> Made:
     if plan.judge is not None:
         judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
     listed, judged = _rows(plan, chosen, judged)
+    if plan.view == "triplets" and any(one.relabelled for one in judged.kept):
+        gone = unconfirmed(_flipped(chosen, judged, listed), plan.judge)
+        listed, judged = [row for n, row in enumerate(listed) if n not in gone], lost(judged, gone, "flip-unconfirmed")
     tell(f"measures: {len(listed):,} rows")
     taken = _measured(plan, source, chosen, judged, listed)
     about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
@@ -183,6 +187,15 @@ def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[Laye
     made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
     judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
     return [row for row in made if not isinstance(row, str)], judged
+
+
+def _flipped(chosen: Sequence[Unit], judged: Judged, listed: Sequence[LayerRow]) -> list[Held]:
+    """Each kept text with those of its triplets whose polarity the method changed."""
+    before = {one.sentence.id: _held(one)[1] for one in chosen}
+    return [
+        (row["text"], [new for old, new in zip(before[one.source.id], _triplets(row), strict=True) if old.polarity != new.polarity])
+        for one, row in zip(judged.kept, listed, strict=True)
+    ]
 
 
 def _measured(

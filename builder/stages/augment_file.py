@@ -68,11 +68,13 @@ def run(plan: FilePlan, tell: Tell = lambda line: None) -> Written:
     content = _text(plan.source)
     language = plan.language or language_of(content)
     items = _read(plan, plan.source, content, language)
-    held = {_key(item.sentence.text) for path in plan.held_out for item in _read(plan, path, _text(path), language)}
+    out = frozenset(item.sentence.text for path in plan.held_out for item in _read(plan, path, _text(path), language))
+    held = set(map(_key, out))
     chosen = _chosen(plan, [item for item in items if _key(item.sentence.text) not in held])
     skipped = [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
     sentences = tuple(item.sentence for item in chosen)
-    given = Given(plan.workdir / "models" / "augment", sentences, tuple(dict.fromkeys(one.text for one in sentences)), language=language)
+    texts = tuple(dict.fromkeys(one.text for one in sentences))
+    given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
     settings = replace(plan.settings, given=given)
     tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
     method = methods.load(plan.method, settings)

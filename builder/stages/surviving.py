@@ -36,13 +36,21 @@ def _shares(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> dict[str, float
     sources = {text: held for held, _ in pairs for text in [_key(held)]}
     before = dict(zip(sources, _judged(list(sources.values()), judge), strict=True))
     after = _judged([made for _, made in pairs], judge)
-    flags = [both for (held, _), new in zip(pairs, after, strict=True) for both in zip(before[_key(held)], new, strict=True)]
-    known = [new for old, new in flags if old]
+    rows = [list(zip(before[_key(held)], new, strict=True)) for (held, _), new in zip(pairs, after, strict=True)]
+    flags = [both for row in rows for both in row]
     return {
         "found in the sources": _share([old for old, _ in flags]),
         "found in what was kept": _share([new for _, new in flags]),
-        "of those found in the source": _share(known),
+        "of those found in the source": _share([new for old, new in flags if old]),
+        "rows with all of those": _share([all(new for old, new in row if old) for row in rows]),
     }
+
+
+def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:
+    """The indices of texts of which the discriminator of a working directory (without one: the rule engine) does not find every triplet, with the polarity
+    that a method gave it."""
+    judge = _discriminator(workdir) if workdir else _rules(None)
+    return {n for n, flags in enumerate(_judged(flipped, judge)) if not all(flags)}
 
 
 def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]:

@@ -2,9 +2,12 @@
 
 The setting of Li et al. (2020), tables 2 to 4, on Chinese: a BiLSTM-CRF over characters, from scratch, trained on a share of SIGHAN 2024 training set 1
 (drawn by the hash of a sentence's id) and what a method makes of that share; tested on the validation set and the 2026 development set. A candidate is used
-where every aspect stands in its place. bert and cbert mask half of the tokens apart and take the best (appendix A), with label sequences.
-Prints micro F1 of aspect spans: mean and deviation over seeds of the tagger; each of the `copies` sets is joined to the source by itself where `--apart`
-is given (table 2, averaged), else all of them (figure 3). `--studies` adds table 3 (no label embeddings) and figure 4 (r from 0.3 to 0.7).
+where every aspect stands in its place. bert and cbert mask half of the tokens apart and take the best (appendix A), with label sequences; synonym replaces
+half of the words that have one. `--corpus FILE`: raw reviews on which masked-seq2seq, bert and cbert are pre-trained, without the test sentences.
+Prints micro precision, recall and F1 of aspect spans, mean and deviation over seeds of the tagger; BLEU of the new sentences against their sources; and their
+perplexity under Kneser-Ney trigrams of the corpus without the training sentences (of the test sentences where there is no corpus). Each of the `copies` sets is
+joined to the source by itself where `--apart` is given (table 2, averaged), else all of them (figure 3). Other sources: `without-labels` (table 3),
+`r=0.3` to `r=0.7` (figure 4). `--show N` prints new sentences.
 """
 
 from __future__ import annotations
@@ -25,11 +28,16 @@ import torch
 from torch import Tensor, nn
 
 from builder import nlp
-from builder.augment import cbert, masked_seq2seq
+from builder.augment import cbert, cues, fluency, gpt2, masked_seq2seq, synonym
 from builder.augment.cbert import CBertSettings
+from builder.augment.constraints import broken, trial
+from builder.augment.gpt2 import Gpt2Settings
 from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.measures import characters
 from builder.augment.records import Candidate, Mark, Method, Sentence, applied, moved
+from builder.augment.settings import settings
 from builder.augment.token_labels import bio
+from builder.augment.training import raw
 from builder.model.augment.layers import padded
 from builder.model.encode import batches
 from builder.model.training import scope
@@ -42,13 +50,17 @@ APART = CBertSettings(labels="bio", share=0.5, replacement="best")
 SEQ = MaskedSeq2SeqSettings()
 SOURCES: dict[str, tuple[Any, Callable[..., Method]] | None] = {
     "none": None,
-    "bert": (APART, lambda *args: cbert.load(*args, name=cbert.PLAIN)),
+    "synonym": None,
+    "bert": (APART, lambda *args, **more: cbert.load(*args, name=cbert.PLAIN, **more)),
     "cbert": (APART, cbert.load),
+    "gpt2": (Gpt2Settings(), gpt2.load),
     "masked-seq2seq": (SEQ, masked_seq2seq.load),
     "without-labels": (replace(SEQ, label_embeddings=False), masked_seq2seq.load),
     **{f"r={r}": (replace(SEQ, r=r), masked_seq2seq.load) for r in (0.3, 0.4, 0.6, 0.7)},
 }
-PLAIN = ["none", "bert", "cbert", "masked-seq2seq"]
+PLAIN = ["none", "synonym", "bert", "cbert", "masked-seq2seq"]
+Score = tuple[float, float, float]
+"""Precision, recall, F1."""
 
 
 def main() -> None:
@@ -57,32 +69,45 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sources", nargs="+", default=PLAIN, choices=list(SOURCES))
-    parser.add_argument("--studies", action="store_true")
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--constrained", action="store_true", help="of four candidates a copy, the first that `builder augment` would keep")
     parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="hardly train the augmenting models: to see that all parts run")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--corpus", default="", help="raw reviews, as `builder ingest` reads them or a text a line")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the models, in JSON: corpus_epochs=3")
+    parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--models", type=Path, help="a folder in which models are kept")
     options = parser.parse_args()
     train, test = chosen(training(options.folder), options.share), list(testing(options.folder))
+    made = Making(train, test, options)
     print(
         f"{len(train)} training sentences ({100 * options.share:.0f}%), {len(test)} test sentences, {options.seeds} seeds, {options.epochs} epochs",
         flush=True,
     )
-    print("source            sentences      F1  deviation   seconds")
-    for name in list(SOURCES) if options.studies else options.sources:
+    print("source          sentences      P      R     F1  deviation   BLEU  perplexity   seconds")
+    for name in options.sources:
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            sets = made(name, train, options, (options.models or Path(folder)) / name.replace("=", ""))
+            sets = made.sets(name, (options.models or Path(folder)) / name.replace("=", ""))
+        for row in [row for one in sets for row in one][: options.show]:
+            print(f"    {marked(row)}")
         joined = [[*train, *one] for one in sets] if options.apart and name != "none" else [[*train, *(row for one in sets for row in one)]]
         scores = [fitted(rows, test, seed, options) for rows in joined for seed in range(options.seeds)]
-        spread = statistics.stdev(scores) if len(scores) > 1 else 0.0
-        taken = time.monotonic() - started
+        spread = statistics.stdev(score[2] for score in scores) if len(scores) > 1 else 0.0
+        means = "".join(f"{100 * statistics.mean(one):7.2f}" for one in zip(*scores, strict=True))
+        said = made.measured([row for one in sets for row in one])
         print(
-            f"{name:16} {statistics.mean(map(len, joined)):10.0f}  {100 * statistics.mean(scores):6.2f}  {100 * spread:9.2f}  {taken:8.0f}",
+            f"{name:16}{statistics.mean(map(len, joined)):9.0f}{means}{100 * spread:11.2f}{said}{time.monotonic() - started:10.0f}",
             flush=True,
         )
+
+
+def marked(row: Row) -> str:
+    text, at = "", 0
+    for start, end in row[2]:
+        text, at = f"{text}{row[1][at:start]}[{row[1][start:end]}]", end
+    return text + row[1][at:]
 
 
 def training(folder: Path) -> Iterator[Row]:
@@ -126,30 +151,59 @@ def chosen(rows: Iterator[Row], share: float) -> list[Row]:
     return order[: max(1, round(share * len(order)))]
 
 
-def made(name: str, rows: Sequence[Row], options: argparse.Namespace, folder: Path) -> list[list[Row]]:
-    """`copies` sets of new sentences with aspects in their new places."""
-    source = SOURCES[name]
-    if source is None:
-        return []
-    lexicon = load_lexicon()
-    tokens = nlp.load("embedded", lexicon.words()).annotate([text for _, text, _ in rows])
-    given = [
-        Sentence(
-            key,
-            text,
-            tuple((one.start, one.end) for one in told if text[one.start : one.end].strip()),
-            tuple(Mark(*span) for span in spans),
+class Making:
+    """What the methods are given, and what is measured of their sentences."""
+
+    def __init__(self, rows: Sequence[Row], test: Sequence[Row], options: argparse.Namespace) -> None:
+        lexicon = load_lexicon()
+        self.cues = cues.chinese(lexicon)
+        tokens = nlp.load("embedded", lexicon.words()).annotate([text for _, text, _ in rows])
+        self.options, self.texts = options, {key: text for key, text, _ in rows}
+        self.given = [
+            Sentence(
+                key,
+                text,
+                tuple((one.start, one.end) for one in told if text[one.start : one.end].strip()),
+                tuple(Mark(*span) for span in spans),
+            )
+            for (key, text, spans), told in zip(rows, tokens, strict=True)
+        ]
+        held = [text for _, text, _ in test]
+        self.corpus = raw(options.corpus, self.given, held=held) if options.corpus else ()
+        known = [one.text for one in self.corpus if one.text not in self.texts.values()] or held
+        self.fluency = fluency.fit(map(characters, known))
+
+    def sets(self, name: str, folder: Path) -> list[list[Row]]:
+        """`copies` sets of new sentences with aspects in their new places."""
+        copies, wide = self.options.copies, 4 if self.options.constrained else 1
+        out: list[list[Row]] = [[] for _ in range(copies if name != "none" else 0)]
+        if out:
+            for one, found in zip(self.given, self.method(name, folder).propose(self.given, copies * wide, 1), strict=True):
+                fit = [candidate for candidate in found if wide == 1 or broken(trial(one, candidate, self.cues)) is None]
+                for listed, candidate in zip(out, fit, strict=False):
+                    listed += [row] if (row := new_row(one, candidate)) else []
+        return out
+
+    def method(self, name: str, folder: Path) -> Method:
+        source = SOURCES[name]
+        if source is None:
+            return synonym.load(settings({"synonym.rate": 0.5}))
+        own, load = source
+        changed = {key: json.loads(value) for key, _, value in (one.partition("=") for one in self.options.set) if hasattr(own, key)}
+        if not self.corpus or not hasattr(own, "corpus"):
+            return load(replace(own, threads=self.options.threads, **changed), self.given, folder)
+        return load(
+            replace(own, threads=self.options.threads, corpus=self.options.corpus, **changed), self.given, folder, corpus=self.corpus
         )
-        for (key, text, spans), told in zip(rows, tokens, strict=True)
-    ]
-    settings, load = source
-    quick = {"epochs": 1, "pretrain_epochs": 1, "least": 64} if options.quick else {}
-    method = load(replace(settings, threads=options.threads, **quick), given, folder)
-    sets: list[list[Row]] = [[] for _ in range(options.copies)]
-    for one, found in zip(given, method.propose(given, options.copies, 1), strict=True):
-        for number, candidate in enumerate(found):
-            sets[number] += [row] if (row := new_row(one, candidate)) else []
-    return sets
+
+    def measured(self, made: Sequence[Row]) -> str:
+        from sacrebleu.metrics.bleu import BLEU
+
+        texts = [row[1] for row in made] or list(self.texts.values())
+        told = [characters(text) for text in texts]
+        bits = -sum(map(self.fluency.log2, told)) / sum(len(one) + 1 for one in told)
+        score = BLEU(tokenize="zh").corpus_score(texts, [[self.texts[row[0]] for row in made] or texts]).score
+        return f"{score:7.1f}{2**bits:12.1f}"
 
 
 def new_row(sentence: Sentence, candidate: Candidate) -> Row | None:
@@ -207,8 +261,8 @@ class Tagger(nn.Module):
         return out
 
 
-def fitted(rows: Sequence[Row], test: Sequence[Row], seed: int, options: argparse.Namespace) -> float:
-    """Micro F1 of spans on `test`, of the epoch that is best on 150 held-out source sentences or a fifth of them (never augmented ones)."""
+def fitted(rows: Sequence[Row], test: Sequence[Row], seed: int, options: argparse.Namespace) -> Score:
+    """Micro scores of spans on `test`, of the epoch that is best on 150 held-out source sentences or a fifth of them (never augmented ones)."""
     sources = list({row[0]: row for row in reversed(rows)}.values())  # of an id the first, which is the source
     draw = random.Random(seed)
     held = {row[0] for row in draw.sample(sources, min(150, len(sources) // 5))}
@@ -227,10 +281,13 @@ def fitted(rows: Sequence[Row], test: Sequence[Row], seed: int, options: argpars
                 nn.utils.clip_grad_norm_(tagger.parameters(), 5.0)
                 optimizer.step()
                 done += 1
-                if done % max(1, steps // 20) == 0 and (score := f1(tagger, [row for row in sources if row[0] in held], known)) >= best:
+                if (
+                    done % max(1, steps // 20) == 0
+                    and (score := scored(tagger, [row for row in sources if row[0] in held], known)[2]) >= best
+                ):
                     best, kept = score, {name: value.clone() for name, value in tagger.state_dict().items()}
         tagger.load_state_dict(kept)
-        return f1(tagger, test, known)
+        return scored(tagger, test, known)
 
 
 def tagged(row: Row, known: dict[str, int]) -> Tagged:
@@ -238,14 +295,14 @@ def tagged(row: Row, known: dict[str, int]) -> Tagged:
     return Tagged([known.get(char, 1) for char in text], list(bio([(i, i + 1) for i in range(len(text))], [Mark(*span) for span in spans])))
 
 
-def f1(tagger: Tagger, rows: Sequence[Row], known: dict[str, int]) -> float:
+def scored(tagger: Tagger, rows: Sequence[Row], known: dict[str, int]) -> Score:
     tagger.eval()
     right = said = due = 0
     with torch.inference_mode():
         for tags, (_, _, spans) in zip(tagger.best([tagged(row, known) for row in rows]), rows, strict=True):
             found = read(tags)
             right, said, due = right + len(found & {*spans}), said + len(found), due + len(spans)
-    return 2 * right / max(1, said + due)
+    return right / max(1, said), right / max(1, due), 2 * right / max(1, said + due)
 
 
 def read(tags: Sequence[int]) -> set[Span]:

@@ -3,6 +3,8 @@
 Sums of floating point numbers differ in their last digits with the shape of a batch, and a choice between two candidates may turn on them. So every
 search tells its margin: the least difference by which any of its choices was made. Where it is below SURE, far above that noise, the search
 is done again with the item alone: the outcome is a function of the item.
+
+A small model left to itself writes ，，， or the same words over and over: neither is ever chosen.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import torch
 from torch import Tensor
 
 SURE = 1e-4
+REPEATED = 3
+"""So many tokens in a row are written once in a sequence."""
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 
@@ -44,11 +48,13 @@ def search(
     never: Tensor,
     end: int | None = None,
     least: Sequence[int] = (),
+    marks: Sequence[int] | None = None,
 ) -> list[Found]:
     """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
 
     `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
-    -inf). Rows are done at their length; later steps do nothing for them.
+    -inf). With `marks`, none of them is written behind another, and no sequence says
+    REPEATED tokens twice (not for tokens that may be parts of characters). Rows are done at their length; later steps do nothing for them.
     """
     rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
     total = torch.full((rows, width), float("-inf"))
@@ -59,12 +65,18 @@ def search(
     ended = torch.zeros((rows, width), dtype=torch.bool)
     found: list[Found | None] = [None] * rows
     due = torch.tensor([[*row, *[-1] * (max(lengths) - len(row))] for row in forced])
+    punctuation = (
+        None if marks is None else torch.zeros(len(never), dtype=torch.bool).index_fill(0, torch.tensor(marks, dtype=torch.long), True)
+    )
     for step in range(max(lengths)):
         scores = stepper(last, step).view(rows, width, -1)
         here = due[:, step]
         if end is not None and least:
             scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
-        free = (scores + never).topk(min(width + 1, scores.shape[-1]), -1)
+        fair = scores + never
+        if punctuation is not None:
+            fair = fair.masked_fill(_repeated(said, last.view(rows, width), punctuation), float("-inf"))
+        free = fair.topk(min(width + 1, scores.shape[-1]), -1)
         told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
         only = (here >= 0)[:, None, None]
         values, tokens = torch.where(only, float("-inf"), free.values), torch.where(only, here[:, None, None], free.indices)
@@ -90,6 +102,17 @@ def search(
         last = last.flatten()
         stepper.reorder((beams + spread).flatten())
     return [one for one in found if one is not None]
+
+
+def _repeated(said: Tensor, last: Tensor, marks: Tensor) -> Tensor:
+    """[R, K, V]: the tokens that would end what stands in `said` [R, K, S] already, REPEATED tokens long, or put a mark behind a mark."""
+    out = marks[last][:, :, None] & marks
+    if said.shape[2] >= REPEATED:
+        grams = said.unfold(2, REPEATED, 1)
+        same = (grams[..., :-1] == said[:, :, None, 1 - REPEATED :]).all(-1)
+        rows, beams, places = same.nonzero(as_tuple=True)
+        out[rows, beams, grams[rows, beams, places, -1]] = True
+    return out
 
 
 def _gap(values: Tensor, width: int) -> Tensor:

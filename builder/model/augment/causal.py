@@ -182,6 +182,7 @@ def write(
     items: Sequence[Opening],
     size: int,
     never: Sequence[int],
+    marks: Sequence[int] | None,
     end: int,
     width: int,
     batch: int,
@@ -200,7 +201,8 @@ def write(
     def work(chosen: list[Opening]) -> list[tuple[Found, float]]:
         lengths, forced = [item.most + 1 for item in chosen], [(*[-1] * item.most, end) for item in chosen]
         steps = _Steps(network, chosen, width)
-        found = search(steps, [0] * len(chosen), lengths, forced, width, ban, end, [item.least for item in chosen])
+        begin, least = [item.prefix[-1] for item in chosen], [item.least for item in chosen]
+        found = search(steps, begin, lengths, forced, width, ban, end, least, marks)
         return [(one, one.margin) for one in found]
 
     with scope(threads), torch.inference_mode():

@@ -49,6 +49,13 @@ def embedded(size: int, labels: int, width: int, layers: int, seed: int) -> Cloz
         return EmbeddedCloze(size, labels, width, 4, layers)
 
 
+def take_over(network: Cloze, plain: Cloze) -> None:
+    """Give `network` the weights of one with a single label; every label begins as that one."""
+    weights = plain.state_dict()
+    weights["labels.weight"] = weights["labels.weight"].expand_as(network.state_dict()["labels.weight"])
+    network.load_state_dict(weights)
+
+
 def lstm(size: int, labels: int, width: int, seed: int) -> Cloze:
     with scope(1, seed):
         return LstmCloze(size, labels, width)

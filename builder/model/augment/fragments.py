@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from builder.model.augment import hub
 from builder.model.augment.beam import Found, banned, search, settled
 from builder.model.augment.keeping import Schedule, trained
-from builder.model.augment.pieces import Inventory
+from builder.model.augment.pieces import Inventory, own_marks
 from builder.model.augment.seq2seq import EmbeddedCore, HubCore, Labelled, Masked, Shape, collate, loss
 from builder.model.checkpoint import tensor_digest
 from builder.model.encode import batches
@@ -138,7 +138,8 @@ def write(
     def work(batch: list[Masked]) -> list[tuple[Found, float]]:
         forced = [[-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in batch]
         steps = _Steps(network, batch, pad, writing.beams)
-        found = search(steps, [item.previous for item in batch], [len(item.target) for item in batch], forced, writing.beams, never)
+        begin, lengths = [item.previous for item in batch], [len(item.target) for item in batch]
+        found = search(steps, begin, lengths, forced, writing.beams, never, marks=own_marks(inventory))
         return [(one, one.margin) for one in found]
 
     with scope(writing.threads), torch.inference_mode():

@@ -133,9 +133,11 @@ def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
 
 
 def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
-    """Tokens without letter or digit."""
+    """Tokens without letter or digit. Byte-level ones beyond ASCII are parts of characters: none of them is known for a mark."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
-    return tuple(i for i, token in enumerate(tokens) if not any(char.isalnum() for char in str(token).strip("\u0120\u2581#")))
+    parts = type(tokenizer.backend_tokenizer.decoder).__name__ == "ByteLevel"
+    bare = [str(token).strip("\u0120\u2581#") for token in tokens]
+    return tuple(i for i, token in enumerate(bare) if not any(char.isalnum() for char in token) and (token.isascii() or not parts))
 
 
 def load_seq2seq(source: str) -> tuple[Any, HubInventory]:

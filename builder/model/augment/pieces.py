@@ -151,6 +151,11 @@ class Units:
         return " " if right not in self.tight[0] and left not in self.tight[1] else ""
 
 
+def own_marks(inventory: Inventory) -> tuple[int, ...] | None:
+    """The marks of our own tokens; None where tokens may be parts of characters."""
+    return inventory.marks if isinstance(inventory, Units) else None
+
+
 _looked_up: dict[int, tuple[Units, dict[str, int]]] = {}
 
 

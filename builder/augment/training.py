@@ -1,0 +1,155 @@
+"""What the methods that train a model share: how long, how fast, how large, and raw text of the domain to begin with.
+
+In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the raw texts as sentences without labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+
+from builder.augment.records import Sentence
+from builder.augment.told import FREE
+from builder.errors import ConfigError, InputError
+from builder.records import RawReview
+from builder.text import clauses, same_script, script_of, sentences
+
+if TYPE_CHECKING:
+    from builder.model.augment.keeping import Schedule
+
+TRAIN = "train"
+_ENGLISH = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
+_SURE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Training ends after `epochs`, or when the validation loss has not fallen for `patience` of them; an epoch draws as many sentences as there are, `least` at
+    least. `rate` 0 is the network's own. `width` is an embedded model's; `min_count`: how often a character or word occurs to be known to it.
+    `batch` and `threads` change no candidate."""
+
+    epochs: int = 50
+    patience: int = 3
+    least: int = 2000
+    rate: float = 0.0
+    batch_tokens: int = 0
+    width: int = 192
+    min_count: int = 2
+    batch: int = field(default=64, metadata=FREE)
+    threads: int = field(default=2, metadata=FREE)
+
+    def __post_init__(self) -> None:
+        if min(self.epochs, self.patience, self.least, self.width, self.min_count, self.batch, self.threads) < 1:
+            raise ConfigError("epochs, patience, sentences, width, tokens and threads are at least 1", where=type(self).__name__)
+
+    def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
+        """`rate` is the network's own."""
+        from builder.model.augment.keeping import Schedule
+
+        size = batch_tokens(self.batch_tokens, items, self.least)
+        return Schedule(epochs, self.least, self.patience, size, self.rate or rate, threads=self.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class InDomain(Training):
+    """`base`: `embedded`, or a model of a hub or folder. `corpus`: raw reviews that the embedded model is pre-trained on for `corpus_epochs`: a file that `builder
+    ingest` reads, a `.txt` with a text a line, or `train`, all texts of the release's train split. Its tokens are then the corpus's; the model is kept apart
+    and serves any labelled sentences. Without a corpus the embedded model begins with `pretrain_epochs` on the labelled sentences without their labels."""
+
+    base: str = "embedded"
+    corpus: str = ""
+    corpus_epochs: int = 2
+    pretrain_epochs: int = 8
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.corpus_epochs < 1 or self.pretrain_epochs < 0:
+            raise ConfigError("corpus_epochs are at least 1, pretrain_epochs 0", where=type(self).__name__)
+        if self.corpus and self.base != "embedded":
+            raise ConfigError("a base is pre-trained already", where="corpus", fix="give a corpus or a base")
+
+    @property
+    def own_rate(self) -> float:
+        """What is pre-trained learns slowly."""
+        return 5e-5 if self.base != "embedded" else 3e-4 if self.corpus else 1e-3
+
+    def begun(self) -> Self:
+        """The settings of the training on the corpus."""
+        return replace(self, corpus="", epochs=self.corpus_epochs, pretrain_epochs=0, rate=0.0, batch_tokens=0, least=1)
+
+
+def batch_tokens(asked: int, items: Sequence[Sentence], least: int) -> int:
+    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 1,024: few sentences need as many steps as many do."""
+    tokens = sum(len(one.words) if one.language == "en" else len(one.text) for one in items)
+    return asked or min(1024, max(384, int(tokens * max(1.0, least / max(1, len(items)))) // 150))
+
+
+def corpora(folder: Path, name: str) -> Path:
+    """Where the model of a corpus is kept: beside those of labelled sentences, which are in `folder`."""
+    return folder.with_name(f"corpus-{name}")
+
+
+def english(items: Sequence[Sentence]) -> bool:
+    """Whether most sentences are."""
+    return sum(one.language == "en" for one in items) * 2 > len(items)
+
+
+def raw(corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held: Collection[str] = ()) -> tuple[Sentence, ...]:
+    """The sentences of a corpus, each once, in the script of `items` if those have one; `texts` are those of `train`; what has the letters
+    of a text in `held` is left out.
+
+    Every Han character is a word of its own. Raises InputError where the file cannot be read or holds nothing, ConfigError where there is no train split.
+    """
+    if corpus == TRAIN and not texts:
+        raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")
+    language: Literal["zh", "en"] = "en" if english(items) else "zh"
+    script = "keep" if language == "en" else _script(items)
+    cut = _spans_en if language == "en" else _spans_zh
+    out = set(map(_letters, held))
+    found = dict.fromkeys(
+        same_script(part, script if script_of(text) not in (script, "none") else "keep") for text in (texts if corpus == TRAIN else _texts(Path(corpus))) if _letters(text) not in out
+        for start, end in (sentences(clauses(text)) if language == "zh" else [(0, len(text))])
+        if _letters(part := text[start:end]) not in out
+    )  # fmt: skip
+    if not found:
+        raise InputError("no text", where=corpus, fix="give raw reviews of the domain")
+    return tuple(Sentence(str(n), text, cut(text), language=language) for n, text in enumerate(found))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _texts(path: Path) -> Iterator[str]:
+    from builder.sources import read
+
+    if path.suffix == ".txt":
+        try:
+            yield from filter(None, map(str.strip, path.read_text("utf-8-sig").split("\n")))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot be read: {error}", where=str(path), fix="UTF-8, a text a line") from error
+        return
+    for row in read(path):
+        if isinstance(row, RawReview):
+            yield row.text
+
+
+def _script(items: Sequence[Sentence]) -> Literal["keep", "traditional", "simplified"]:
+    """That of nearly all sentences."""
+    counts = Counter(script_of(one.text) for one in items[:1000])
+    for script in ("traditional", "simplified"):
+        if counts[script] >= _SURE * (counts["traditional"] + counts["simplified"] + counts["mixed"]):
+            return script
+    return "keep"
+
+
+def _spans_zh(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple((i, i + 1) for i, char in enumerate(text) if not char.isspace())
+
+
+def _spans_en(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(found.span() for found in _ENGLISH.finditer(text))

@@ -1,0 +1,111 @@
+"""What the methods that train share: raw reviews to begin with, read in the script of the sentences, and never a held-out one; settings that make sense."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny_hub
+import torch
+
+from builder.augment import cbert, masked_seq2seq
+from builder.augment.cbert import CBertSettings
+from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.records import Sentence
+from builder.augment.training import raw
+from builder.errors import ConfigError, InputError
+from builder.model.augment.beam import search
+
+TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1, "threads": 1}
+SEQ = MaskedSeq2SeqSettings(**TINY, encoder=1, decoder=1)  # type: ignore[arg-type]
+CLOZE = CBertSettings(**TINY, layers=1)  # type: ignore[arg-type]
+GIVEN = tuple(tiny_hub.chinese(opinions=False))
+
+
+def corpus(folder: Path, *texts: str) -> str:
+    path = folder / "raw.txt"
+    path.write_text("\n".join(texts), "utf-8")
+    return str(path)
+
+
+def test_a_corpus_is_cut_into_sentences_in_the_script_of_the_labelled_ones(tmp_path: Path) -> None:
+    found = raw(corpus(tmp_path, "汤头浓郁。服务态度差", "湯頭濃郁", "", "環境很好"), GIVEN)
+    assert [one.text for one in found] == ["湯頭濃郁", "服務態度差", "環境很好"]
+    assert found[0].words == ((0, 1), (1, 2), (2, 3), (3, 4))
+    assert {one.marks for one in found} == {()}
+
+
+def test_reviews_come_from_any_file_that_ingest_reads_and_from_the_train_split(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("place,text\n甲,湯頭很濃郁\n乙,店員親切\n", "utf-8")
+    assert [one.text for one in raw(str(path), GIVEN)] == ["湯頭很濃郁", "店員親切"]
+    assert [one.text for one in raw("train", GIVEN, ["甜點不錯"])] == ["甜點不錯"]
+
+
+def test_a_held_out_text_is_never_read_whole_or_as_a_sentence(tmp_path: Path) -> None:
+    path = corpus(tmp_path, "湯頭濃郁！", "店員親切。環境很吵", "甜點不錯")
+    assert [one.text for one in raw(path, GIVEN, held=["湯頭濃郁。", "環境很吵"])] == ["店員親切", "甜點不錯"]
+
+
+def test_english_is_cut_into_words() -> None:
+    (one,) = raw("train", tiny_hub.english(opinions=False), ["The soup isn't hot."])
+    assert [one.text[start:end] for start, end in one.words] == ["The", "soup", "isn't", "hot", "."]
+
+
+def test_a_corpus_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no text"):
+        raw(corpus(tmp_path, ""), GIVEN)
+    with pytest.raises(InputError, match="cannot be read"):
+        raw(str(tmp_path / "none.txt"), GIVEN)
+    with pytest.raises(ConfigError, match="no train split"):
+        raw("train", GIVEN)
+    with pytest.raises(ConfigError, match="pre-trained already"):
+        replace(SEQ, base="some/model", corpus="train")
+
+
+def texts(given: tuple[Sentence, ...]) -> list[str]:
+    return [f"{one.text}而且醬汁也很特別{n}" for n, one in enumerate(given)]
+
+
+def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_settings(tmp_path: Path) -> None:
+    more = raw("train", GIVEN, texts(GIVEN))
+    settings = replace(SEQ, corpus="train")
+    first = masked_seq2seq.load(settings, GIVEN, tmp_path / "masked-seq2seq", corpus=more)
+    weights = tmp_path / "corpus-masked-seq2seq" / "weights.safetensors"
+    before = weights.stat().st_mtime_ns
+    other = masked_seq2seq.load(replace(settings, label_embeddings=False, r=0.3), GIVEN[:3], tmp_path / "other", corpus=more)
+    assert weights.stat().st_mtime_ns == before
+    assert first.digest != other.digest
+    assert first.inventory == other.inventory, "the corpus's tokens"
+    assert not other.network.labels.weight.any()
+
+
+def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_path: Path) -> None:
+    more = raw("train", GIVEN, texts(GIVEN))
+    settings = replace(CLOZE, corpus="train", labels="bio")
+    plain = cbert.load(settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
+    labelled = cbert.load(settings, GIVEN, tmp_path / "cbert", corpus=more)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], "bert learnt nothing of its own"
+    assert labelled.network.state_dict()["labels.weight"].shape[0] > plain.network.state_dict()["labels.weight"].shape[0] == 1
+    assert list(plain.propose(GIVEN, 1, 1)) != list(labelled.propose(GIVEN, 1, 1))
+
+
+class Stuck:
+    """Wants token 3 always, then 4 and 5."""
+
+    def __call__(self, last: torch.Tensor, step: int) -> torch.Tensor:
+        return torch.log_softmax(torch.tensor([[0.0, 0.0, 0.0, 9.0, 8.0, 7.5]]).repeat(len(last), 1), -1)
+
+    def reorder(self, beams: torch.Tensor) -> None: ...
+
+
+def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
+    told = [
+        found.sequences[0][0]
+        for marks in (None, (), (3,))
+        for found in search(Stuck(), [0], [7], [[-1] * 7], 3, torch.zeros(6), marks=marks)
+    ]
+    assert told[0] == (3,) * 7
+    assert len({told[1][i : i + 3] for i in range(5)}) == 5
+    assert (3, 3) not in zip(told[2], told[2][1:], strict=False)
