@@ -64,6 +64,9 @@ class Grammar:
     quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
+    apart: tuple[str, ...]
+    having: frozenset[str]
+    amounts: frozenset[str]
     list_touching: bool
     heads: frozenset[str]
     compounds: bool

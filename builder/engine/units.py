@@ -210,6 +210,8 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
         if unit.symbol not in _TWO_ROLES:
             continue
         after = out[i + 1].symbol if i + 1 < len(out) else ""
+        if after == "d" and i + 2 < len(out) and out[i + 2].symbol == "O":  # 意外的好吃
+            after = "O"
         before = out[i - 1].symbol if i else ""
         word = unit.word
         symbol = unit.symbol
