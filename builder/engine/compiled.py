@@ -181,6 +181,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         companions=frozenset(strings(rule, "companions")),
         sameness=frozenset(strings(rule, "sameness")),
         wholes=frozenset(strings(rule, "wholes")),
+        houses=frozenset(strings(rule, "houses")),
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,

@@ -75,6 +75,7 @@ class Grammar:
     companions: frozenset[str]
     sameness: frozenset[str]
     wholes: frozenset[str]
+    houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
     level_gap: int

@@ -54,9 +54,12 @@ Pairer = Callable[[Scene], Found | None]
 
 
 def pattern(rule: Rule) -> Pairer:
-    """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads."""
+    """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
+
+    `heads`: endings of the word on which the construction must end (是很推薦的餐廳).
+    """
     expression = compile_pattern(_string(rule, "pattern"), rule.where)
-    only, never = strings(rule, "categories"), strings(rule, "not_categories")
+    only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
 
     @cache
     def reads(category: str) -> bool:
@@ -69,7 +72,9 @@ def pattern(rule: Rule) -> Pairer:
             return None
         marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
         match = expression.search(marked)
-        return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()])) if match else None
+        if match is None or (heads and not scene.items[match.end() - 1].word.endswith(heads)):
+            return None
+        return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()]))
 
     return find
 

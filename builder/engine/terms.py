@@ -67,7 +67,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         before.symbol == "A"
         and before.term
         and before.end == item.start
-        and (before.word in grammar.wholes or not grammar.separate(before.term.cls, item.term.cls))
+        and (before.word in grammar.wholes or item.word in grammar.houses or not grammar.separate(before.term.cls, item.term.cls))
     ):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
