@@ -151,17 +151,31 @@ def noun(rule: Rule) -> Pairer:
 def carry(rule: Rule) -> Pairer:
     """The topic of the clause before, where this clause names no subject of its own.
 
-    Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃).
+    Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃). Those of
+    `never` have another subject (很適合聚餐: the place), and where a word of `before` follows, nothing is said (還可以加湯).
     """
-    blockers = frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, "blockers"))
+    blockers, before = (frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before"))
     named = bool(rule.params.get("named", False))
-    wholes = strings(rule, "wholes")
+    wholes, others = strings(rule, "wholes"), frozenset(strings(rule, "others"))
+    never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
+
+    def reads(category: str, cls: str) -> bool:
+        return not any(category.startswith(one) and cls.startswith(other) for one, other in never)
 
     def find(scene: Scene) -> Found | None:
         if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.at]):
             return None
         phrase, whole = scene.opinion.phrase, scene.topic.whole
-        if whole is not None and phrase is not None and phrase.entry.category.startswith(wholes or ("-",)):
+        assert phrase is not None
+        after = scene.items[scene.at + 1 : scene.at + 2]
+        if after and after[0].symbol in before and after[0].word != "到":
+            return None
+        if not others.isdisjoint(item.word for item in scene.items[: scene.at]):
+            return None
+        about = scene.topic.aspects[0].term
+        if about is None or not reads(phrase.entry.category, about.cls):
+            return None
+        if whole is not None and phrase.entry.category.startswith(wholes or ("-",)):
             return Found((whole,), "dish of an earlier clause")
         return Found(scene.topic.aspects, "topic of an earlier clause")
 
