@@ -59,10 +59,11 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon = _vocabulary(lexicon, rule)
     apart = before.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for rule in by_kind["vocabulary"] for word in strings(rule, "read_apart")}
+    grammar = _grammar(by_kind["grammar"])
     return Compiled(
         lexicon=lexicon,
-        vocabulary=Vocabulary.of(lexicon, sorted(apart)),
-        grammar=_grammar(by_kind["grammar"]),
+        vocabulary=Vocabulary.of(lexicon, sorted(apart), grammar.had),
+        grammar=grammar,
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
         excess=tuple(_excess(rule) for rule in by_kind["excess"]),
@@ -174,6 +175,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         apart=strings(rule, "apart"),
         having=frozenset(strings(rule, "having")),
         amounts=frozenset(strings(rule, "amounts")),
+        had=bool(rule.params.get("had", False)),
         list_touching=bool(rule.params.get("list_touching", True)),
         heads=frozenset(strings(rule, "heads")),
         naming=strings(rule, "naming") or ("-",),

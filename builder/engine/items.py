@@ -67,6 +67,7 @@ class Grammar:
     apart: tuple[str, ...]
     having: frozenset[str]
     amounts: frozenset[str]
+    had: bool
     list_touching: bool
     heads: frozenset[str]
     compounds: bool

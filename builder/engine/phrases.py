@@ -24,7 +24,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
-        begin = k - 1 if k > taken and _is_had(units[k - 1], unit, lexicon) else k
+        begin = k - 1 if grammar.had and k > taken and _is_had(units[k - 1], unit, lexicon) else k
         first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
