@@ -10,7 +10,7 @@ from types import MappingProxyType
 from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar
-from builder.engine.pairing import Pairer, number, strings
+from builder.engine.pairing import Pairer, number, strings, table
 from builder.engine.polarity import Denial, Excess
 from builder.engine.units import Vocabulary
 from builder.errors import ResourceError
@@ -59,10 +59,11 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon = _vocabulary(lexicon, rule)
     apart = before.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for rule in by_kind["vocabulary"] for word in strings(rule, "read_apart")}
+    grammar = _grammar(by_kind["grammar"])
     return Compiled(
         lexicon=lexicon,
-        vocabulary=Vocabulary.of(lexicon, sorted(apart)),
-        grammar=_grammar(by_kind["grammar"]),
+        vocabulary=Vocabulary.of(lexicon, sorted(apart), grammar.had),
+        grammar=grammar,
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
         excess=tuple(_excess(rule) for rule in by_kind["excess"]),
@@ -84,7 +85,7 @@ def _named(lexicon: Lexicon, categories: tuple[str, ...], words: tuple[str, ...]
 
 
 def _compatible(lexicon: Lexicon, rules: Sequence[Rule]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    limits = {prefix: tuple(classes) for rule in rules for prefix, classes in _table(rule, "classes").items()}
+    limits = {prefix: tuple(classes) for rule in rules for prefix, classes in table(rule, "classes").items()}
     categories = sorted({entry.category for entry in lexicon.opinions.values()})
     listed = {category: tuple(classes for prefix, classes in limits.items() if category.startswith(prefix)) for category in categories}
     return {category: found for category, found in listed.items() if found}
@@ -115,7 +116,7 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
         if not (len(word) > 2 and word.startswith(strings(rule, "no_aspect_starts")))
         and not (len(word) > 2 and word.endswith(strings(rule, "no_aspect_ends")))
     }
-    for valence, words in _table(rule, "opinions").items():
+    for valence, words in table(rule, "opinions").items():
         for word in words:
             opinions[word] = OpinionEntry(word, f"{rule.name}.{valence}", float(valence), rule.where)
             aspects.pop(word, None)
@@ -171,6 +172,10 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),
         merge=bool(rule.params.get("merge", False)),
+        apart=strings(rule, "apart"),
+        having=frozenset(strings(rule, "having")),
+        amounts=frozenset(strings(rule, "amounts")),
+        had=bool(rule.params.get("had", False)),
         list_touching=bool(rule.params.get("list_touching", True)),
         heads=frozenset(strings(rule, "heads")),
         naming=strings(rule, "naming") or ("-",),
@@ -178,15 +183,9 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         companions=frozenset(strings(rule, "companions")),
         sameness=frozenset(strings(rule, "sameness")),
         wholes=frozenset(strings(rule, "wholes")),
+        houses=frozenset(strings(rule, "houses")),
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,
         compounds=bool(rule.params.get("compounds", True)),
     )
-
-
-def _table(rule: Rule, key: str) -> dict[str, list[str]]:
-    value = rule.params.get(key)
-    if not isinstance(value, dict):
-        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
-    return {str(k): [str(one) for one in v] for k, v in value.items()}

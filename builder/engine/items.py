@@ -64,6 +64,10 @@ class Grammar:
     quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
+    apart: tuple[str, ...]
+    having: frozenset[str]
+    amounts: frozenset[str]
+    had: bool
     list_touching: bool
     heads: frozenset[str]
     compounds: bool
@@ -72,6 +76,7 @@ class Grammar:
     companions: frozenset[str]
     sameness: frozenset[str]
     wholes: frozenset[str]
+    houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
     level_gap: int

@@ -54,9 +54,12 @@ Pairer = Callable[[Scene], Found | None]
 
 
 def pattern(rule: Rule) -> Pairer:
-    """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads."""
+    """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
+
+    `heads`: endings of the word on which the construction must end (是很推薦的餐廳).
+    """
     expression = compile_pattern(_string(rule, "pattern"), rule.where)
-    only, never = strings(rule, "categories"), strings(rule, "not_categories")
+    only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
 
     @cache
     def reads(category: str) -> bool:
@@ -69,20 +72,28 @@ def pattern(rule: Rule) -> Pairer:
             return None
         marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
         match = expression.search(marked)
-        return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()])) if match else None
+        if match is None or (heads and not scene.items[match.end() - 1].word.endswith(heads)):
+            return None
+        return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()]))
 
     return find
 
 
 def path(rule: Rule) -> Pairer:
-    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to the nearer one."""
-    longest = _number(rule, "longest")
+    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to the nearer one.
+
+    An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching` (必點牛肉麵).
+    """
+    longest, touching = _number(rule, "longest"), strings(rule, "touching")
 
     def find(scene: Scene) -> Found | None:
         best: tuple[int, int, Item] | None = None
         core = token_at(scene.tokens, scene.opinion)
+        phrase = scene.opinion.phrase
+        assert phrase is not None
+        names = touching and not phrase.entry.category.startswith(touching)
         for item in scene.items:
-            if item.symbol != "A":
+            if item.symbol != "A" or (names and item.start == scene.opinion.end):
                 continue
             steps = dependency_path(scene.tokens, item.last, core)
             if steps is None or len(steps) > longest:
@@ -146,17 +157,36 @@ def noun(rule: Rule) -> Pairer:
 def carry(rule: Rule) -> Pairer:
     """The topic of the clause before, where this clause names no subject of its own.
 
-    Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃).
+    Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
+    `foreign` to the attribute's class (份量很多，很鮮甜). Those of
+    `never` have another subject (很適合聚餐: the place), and where a word of `before` follows, nothing is said (還可以加湯).
     """
-    blockers = frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, "blockers"))
+    blockers, before = (frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before"))
     named = bool(rule.params.get("named", False))
-    wholes = strings(rule, "wholes")
+    wholes, others = strings(rule, "wholes"), frozenset(strings(rule, "others"))
+    attributes = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
+    never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
+
+    def reads(category: str, cls: str) -> bool:
+        return not any(category.startswith(one) and cls.startswith(other) for one, other in never)
+
+    def foreign(category: str, cls: str) -> bool:
+        return any(cls.startswith(one) and category.startswith(categories) for one, categories in attributes)
 
     def find(scene: Scene) -> Found | None:
         if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.at]):
             return None
         phrase, whole = scene.opinion.phrase, scene.topic.whole
-        if whole is not None and phrase is not None and phrase.entry.category.startswith(wholes or ("-",)):
+        assert phrase is not None
+        after = scene.items[scene.at + 1 : scene.at + 2]
+        if after and after[0].symbol in before and after[0].word != "到":
+            return None
+        if not others.isdisjoint(item.word for item in scene.items[: scene.at]):
+            return None
+        about = scene.topic.aspects[0].term
+        if about is None or not reads(phrase.entry.category, about.cls):
+            return None
+        if whole is not None and (phrase.entry.category.startswith(wholes or ("-",)) or foreign(phrase.entry.category, about.cls)):
             return Found((whole,), "dish of an earlier clause")
         return Found(scene.topic.aspects, "topic of an earlier clause")
 
@@ -207,6 +237,13 @@ def strings(rule: Rule, key: str) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
         raise ResourceError(f"rule {rule.name!r}: {key} is no list of strings", where=rule.where)
     return tuple(value)
+
+
+def table(rule: Rule, key: str) -> dict[str, list[str]]:
+    value = rule.params.get(key)
+    if not isinstance(value, dict):
+        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
+    return {str(name): [str(one) for one in listed] for name, listed in value.items()}
 
 
 def number(rule: Rule, key: str) -> float:

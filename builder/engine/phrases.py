@@ -24,14 +24,17 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
-        first = _left_edge(units, k, taken, grammar)
+        begin = k - 1 if grammar.had and k > taken and _is_had(units[k - 1], unit, lexicon) else k
+        first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
         out += [_plain(u, lexicon) for u in units[taken:first]]
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
         start, end = units[first].start, units[last].end
-        item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], lexicon, grammar))
-        if grammar.merge and out and (run := _one_run(out[-1], item, text)) is not None:
+        item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
+        if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
+            out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
+        elif grammar.merge and out and (run := _one_run(out[-1], item, text, grammar)) is not None:
             out[-1] = run
         else:
             out.append(item)
@@ -39,14 +42,19 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
     return out + [_plain(u, lexicon) for u in units[taken:]]
 
 
-def _phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> Phrase:
-    """The opinion word `unit` with the units of its phrase that stand before it."""
+def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
+    """帶有嚼勁, 有苦味: a quality and the word before it that says that a thing has it are one opinion."""
+    return before.symbol == "H" and before.end == unit.start and unit.word in lexicon.aspects
+
+
+def _phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, grammar: Grammar) -> Phrase:
+    """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
     entry = lexicon.opinions[unit.word.lower()]
     if not before:
         return Phrase((unit.start, unit.end), entry, (), (), ())
     negators = [u for u in before if u.symbol == "N"]
     return Phrase(
-        core=(unit.start, unit.end),
+        core=(begin, unit.end),
         entry=entry,
         negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
@@ -63,10 +71,22 @@ def bare_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:
     return word
 
 
-def _one_run(before: Item, item: Item, text: str) -> Item | None:
-    """親切熱情, 軟嫩好吃: opinions of one sign that touch are one phrase, read with the first one's entry."""
+def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
+    """好吃很多, 便宜多了: an amount that touches an opinion and ends the statement says how much better or worse."""
+    phrase = item.phrase
+    touches = before.phrase is not None and before.end == item.start and phrase is not None and not phrase.negators
+    return touches and (not after or after[0].symbol in "kcr")
+
+
+def _one_run(before: Item, item: Item, text: str, grammar: Grammar) -> Item | None:
+    """親切熱情: opinions of one sign that touch are one phrase, read with the first one's entry.
+
+    A verdict on the whole (軟嫩好吃) and what a thing has (厚實有彈性) say something of their own.
+    """
     first, second = before.phrase, item.phrase
     if first is None or second is None or before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
+        return None
+    if second.entry.category.startswith(grammar.apart) or second.entry.word[0] in grammar.having:
         return None
     if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
         return None

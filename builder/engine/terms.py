@@ -14,6 +14,8 @@ from builder.resources import Lexicon
 PRAISE = 7.5
 """From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""
 
+_ALL = frozenset(("都", "皆", "均", "俱", "全都", "也都"))
+
 
 def compared(listed: list[Item], grammar: Grammar) -> list[Item]:
     """像麻糬, 跟外面的牛肉麵一樣, 相較於豬排: what something is held against is no aspect of the opinion that follows."""
@@ -65,7 +67,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         before.symbol == "A"
         and before.term
         and before.end == item.start
-        and (before.word in grammar.wholes or not grammar.separate(before.term.cls, item.term.cls))
+        and (before.word in grammar.wholes or item.word in grammar.houses or not grammar.separate(before.term.cls, item.term.cls))
     ):
         owner = (before.start, before.end) if attribute else before.term.owner
         return 1, _joined(before, item, text, owner)
@@ -147,4 +149,16 @@ def _link(listed: Sequence[Item], i: int, touching: bool) -> int:
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and listed[i - 1].symbol in "cl" and listed[i - 2].symbol == "A":
         return 2
-    return 1 if touching and i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start else 0
+    touches = touching and i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start
+    return 1 if touches and (_attributes(listed[i - 1], listed[i]) or _said_of_all(listed, i)) else 0
+
+
+def _attributes(*items: Item) -> bool:
+    return all(item.term and item.term.cls.startswith("quality.") for item in items)
+
+
+def _said_of_all(listed: Sequence[Item], i: int) -> bool:
+    """餐點服務都好: behind the run of aspects that touch stands a word that gathers them."""
+    while i + 1 < len(listed) and listed[i + 1].symbol == "A" and listed[i + 1].start == listed[i].end:
+        i += 1
+    return i + 1 < len(listed) and listed[i + 1].word in _ALL

@@ -47,6 +47,7 @@ _POS = {
 }  # fmt: skip
 _WORDS = {
     "的": "d", "之": "d", "得": "e", "是": "S", "算是": "S", "算": "S", "屬於": "S", "有": "H", "帶有": "H", "帶": "H", "富有": "H", "附有": "H",
+    "帶點": "H", "帶著": "H", "帶些": "H", "具": "H", "具有": "H", "具備": "H", "富含": "H", "充滿": "H", "保有": "H", "有著": "H",
     "、": "l", "和": "c", "跟": "c", "與": "c", "及": "c", "以及": "c", "還有": "c", "或": "c", "或是": "c", "&": "c", "+": "c", "比": "b", "比起": "b",
     "了": "k", "著": "k", "過": "k", "啊": "k", "啦": "k", "喔": "k", "哦": "k", "呢": "k", "吧": "k", "欸": "k", "耶": "k",
 }  # fmt: skip
@@ -78,17 +79,18 @@ class Unit(NamedTuple):
 class Vocabulary:
     """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
 
-    `pieces`: words that a convention reads apart (吃到飽 as 吃 到 飽), each as its parts. `splits` remembers how unknown words fall apart: most
+    `had`: whether a quality becomes an opinion behind a word of having. `pieces`: words that a convention reads apart (吃到飽 as 吃 到 飽), each as its parts. `splits` remembers how unknown words fall apart: most
     come again and again.
     """
 
     symbols: Mapping[str, str]
     reach: Mapping[str, int]
+    had: bool = True
     pieces: Mapping[str, tuple[_Part, ...]] = field(default_factory=dict)
     splits: dict[str, tuple[_Part, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, lexicon: Lexicon, apart: Collection[str] = ()) -> Vocabulary:
+    def of(cls, lexicon: Lexicon, apart: Collection[str] = (), had: bool = True) -> Vocabulary:
         """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles. `apart` become `pieces`."""
         symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
@@ -98,7 +100,7 @@ class Vocabulary:
         reach: dict[str, int] = {}
         for word in symbols:
             reach[word[:2]] = max(reach.get(word[:2], 0), min(len(word), MAX_WORD))
-        return cls(symbols, reach, {word: cut for word in apart if (cut := _longest_pieces(word, symbols))})
+        return cls(symbols, reach, had, {word: cut for word in apart if (cut := _longest_pieces(word, symbols))})
 
 
 def _longest_pieces(word: str, symbols: Mapping[str, str]) -> tuple[_Part, ...]:
@@ -138,7 +140,7 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
         else:
             out.append(Unit(start, end, word, _POS.get(pos, "x"), i, i))
         i = j + 1
-    return _resolve(out, lexicon)
+    return _resolve(out, lexicon, "DNH" if vocabulary.had else "DN")
 
 
 def lower(text: str) -> str:
@@ -197,11 +199,11 @@ def _split(word: str, symbols: Mapping[str, str]) -> tuple[_Part, ...]:
     return tuple(parts) if any(symbol == "O" for _, _, symbol in parts) else ()
 
 
-def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
+def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
     """Words with two roles take the one their neighbours ask for.
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
-    where a degree word or negator stands before it. A lack (不夠) with nothing behind it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that
+    where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
     out = listed
@@ -210,12 +212,16 @@ def _resolve(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
         if unit.symbol not in _TWO_ROLES:
             continue
         after = out[i + 1].symbol if i + 1 < len(out) else ""
+        if after == "d" and i + 2 < len(out) and out[i + 2].symbol == "O":  # 意外的好吃
+            after = "O"
         before = out[i - 1].symbol if i else ""
         word = unit.word
         symbol = unit.symbol
-        if symbol == "O" and word in lexicon.degree and lexicon.degree[word] != "post" and after and after in "ODNj":
+        if symbol == "O" and lexicon.degree.get(word) == "post":
+            symbol = "Q" if before == "O" else "O"
+        elif symbol == "O" and word in lexicon.degree and after and after in "ODNj":
             symbol = "D"
-        elif symbol == "O" and word in lexicon.aspects and before not in ("D", "N"):
+        elif symbol == "O" and word in lexicon.aspects and (not before or before not in judging):
             symbol = "A"
         elif symbol == "N" and word in lexicon.opinions and (not after or after in "kd"):
             symbol = "O"
