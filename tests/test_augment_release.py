@@ -170,7 +170,7 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
         phrase, phrase, phrase, phrase, "POS", 7.5, owner=phrase, rules=("a", "b"), confidence=0.5, evidence=(("path", "x"), ("rule", "y"))
     )
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
-    given = Given(tmp_path, (told,), ("一", "二"), {"r:0-4": (known,)}, "en")
+    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en")
     made = replace(settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
     assert travel.loaded(travel.dumped(made), tmp_path) == made
 

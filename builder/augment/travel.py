@@ -19,7 +19,7 @@ from builder.records import Element, Triplet
 
 def dumped(settings: Settings) -> bytes:
     """All of `settings` but where models are kept."""
-    given = asdict(replace(settings.given, models=None))
+    given = asdict(replace(settings.given, models=None)) | {"held": sorted(settings.given.held)}
     own = {key: value for key, value in flat(replace(settings, given=Given())).items() if not key.startswith("given.")}
     return json.dumps({"own": own, "given": given}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
@@ -28,9 +28,15 @@ def loaded(content: bytes, models: Path | None) -> Settings:
     """What was `dumped`, with models kept in `models`."""
     told = json.loads(content.decode("utf-8", "surrogatepass"))
     given = told["given"]
-    sentences = tuple(map(_sentence, given["sentences"]))
-    triplets = {key: tuple(map(_triplet, listed)) for key, listed in given["triplets"].items()}
-    return replace(filled(Settings, told["own"]), given=Given(models, sentences, tuple(given["texts"]), triplets, given["language"]))
+    moved = Given(
+        models=models,
+        sentences=tuple(map(_sentence, given["sentences"])),
+        texts=tuple(given["texts"]),
+        held=frozenset(given["held"]),
+        triplets={key: tuple(map(_triplet, listed)) for key, listed in given["triplets"].items()},
+        language=given["language"],
+    )
+    return replace(filled(Settings, told["own"]), given=moved)
 
 
 def _sentence(row: Mapping[str, Any]) -> Sentence:

@@ -161,7 +161,9 @@ def carry(rule: Rule) -> Pairer:
     `foreign` to the attribute's class (份量很多，很鮮甜). Those of
     `never` have another subject (很適合聚餐: the place), and where a word of `before` follows, nothing is said (還可以加湯).
     """
-    blockers, before = (frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before"))
+    blockers, before = (
+        frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
+    )
     named = bool(rule.params.get("named", False))
     wholes, others = strings(rule, "wholes"), frozenset(strings(rule, "others"))
     attributes = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
