@@ -13,7 +13,7 @@ from typing import NamedTuple
 from builder.engine.items import Item, Term
 from builder.engine.patterns import CURRENT, compile_pattern, named
 from builder.errors import ResourceError
-from builder.records import Token
+from builder.records import Span, Token
 from builder.resources import Rule
 
 
@@ -161,7 +161,9 @@ def carry(rule: Rule) -> Pairer:
     `foreign` to the attribute's class (份量很多，很鮮甜). Those of
     `never` have another subject (很適合聚餐: the place), and where a word of `before` follows, nothing is said (還可以加湯).
     """
-    blockers, before = (frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before"))
+    blockers, before = (
+        frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
+    )
     named = bool(rule.params.get("named", False))
     wholes, others = strings(rule, "wholes"), frozenset(strings(rule, "others"))
     attributes = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
@@ -186,11 +188,24 @@ def carry(rule: Rule) -> Pairer:
         about = scene.topic.aspects[0].term
         if about is None or not reads(phrase.entry.category, about.cls):
             return None
-        if whole is not None and (phrase.entry.category.startswith(wholes or ("-",)) or foreign(phrase.entry.category, about.cls)):
+        of_dish = phrase.entry.category.startswith(wholes or ("-",)) or foreign(phrase.entry.category, about.cls)
+        if of_dish and about.owner and about.cls.startswith(("quality", "price")) and len(scene.topic.aspects) == 1:
+            return Found((_owner(scene.topic.aspects[0], about.owner, scene.tokens),), "owner of an earlier attribute")
+        if of_dish and whole is not None:
             return Found((whole,), "dish of an earlier clause")
         return Found(scene.topic.aspects, "topic of an earlier clause")
 
     return find
+
+
+def _owner(item: Item, owner: Span, tokens: Sequence[Token]) -> Item:
+    """豆皮 of 豆皮份量."""
+    last = item.last
+    while last > 0 and tokens[last].start >= owner[1]:
+        last -= 1
+    return item._replace(
+        start=owner[0], end=owner[1], word=item.word[owner[0] - item.start : owner[1] - item.start], last=last, term=Term("")
+    )
 
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
