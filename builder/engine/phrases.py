@@ -15,6 +15,7 @@ from builder.resources import Lexicon
 
 NUMERALS = "一二兩三四五六七八九十半"
 _MEETING = "吃喝嚐看見遇碰找"
+_DOING = "加續選換點"
 
 
 def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -106,7 +107,7 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
         return False
     if unit.word in grammar.quantities and after is not None and after.symbol in "ntm" and (plain or after.word[0] not in NUMERALS):
         return False
-    if unit.word in grammar.verbal and after is not None and after.symbol == "v" and after.word != "到":
+    if unit.word in grammar.verbal and after is not None and (after.symbol == "v" or after.word[0] in _DOING) and after.word != "到":
         return False
     if not plain:
         return True
