@@ -15,7 +15,7 @@ from builder.resources import Lexicon
 
 NUMERALS = "一二兩三四五六七八九十半"
 _MEETING = "吃喝嚐看見遇碰找"
-_DOING = "加續選換點"
+_DOING = "加續"
 
 
 def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
