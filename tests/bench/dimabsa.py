@@ -73,7 +73,14 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
         ("merge", "grammar", {"merge": False}),
         ("compounds", "grammar", {"compounds": False}),
         ("standards of comparison", "grammar", {"standards": (), "companions": ()}),
-        ("dishes carried", "carried-topic", {"wholes": ()}),
+        ("verdicts apart", "grammar", {"apart": (), "having": ()}),
+        ("qualities had", "grammar", {"had": False}),
+        ("amounts", "grammar", {"amounts": (), "verbal": ()}),
+        ("houses named for food", "grammar", {"houses": ()}),
+        ("lists that touch", "grammar", {"list_touching": False}),
+        ("names that touch", "shortest-path", {"touching": ()}),
+        ("dishes carried", "carried-topic", {"wholes": (), "foreign": {}}),
+        ("gates of the carried topic", "carried-topic", {"never": (), "others": (), "before": ()}),
     ):
         yield (
             f"without {name}",
