@@ -25,7 +25,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
-        begin = k - 1 if grammar.had and k > taken and _is_had(units[k - 1], unit, lexicon) else k
+        begin = k - 1 if k > taken and units[k - 1].symbol == "H" and grammar.had and _is_had(units[k - 1], unit, lexicon) else k
         first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
@@ -45,7 +45,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
 
 def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
     """帶有嚼勁, 有苦味: a quality and the word before it that says that a thing has it are one opinion."""
-    return before.symbol == "H" and before.end == unit.start and unit.word in lexicon.aspects
+    return before.end == unit.start and unit.word in lexicon.aspects
 
 
 def _phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, grammar: Grammar) -> Phrase:

@@ -217,9 +217,10 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
         before = out[i - 1].symbol if i else ""
         word = unit.word
         symbol = unit.symbol
-        if symbol == "O" and lexicon.degree.get(word) == "post":
+        degree = lexicon.degree.get(word) if symbol == "O" else None
+        if degree == "post":
             symbol = "Q" if before == "O" else "O"
-        elif symbol == "O" and word in lexicon.degree and after and after in "ODNj":
+        elif degree and after and after in "ODNj":
             symbol = "D"
         elif symbol == "O" and word in lexicon.aspects and (not before or before not in judging):
             symbol = "A"
