@@ -168,6 +168,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         suffixes=frozenset(strings(rule, "suffixes")),
         bare=frozenset(strings(rule, "bare")),
         adverbial=frozenset(strings(rule, "adverbial")),
+        verbal=frozenset(strings(rule, "verbal")),
         gradable=frozenset(strings(rule, "gradable")),
         quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),

@@ -60,6 +60,7 @@ class Grammar:
     suffixes: frozenset[str]
     bare: frozenset[str]
     adverbial: frozenset[str]
+    verbal: frozenset[str]
     gradable: frozenset[str]
     quantities: frozenset[str]
     absorbed: tuple[str, ...]

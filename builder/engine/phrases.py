@@ -15,6 +15,7 @@ from builder.resources import Lexicon
 
 NUMERALS = "一二兩三四五六七八九十半"
 _MEETING = "吃喝嚐看見遇碰找"
+_DOING = "加續"
 
 
 def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
@@ -24,7 +25,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
-        begin = k - 1 if grammar.had and k > taken and _is_had(units[k - 1], unit, lexicon) else k
+        begin = k - 1 if k > taken and units[k - 1].symbol == "H" and grammar.had and _is_had(units[k - 1], unit, lexicon) else k
         first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
@@ -44,7 +45,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
 
 def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
     """帶有嚼勁, 有苦味: a quality and the word before it that says that a thing has it are one opinion."""
-    return before.symbol == "H" and before.end == unit.start and unit.word in lexicon.aspects
+    return before.end == unit.start and unit.word in lexicon.aspects
 
 
 def _phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, grammar: Grammar) -> Phrase:
@@ -98,13 +99,15 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     """Whether opinion word k says something here.
 
     小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
-    adverb here. 經典 古早味: words that judge only with a degree word. 很多人: a quantity before its noun.
+    adverb here. 經典 古早味: words that judge only with a degree word. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
     """
     unit = units[k]
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     if unit.word in grammar.adverbial and after is not None and after.symbol in ("vrADNnupmHP" if plain else "v"):
         return False
     if unit.word in grammar.quantities and after is not None and after.symbol in "ntm" and (plain or after.word[0] not in NUMERALS):
+        return False
+    if unit.word in grammar.verbal and after is not None and (after.symbol == "v" or after.word[0] in _DOING) and after.word != "到":
         return False
     if not plain:
         return True

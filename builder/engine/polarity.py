@@ -71,14 +71,17 @@ def negated(value: float) -> float:
 
 
 def context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
-    """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price)."""
+    """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price).
+
+    A word of one character must end the aspect: 多 沙 is not about 沙拉.
+    """
     best: tuple[int, str, float] | None = None
     rows = lexicon.context.get(word)
     if rows is None:
         return None
     for target, value in rows:
         literal = target[0] != "@"
-        if target in aspect if literal else term.cls and term.cls.startswith(target[1:]):
+        if (target in aspect if len(target) > 1 else aspect.endswith(target)) if literal else term.cls and term.cls.startswith(target[1:]):
             rank = len(target) + (100 if literal else 0)
             if best is None or rank > best[0]:
                 best = rank, target, value

@@ -47,7 +47,7 @@ _POS = {
 }  # fmt: skip
 _WORDS = {
     "的": "d", "之": "d", "得": "e", "是": "S", "算是": "S", "算": "S", "屬於": "S", "有": "H", "帶有": "H", "帶": "H", "富有": "H", "附有": "H",
-    "帶點": "H", "帶著": "H", "帶些": "H", "具": "H", "具有": "H", "具備": "H", "富含": "H", "充滿": "H", "保有": "H", "有著": "H",
+    "會有": "H", "帶點": "H", "帶著": "H", "帶些": "H", "具": "H", "具有": "H", "具備": "H", "富含": "H", "充滿": "H", "保有": "H", "有著": "H",
     "、": "l", "和": "c", "跟": "c", "與": "c", "及": "c", "以及": "c", "還有": "c", "或": "c", "或是": "c", "&": "c", "+": "c", "比": "b", "比起": "b",
     "了": "k", "著": "k", "過": "k", "啊": "k", "啦": "k", "喔": "k", "哦": "k", "呢": "k", "吧": "k", "欸": "k", "耶": "k",
 }  # fmt: skip
@@ -217,9 +217,10 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
         before = out[i - 1].symbol if i else ""
         word = unit.word
         symbol = unit.symbol
-        if symbol == "O" and lexicon.degree.get(word) == "post":
+        degree = lexicon.degree.get(word) if symbol == "O" else None
+        if degree == "post":
             symbol = "Q" if before == "O" else "O"
-        elif symbol == "O" and word in lexicon.degree and after and after in "ODNj":
+        elif degree and after and after in "ODNj":
             symbol = "D"
         elif symbol == "O" and word in lexicon.aspects and (not before or before not in judging):
             symbol = "A"
