@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, stdev
 
 import pytest
 from conftest import SAMPLE, Command
@@ -132,7 +134,11 @@ def test_another_input_is_another_cell(done: tuple[Path, str], data: Path, here:
 def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_path: Path, here: Command) -> None:
     ran = here(*options(data, tmp_path, copies=None, epochs=1), "--shift")
     assert ran.code == 0, ran.err
-    told = {one["set"]: one for one in json.loads((tmp_path / "shift.json").read_text(encoding="utf-8"))["shift"]}
+    every = json.loads((tmp_path / "shift.json").read_text(encoding="utf-8"))["shift"]
+    assert Counter(one["seed"] for one in every) == {1: 3, 2: 3}
+    overlaps = [one["overlap"] for one in every if one["set"] == "front.jsonl"]
+    assert f"{fmean(overlaps):.3f} ± {stdev(overlaps):.3f}" in ran.out
+    told = {one["set"]: one for one in every}
     assert set(told) == {"test", "source", "front.jsonl"}
     assert told["test"]["overlap"] == pytest.approx(1)
     assert 0 <= told["source"]["overlap"] < 1

@@ -16,6 +16,7 @@ from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_meth
 from builder.bench.cells import Cell, Plan, check_plan, config_of
 from builder.bench.reading import load
 from builder.bench.rows import Data, Row, Task, held_out, item, language, refuse_shared, share
+from builder.bench.scores import Spread
 from builder.bench.shift import Shift, analyse
 from builder.errors import ConfigError, InputError
 from builder.export import writing
@@ -185,23 +186,24 @@ def _kept(workdir: Path, files: dict[str, str]) -> list[str]:
 
 
 def shift(plan: Plan, told: Progress | None = None) -> list[Shift]:
-    """Each model trained on the source alone, then test, source and augmented sets in its features; at most 500 rows a set, drawn by hash."""
+    """Each model trained on the source alone, once a seed, then test, source and augmented sets in its features; at most 500 rows a set, by hash."""
     if plan.task == "aste":
         raise ConfigError("the shift is of classifiers' features", where="--shift", fix="take --task absc, tc or ate")
     task = plan.task
     sets = {"test": plan.test, "source": plan.train, **{name: made.rows for name, made in plan.augmented.items()}}
+    shown = {name: [item(row, task) for row in _drawn(rows)] for name, rows in sets.items()}
+    train, valid = ([item(row, task) for row in part] for part in (plan.train, plan.valid))
+    due = [(model, plan.first_seed + n) for model in plan.models for n in range(plan.seeds)]
     out = []
-    for n, model in enumerate(plan.models):
+    for n, (model, seed) in enumerate(due):
         assert model is not None
         if told:
-            told(n, len(plan.models), model.shown)
+            told(n, len(due), f"{model.shown}, seed {seed}")
         scratch = plan.workdir / "training" / f"shift-{model.name}"
-        train, valid = ([item(row, task) for row in part] for part in (plan.train, plan.valid))
         config = config_of(plan, plan.train, model)
-        fitted = fit(model, task, train, valid, plan.first_seed, scratch, replace(plan.means, base=model.base), config)
+        fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
         shutil.rmtree(scratch, ignore_errors=True)
-        found = {name: fitted.features([item(row, task) for row in _drawn(rows)]) for name, rows in sets.items()}
-        out.append(analyse(model.shown, "test", found, plan.first_seed))
+        out.append(analyse(model.shown, "test", {name: fitted.features(items) for name, items in shown.items()}, seed))
     return out
 
 
@@ -210,39 +212,40 @@ def _drawn(rows: Sequence[Row]) -> list[Row]:
     return order[:MOST_POINTS]
 
 
-HEADS = ("model", "set", "rows", "overlap", "skew x", "skew y", "skewness")
+HEADS = ("model", "set", "rows", "overlap", "|skew x|", "|skew y|", "skewness")
 
 
 def write_shift(plan: Plan, found: Sequence[Shift], command: str) -> tuple[str, list[str]]:
-    """Figure and numbers of the shift; the table for the terminal, and the names of the files."""
+    """Figure (of the first seed) and numbers of the shift; the table for the terminal, and the names of the files."""
     import json
 
     from tabulate import tabulate
 
-    rows = [
-        [
-            one.model,
-            place.name,
-            f"{len(place.points):,}",
-            f"{place.overlap:.3f}",
-            *(f"{value:+.3f}" for value in place.skew),
-            f"{place.skewness:.3f}",
-        ]
-        for one in found
-        for place in one.sets
-    ]
+    firsts = [one for one in found if one.seed == plan.first_seed]
+    rows = []
+    for one in firsts:
+        for place in one.sets:
+            same = [other for shift in found if shift.model == one.model for other in shift.sets if other.name == place.name]
+            measured = [
+                [other.overlap for other in same], *([abs(other.skew[axis]) for other in same] for axis in (0, 1)),
+                [other.skewness for other in same],
+            ]  # fmt: skip
+            spreads = [Spread.of(values) for values in measured]
+            rows.append([one.model, place.name, f"{len(place.points):,}", *(f"{told.mean:.3f} ± {told.deviation:.3f}" for told in spreads)])
     foot = [
         "overlap: of the convex hulls with the test set's in one t-SNE of all sets, 0 to 1, more is better; skewness: |x| + |y|, less is better",
-        f"at most {MOST_POINTS} rows a set; features of a model trained on the source alone; t-SNE seed {plan.first_seed}",
+        f"at most {MOST_POINTS} rows a set; features of a model trained on the source alone; mean ± deviation of {plan.seeds} "
+        f"trainings, each with a t-SNE of its seed; the figure is of seed {plan.first_seed}",
     ]
     table = tabulate(rows, headers=HEADS, disable_numparse=True, colalign=["left", "left", *["right"] * 5])
     markdown = tabulate(rows, headers=HEADS, tablefmt="github", disable_numparse=True, colalign=["left", "left", *["right"] * 5])
-    figures = [(f"Features of {one.model}", plots.places(one)) for one in found]
+    figures = [(f"Features of {one.model}", plots.places(one)) for one in firsts]
     told = {
         "command": command,
         "shift": [
             {
                 "model": one.model,
+                "seed": one.seed,
                 "set": place.name,
                 "rows": len(place.points),
                 "overlap": place.overlap,
@@ -257,6 +260,6 @@ def write_shift(plan: Plan, found: Sequence[Shift], command: str) -> tuple[str, 
         "shift.md": f"# Feature space shift\n\n{markdown}\n\n" + "\n".join(f"- {line}" for line in foot) + "\n",
         "shift.json": json.dumps(told, ensure_ascii=False, indent=1) + "\n",
         "shift.html": plots.page("Feature space shift", "", plots.table(HEADS, [(row, False) for row in rows]), foot, figures),
-        **{f"shift-{one.model.partition('=')[0]}.svg": svg for one, (_, svg) in zip(found, figures, strict=True)},
+        **{f"shift-{one.model.partition('=')[0]}.svg": svg for one, (_, svg) in zip(firsts, figures, strict=True)},
     }
     return "\n".join([table, "", *foot]), _kept(plan.workdir, files)
