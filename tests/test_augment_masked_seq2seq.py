@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment.mask_frag import chosen_starts, fragment, mask_frag, starts, weight
-from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, Terms, load, masked
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
-from builder.model.augment.beam import banned, search
+from builder.model.augment.beam import Found, banned, search
 from builder.model.augment.fragments import embedded, trimmed
 from builder.model.augment.fragments import write as write_fragments
 from builder.model.augment.keeping import Schedule, trained
@@ -280,7 +280,7 @@ def test_any_encoder_decoder_of_a_hub_serves_as_base(kind: str, tmp_path: Path) 
     for sentence, candidates in zip(sentences, proposed, strict=True):
         for one in candidates:
             assert all(moved((mark.start, mark.end), one.edits) for mark in sentence.marks), (sentence.text, one)
-    other = MaskedSeq2Seq(replace(made.settings, batch=3), made.network, made.inventory, made.digest)
+    other = replace(made, settings=replace(made.settings, batch=3))
     assert list(other.propose(sentences[::-1], 2, 1)) == proposed[::-1]
     steps = stepwise(made)
     assert torch.allclose(*steps, atol=1e-4), "a step with its memory is what all steps at once are"
@@ -307,3 +307,24 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, tmp_path: Path) -> 
 def test_a_base_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no model here: there is no config\.json"):
         load(replace(TINY, base=str(tmp_path / "none")), tiny_hub.chinese(), tmp_path / "model")
+
+
+def test_terms_are_counted_longest_first_and_in_latin_script_as_whole_words() -> None:
+    given = (Sentence("a", "湯頭的味道好", (), (Mark(0, 2), Mark(0, 5))), Sentence("b", "the Bar is open", (), (Mark(4, 7),)))
+    terms = Terms.of(given)
+    assert terms.found("湯頭的味道和湯頭") == {"湯頭的味道": 1, "湯頭": 1, "": 0}
+    assert terms.found("a bar, no bartender, no crowbar")["bar"] == 1
+
+
+def test_a_beam_that_writes_a_labelled_term_gives_way_to_the_next(method: MaskedSeq2Seq) -> None:
+    (one, *_) = tiny_hub.chinese(opinions=False)
+    cut = method.inventory.cut(one.text, one.words)
+    item = masked(cut.ids, (0,) * len(cut), 0, 0.2, method.inventory)
+    known = {method.inventory.token(i): i for i in range(SPECIAL, method.inventory.size)}  # type: ignore[attr-defined]
+    term, other = (tuple(known[char] for char in (word * 9)[: len(item.target)]) for word in ("湯頭", "很"))
+    found = Found(((term, -1.0), (other, -2.0)), 1.0)
+    chosen = method._candidate(one, cut, item, found)
+    assert chosen is not None
+    assert chosen.score == -2.0, one.text
+    (alone,) = [method._candidate(one, cut, item, Found(((term, -1.0),), 1.0))]
+    assert alone is not None and alone.score == -1.0, "left to the constraints"

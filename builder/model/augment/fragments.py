@@ -139,7 +139,7 @@ def write(
         forced = [[-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in batch]
         steps = _Steps(network, batch, pad, writing.beams)
         begin, lengths = [item.previous for item in batch], [len(item.target) for item in batch]
-        found = search(steps, begin, lengths, forced, writing.beams, never, marks=own_marks(inventory))
+        found = search(steps, begin, lengths, forced, writing.beams, never, marks=own_marks(inventory), behind=list(map(_behind, batch)))
         return [(one, one.margin) for one in found]
 
     with scope(writing.threads), torch.inference_mode():
@@ -147,6 +147,12 @@ def write(
             yield i, _whole(items[i], short[i], found)
             if progress:
                 progress(done, len(order), "writing")
+
+
+def _behind(item: Masked) -> int:
+    """The token behind the fragment."""
+    end = item.start + len(item.target)
+    return item.source[end] if end < len(item.source) else -1
 
 
 def _whole(item: Masked, short: Masked, found: Found) -> Found:
