@@ -186,7 +186,7 @@ def test_candidates_do_not_depend_on_order_or_batches(method: MaskedSeq2Seq) -> 
     sentences = tiny_hub.chinese(opinions=False)
     whole = list(method.propose(sentences, 3, 1))
     order = random.Random(2).sample(range(len(sentences)), len(sentences))
-    small = MaskedSeq2Seq(replace(method.settings, batch=2), method.network, method.inventory, method.digest)
+    small = replace(method, settings=replace(method.settings, batch=2))
     assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
     assert list(small.propose(sentences[:1], 3, 1)) == whole[:1]
     assert list(method.propose(sentences, 3, 2)) != whole
