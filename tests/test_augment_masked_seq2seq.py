@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment.mask_frag import chosen_starts, fragment, mask_frag, starts, weight
-from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, Terms, load, masked
+from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
-from builder.model.augment.beam import Found, banned, search
-from builder.model.augment.fragments import embedded, trimmed
+from builder.model.augment.beam import banned, search
+from builder.model.augment.fragments import Writing, embedded, trimmed
 from builder.model.augment.fragments import write as write_fragments
 from builder.model.augment.keeping import Schedule, trained
 from builder.model.augment.pieces import BOS, MASK, SPECIAL, Units
@@ -309,22 +309,23 @@ def test_a_base_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
         load(replace(TINY, base=str(tmp_path / "none")), tiny_hub.chinese(), tmp_path / "model")
 
 
-def test_terms_are_counted_longest_first_and_in_latin_script_as_whole_words() -> None:
-    given = (Sentence("a", "湯頭的味道好", (), (Mark(0, 2), Mark(0, 5))), Sentence("b", "the Bar is open", (), (Mark(4, 7),)))
-    terms = Terms.of(given)
-    assert terms.found("湯頭的味道和湯頭") == {"湯頭的味道": 1, "湯頭": 1, "": 0}
-    assert terms.found("a bar, no bartender, no crowbar")["bar"] == 1
-
-
-def test_a_beam_that_writes_a_labelled_term_gives_way_to_the_next(method: MaskedSeq2Seq) -> None:
-    (one, *_) = tiny_hub.chinese(opinions=False)
+def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2Seq) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    terms = {one.text[mark.start : mark.end] for one in sentences for mark in one.marks if mark.end - mark.start > 1}
+    assert {ids for ids, last in method.barred.items() for _ in last} == {
+        method.inventory.cut(term[:-1], ((0, len(term) - 1),)).ids for term in terms
+    }
+    (one, *_) = sentences
     cut = method.inventory.cut(one.text, one.words)
-    item = masked(cut.ids, (0,) * len(cut), 0, 0.2, method.inventory)
-    known = {method.inventory.token(i): i for i in range(SPECIAL, method.inventory.size)}  # type: ignore[attr-defined]
-    term, other = (tuple(known[char] for char in (word * 9)[: len(item.target)]) for word in ("湯頭", "很"))
-    found = Found(((term, -1.0), (other, -2.0)), 1.0)
-    chosen = method._candidate(one, cut, item, found)
-    assert chosen is not None
-    assert chosen.score == -2.0, one.text
-    (alone,) = [method._candidate(one, cut, item, Found(((term, -1.0),), 1.0))]
-    assert alone is not None and alone.score == -1.0, "left to the constraints"
+    item = masked(cut.ids, (0,) * len(cut), 1, 0.3, method.inventory)
+    free, held = (
+        {
+            said
+            for said, _ in next(write_fragments(method.network, [item], method.inventory, Writing(200, threads=1, barred=barred)))[
+                1
+            ].sequences
+        }
+        for barred in ({}, {item.target[:1]: item.target[1:2], (item.previous,): item.target[:1]})
+    )
+    assert any(said[0] == item.target[0] for said in free)
+    assert not any(said[0] == item.target[0] or item.target[:2] in itertools.pairwise(said) for said in held)

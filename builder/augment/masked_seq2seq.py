@@ -9,7 +9,6 @@ encoder-decoder of a hub or a folder. What differs from the paper: a base's toke
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
-from builder.augment.records import Candidate, Edit, Sentence, applied
+from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.replacing import unit_inventory
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
 from builder.augment.told import LATER, taught, told
@@ -25,7 +24,7 @@ from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
-    from builder.model.augment.beam import Found
+    from builder.model.augment.beam import Barred, Found
     from builder.model.augment.pieces import Cut, Inventory
     from builder.model.augment.seq2seq import Labelled, Masked
     from builder.model.task import Progress
@@ -64,45 +63,17 @@ class MaskedSeq2SeqSettings(InDomain):
             raise ConfigError("beams and layers are at least 1", where=NAME)
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Terms of two letters or more, and their lengths from the longest down."""
-
-    listed: frozenset[str]
-    lengths: tuple[int, ...]
-
-    @classmethod
-    def of(cls, sentences: Sequence[Sentence]) -> Terms:
-        """Those that the sentences label."""
-        listed = frozenset(one.text[mark.start : mark.end].lower() for one in sentences for mark in one.marks if mark.end - mark.start > 1)
-        return cls(listed, tuple(sorted({len(term) for term in listed}, reverse=True)))
-
-    def found(self, text: str) -> Counter[str]:
-        """How often each stands in a text; of those that begin at one place the longest, in Latin script whole words."""
-        out, at, text = Counter[str](), 0, text.lower()
-        while at < len(text):
-            term = next((text[at : at + n] for n in self.lengths if text[at : at + n] in self.listed and _whole(text, at, at + n)), "")
-            out[term] += bool(term)
-            at += len(term) or 1
-        return out
-
-
-def _whole(text: str, start: int, end: int) -> bool:
-    """Whether no Latin word goes on at an edge."""
-    edges = (text[max(0, start - 1) : start + 1], text[end - 1 : end + 1])
-    return not any(len(pair) == 2 and pair.isascii() and pair.isalnum() for pair in edges)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `terms`: what the training sentences label."""
+    """A trained model as a Method. `barred`: tokens with what may not be written behind them, as it would end a term that the training sentences label: where
+    nothing is labelled, it would be a term that nobody labelled."""
 
     settings: MaskedSeq2SeqSettings
     network: Labelled
     inventory: Inventory
     digest: str
     progress: Progress | None = None
-    terms: Terms = field(default_factory=lambda: Terms(frozenset(), ()))
+    barred: Barred = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -121,7 +92,7 @@ class MaskedSeq2Seq:
         from builder.model.augment.fragments import Writing, write
 
         plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._masked(one, copies, seed)]
-        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads)
+        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads, self.barred)
         made: dict[int, dict[int, Candidate]] = {}
         for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
             n, cut, item = plans[i]
@@ -142,18 +113,13 @@ class MaskedSeq2Seq:
             yield cut, masked(cut.ids, labels, u, self.settings.r, self.inventory)
 
     def _candidate(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Candidate | None:
-        """The best beam that is not the source again and writes no term that the training sentences label, or (for the constraints to judge) the best one that
-        does; one that ends within a character of several bytes is none."""
-        best = None
+        """The best beam that is not the source again; one that ends within a character of several bytes is none."""
         for said, score in found.sequences:
             new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
             edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
             if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
-                candidate = Candidate(sentence.id, edits, score)
-                if self.terms.found(applied(sentence.text, edits)) <= self.terms.found(sentence.text):
-                    return candidate
-                best = best or candidate
-        return best
+                return Candidate(sentence.id, edits, score)
+        return None
 
 
 def masked(ids: Sequence[int], labels: Sequence[int], u: int, r: float, inventory: Inventory) -> Masked:
@@ -211,7 +177,21 @@ def load(
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, Terms.of(sentences))
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
+
+
+def _barred(sentences: Sequence[Sentence], inventory: Inventory, keep: str) -> Barred:
+    """The terms that the sentences label, of two characters or a word at least: their last tokens by those before. None for tokens that may be parts of characters."""
+    from builder.model.augment.pieces import UNK, own_marks
+
+    out: dict[tuple[int, ...], set[int]] = {}
+    for one in sentences if own_marks(inventory) is not None else ():
+        cut = inventory.cut(one.text, one.words)
+        for mark in kept(one, keep):
+            ids = tuple(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)
+            if mark.end - mark.start > 1 and UNK not in ids:
+                out.setdefault(ids[:-1], set()).add(ids[-1])
+    return {before: tuple(sorted(last)) for before, last in out.items()}
 
 
 def _learned(
