@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment.mask_frag import chosen_starts, fragment, mask_frag, starts, weight
-from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
 from builder.model.augment.beam import banned, search
-from builder.model.augment.fragments import embedded, trimmed
+from builder.model.augment.fragments import Writing, embedded, trimmed
 from builder.model.augment.fragments import write as write_fragments
 from builder.model.augment.keeping import Schedule, trained
 from builder.model.augment.pieces import BOS, MASK, SPECIAL, Units
@@ -186,7 +186,7 @@ def test_candidates_do_not_depend_on_order_or_batches(method: MaskedSeq2Seq) -> 
     sentences = tiny_hub.chinese(opinions=False)
     whole = list(method.propose(sentences, 3, 1))
     order = random.Random(2).sample(range(len(sentences)), len(sentences))
-    small = MaskedSeq2Seq(replace(method.settings, batch=2), method.network, method.inventory, method.digest)
+    small = replace(method, settings=replace(method.settings, batch=2))
     assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
     assert list(small.propose(sentences[:1], 3, 1)) == whole[:1]
     assert list(method.propose(sentences, 3, 2)) != whole
@@ -280,7 +280,7 @@ def test_any_encoder_decoder_of_a_hub_serves_as_base(kind: str, tmp_path: Path) 
     for sentence, candidates in zip(sentences, proposed, strict=True):
         for one in candidates:
             assert all(moved((mark.start, mark.end), one.edits) for mark in sentence.marks), (sentence.text, one)
-    other = MaskedSeq2Seq(replace(made.settings, batch=3), made.network, made.inventory, made.digest)
+    other = replace(made, settings=replace(made.settings, batch=3))
     assert list(other.propose(sentences[::-1], 2, 1)) == proposed[::-1]
     steps = stepwise(made)
     assert torch.allclose(*steps, atol=1e-4), "a step with its memory is what all steps at once are"
@@ -307,3 +307,25 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, tmp_path: Path) -> 
 def test_a_base_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no model here: there is no config\.json"):
         load(replace(TINY, base=str(tmp_path / "none")), tiny_hub.chinese(), tmp_path / "model")
+
+
+def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2Seq) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    terms = {one.text[mark.start : mark.end] for one in sentences for mark in one.marks if mark.end - mark.start > 1}
+    assert {ids for ids, last in method.barred.items() for _ in last} == {
+        method.inventory.cut(term[:-1], ((0, len(term) - 1),)).ids for term in terms
+    }
+    (one, *_) = sentences
+    cut = method.inventory.cut(one.text, one.words)
+    item = masked(cut.ids, (0,) * len(cut), 1, 0.3, method.inventory)
+    free, held = (
+        {
+            said
+            for said, _ in next(write_fragments(method.network, [item], method.inventory, Writing(200, threads=1, barred=barred)))[
+                1
+            ].sequences
+        }
+        for barred in ({}, {item.target[:1]: item.target[1:2], (item.previous,): item.target[:1]})
+    )
+    assert any(said[0] == item.target[0] for said in free)
+    assert not any(said[0] == item.target[0] or item.target[:2] in itertools.pairwise(said) for said in held)

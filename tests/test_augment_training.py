@@ -109,3 +109,5 @@ def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
     assert told[0] == (3,) * 7
     assert len({told[1][i : i + 3] for i in range(5)}) == 5
     assert (3, 3) not in zip(told[2], told[2][1:], strict=False)
+    beside = search(Stuck(), [0], [2], [[-1] * 2], 3, torch.zeros(6), marks=(3,), behind=[3])[0].sequences[0][0]
+    assert beside == (3, 4), "no mark before the mark that follows"

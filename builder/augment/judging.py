@@ -24,6 +24,7 @@ OTHERS = (
     "aspect-found",
     "surplus",
     "phrase-broken",
+    "label-lost",
     "flip-unconfirmed",
     NOTHING,
 )

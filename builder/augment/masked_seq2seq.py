@@ -24,7 +24,7 @@ from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
-    from builder.model.augment.beam import Found
+    from builder.model.augment.beam import Barred, Found
     from builder.model.augment.pieces import Cut, Inventory
     from builder.model.augment.seq2seq import Labelled, Masked
     from builder.model.task import Progress
@@ -65,13 +65,15 @@ class MaskedSeq2SeqSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method."""
+    """A trained model as a Method. `barred`: tokens with what may not be written behind them, as it would end a term that the training sentences label: where
+    nothing is labelled, it would be a term that nobody labelled."""
 
     settings: MaskedSeq2SeqSettings
     network: Labelled
     inventory: Inventory
     digest: str
     progress: Progress | None = None
+    barred: Barred = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -90,7 +92,7 @@ class MaskedSeq2Seq:
         from builder.model.augment.fragments import Writing, write
 
         plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._masked(one, copies, seed)]
-        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads)
+        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads, self.barred)
         made: dict[int, dict[int, Candidate]] = {}
         for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
             n, cut, item = plans[i]
@@ -175,7 +177,21 @@ def load(
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress)
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
+
+
+def _barred(sentences: Sequence[Sentence], inventory: Inventory, keep: str) -> Barred:
+    """The terms that the sentences label, of two characters or a word at least: their last tokens by those before. None for tokens that may be parts of characters."""
+    from builder.model.augment.pieces import UNK, own_marks
+
+    out: dict[tuple[int, ...], set[int]] = {}
+    for one in sentences if own_marks(inventory) is not None else ():
+        cut = inventory.cut(one.text, one.words)
+        for mark in kept(one, keep):
+            ids = tuple(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)
+            if mark.end - mark.start > 1 and UNK not in ids:
+                out.setdefault(ids[:-1], set()).add(ids[-1])
+    return {before: tuple(sorted(last)) for before, last in out.items()}
 
 
 def _learned(

@@ -32,7 +32,7 @@ from builder.records import Triplet
 from builder.shards import Crew
 from builder.stages import augment_release, proposing
 from builder.stages.splits import disputed
-from builder.stages.surviving import Held, invented, judges, survival, unconfirmed
+from builder.stages.surviving import Held, invented, judges, label_lost, survival, unconfirmed
 
 Tell = Callable[[str], None]
 
@@ -132,9 +132,14 @@ def _run(plan: Plan, parent: Existing, crew: Crew, tell: Tell) -> Made:
     if plan.judge is not None:
         judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
     listed, judged = _rows(plan, chosen, judged)
-    if plan.view == "triplets" and any(one.relabelled for one in judged.kept):
-        gone = unconfirmed(_flipped(chosen, judged, listed), plan.judge)
-        listed, judged = [row for n, row in enumerate(listed) if n not in gone], lost(judged, gone, "flip-unconfirmed")
+    if plan.view == "triplets":
+        pairs = _pairs(chosen, judged, listed)
+        turned = any(one.relabelled for one in judged.kept)
+        gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs)
+        listed, judged = (
+            [row for n, row in enumerate(listed) if n not in gone],
+            lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),
+        )
     tell(f"measures: {len(listed):,} rows")
     taken = _measured(plan, source, chosen, judged, listed)
     about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
@@ -189,13 +194,16 @@ def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[Laye
     return [row for row in made if not isinstance(row, str)], judged
 
 
-def _flipped(chosen: Sequence[Unit], judged: Judged, listed: Sequence[LayerRow]) -> list[Held]:
-    """Each kept text with those of its triplets whose polarity the method changed."""
-    before = {one.sentence.id: _held(one)[1] for one in chosen}
-    return [
-        (row["text"], [new for old, new in zip(before[one.source.id], _triplets(row), strict=True) if old.polarity != new.polarity])
-        for one, row in zip(judged.kept, listed, strict=True)
-    ]
+def _pairs(chosen: Sequence[Unit], judged: Judged, listed: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
+    """Sources and what was made of them, with their triplets in the same order."""
+    before = {one.sentence.id: _held(one) for one in chosen}
+    return [(before[one.source.id], (row["text"], _triplets(row))) for one, row in zip(judged.kept, listed, strict=True)]
+
+
+def _flipped(pair: tuple[Held, Held]) -> Held:
+    """What was made, with those of its triplets whose polarity the method changed."""
+    (_, before), (text, after) = pair
+    return text, [new for old, new in zip(before, after, strict=True) if old.polarity != new.polarity]
 
 
 def _measured(
@@ -205,9 +213,7 @@ def _measured(
     rows_of = {one.sentence.id: one.row["id"] for one in chosen}
     taken = measures.measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
     if plan.view == "triplets" and not any(one.relabelled for one in judged.kept):
-        by_id = {one.sentence.id: one for one in chosen}
-        pairs = [(_held(by_id[one.source.id]), (row["text"], _triplets(row))) for one, row in zip(judged.kept, listed, strict=True)]
-        taken["triplets still found"] = survival(pairs, judges(plan.judge))
+        taken["triplets still found"] = survival(_pairs(chosen, judged, listed), judges(plan.judge))
     return taken
 
 

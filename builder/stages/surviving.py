@@ -33,10 +33,7 @@ def survival(pairs: Sequence[tuple[Held, Held]], judges: Mapping[str, Judge]) ->
 
 
 def _shares(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> dict[str, float | None]:
-    sources = {text: held for held, _ in pairs for text in [_key(held)]}
-    before = dict(zip(sources, _judged(list(sources.values()), judge), strict=True))
-    after = _judged([made for _, made in pairs], judge)
-    rows = [list(zip(before[_key(held)], new, strict=True)) for (held, _), new in zip(pairs, after, strict=True)]
+    rows = _before_and_after(pairs, judge)
     flags = [both for row in rows for both in row]
     return {
         "found in the sources": _share([old for old, _ in flags]),
@@ -44,6 +41,19 @@ def _shares(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> dict[str, float
         "of those found in the source": _share([new for old, new in flags if old]),
         "rows with all of those": _share([all(new for old, new in row if old) for row in rows]),
     }
+
+
+def _before_and_after(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> list[list[tuple[bool, bool]]]:
+    """For each pair, whether each triplet is found in the source, and in what was made of it."""
+    sources = {text: held for held, _ in pairs for text in [_key(held)]}
+    before = dict(zip(sources, _judged(list(sources.values()), judge), strict=True))
+    after = _judged([made for _, made in pairs], judge)
+    return [list(zip(before[_key(held)], new, strict=True)) for (held, _), new in zip(pairs, after, strict=True)]
+
+
+def label_lost(pairs: Sequence[tuple[Held, Held]]) -> set[int]:
+    """The indices of texts in which the rule engine no longer finds a triplet that it finds in their source."""
+    return {n for n, row in enumerate(_before_and_after(pairs, _rules(None))) if any(old and not new for old, new in row)}
 
 
 def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:

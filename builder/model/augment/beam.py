@@ -9,9 +9,10 @@ A small model left to itself writes ，，， or the same words over and over: n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 import torch
@@ -20,6 +21,8 @@ from torch import Tensor
 SURE = 1e-4
 REPEATED = 3
 """So many tokens in a row are written once in a sequence."""
+Barred = Mapping[tuple[int, ...], Sequence[int]]
+"""Tokens, and those that must not be written behind them."""
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 
@@ -49,12 +52,14 @@ def search(
     end: int | None = None,
     least: Sequence[int] = (),
     marks: Sequence[int] | None = None,
+    behind: Sequence[int] = (),
+    barred: Barred = MappingProxyType({}),
 ) -> list[Found]:
     """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
 
     `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
-    -inf). With `marks`, none of them is written behind another, and no sequence says
-    REPEATED tokens twice (not for tokens that may be parts of characters). Rows are done at their length; later steps do nothing for them.
+    -inf). With `marks`, none of them is written beside another (`behind`: the token that
+    follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` (not for tokens that may be parts of characters). Rows are done at their length; later steps do nothing for them.
     """
     rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
     total = torch.full((rows, width), float("-inf"))
@@ -65,6 +70,9 @@ def search(
     ended = torch.zeros((rows, width), dtype=torch.bool)
     found: list[Found | None] = [None] * rows
     due = torch.tensor([[*row, *[-1] * (max(lengths) - len(row))] for row in forced])
+    following = torch.tensor(
+        [[*row[1:], last, *[-1] * (max(lengths) - len(row))] for row, last in zip(forced, behind or [-1] * rows, strict=True)]
+    )
     punctuation = (
         None if marks is None else torch.zeros(len(never), dtype=torch.bool).index_fill(0, torch.tensor(marks, dtype=torch.long), True)
     )
@@ -75,7 +83,8 @@ def search(
             scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
         fair = scores + never
         if punctuation is not None:
-            fair = fair.masked_fill(_repeated(said, last.view(rows, width), punctuation), float("-inf"))
+            fair = fair.masked_fill(_repeated(said, last.view(rows, width), following[:, step], punctuation), float("-inf"))
+            fair[_ended(begin, said, barred)] = float("-inf")
         free = fair.topk(min(width + 1, scores.shape[-1]), -1)
         told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
         only = (here >= 0)[:, None, None]
@@ -104,14 +113,31 @@ def search(
     return [one for one in found if one is not None]
 
 
-def _repeated(said: Tensor, last: Tensor, marks: Tensor) -> Tensor:
-    """[R, K, V]: the tokens that would end what stands in `said` [R, K, S] already, REPEATED tokens long, or put a mark behind a mark."""
-    out = marks[last][:, :, None] & marks
+def _repeated(said: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> Tensor:
+    """[R, K, V]: the tokens that would end what stands in `said` [R, K, S] already, REPEATED tokens long, or put a mark beside a mark: behind `last` [R, K] or
+    before `following` [R] (-1: not known)."""
+    beside = marks[last] | (marks[following.clamp(min=0)] & (following >= 0))[:, None]
+    out = beside[:, :, None] & marks
     if said.shape[2] >= REPEATED:
         grams = said.unfold(2, REPEATED, 1)
         same = (grams[..., :-1] == said[:, :, None, 1 - REPEATED :]).all(-1)
         rows, beams, places = same.nonzero(as_tuple=True)
         out[rows, beams, grams[rows, beams, places, -1]] = True
+    return out
+
+
+def _ended(begin: Sequence[int], said: Tensor, barred: Barred) -> tuple[list[int], list[int], list[int]]:
+    """Rows, beams and tokens of what is barred behind the last tokens of each beam."""
+    out: tuple[list[int], list[int], list[int]] = ([], [], [])
+    lengths = sorted({len(before) for before in barred})
+    for row, beams in enumerate(said.tolist() if barred else ()):
+        for beam, tokens in enumerate(beams):
+            told = [begin[row], *tokens]
+            for n in lengths:
+                for token in barred.get(tuple(told[len(told) - n :]), ()) if n <= len(told) else ():
+                    out[0].append(row)
+                    out[1].append(beam)
+                    out[2].append(token)
     return out
 
 

@@ -7,7 +7,7 @@ position gets one token, so that the label sequence is that of the source.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from builder.model.augment import hub
-from builder.model.augment.beam import Found, banned, search, settled
+from builder.model.augment.beam import Barred, Found, banned, search, settled
 from builder.model.augment.keeping import Schedule, trained
 from builder.model.augment.pieces import Inventory, own_marks
 from builder.model.augment.seq2seq import EmbeddedCore, HubCore, Labelled, Masked, Shape, collate, loss
@@ -101,11 +101,12 @@ def trimmed(item: Masked, mask: int) -> Masked:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How fragments are written. `beams`: the width of the search; `batch` sentences at once."""
+    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`: see `search`."""
 
     beams: int = 5
     batch: int = 64
     threads: int = 2
+    barred: Barred = field(default_factory=dict)
 
 
 class _Steps:
@@ -139,7 +140,8 @@ def write(
         forced = [[-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in batch]
         steps = _Steps(network, batch, pad, writing.beams)
         begin, lengths = [item.previous for item in batch], [len(item.target) for item in batch]
-        found = search(steps, begin, lengths, forced, writing.beams, never, marks=own_marks(inventory))
+        behind, marks = list(map(_behind, batch)), own_marks(inventory)
+        found = search(steps, begin, lengths, forced, writing.beams, never, marks=marks, behind=behind, barred=writing.barred)
         return [(one, one.margin) for one in found]
 
     with scope(writing.threads), torch.inference_mode():
@@ -147,6 +149,12 @@ def write(
             yield i, _whole(items[i], short[i], found)
             if progress:
                 progress(done, len(order), "writing")
+
+
+def _behind(item: Masked) -> int:
+    """The token behind the fragment."""
+    end = item.start + len(item.target)
+    return item.source[end] if end < len(item.source) else -1
 
 
 def _whole(item: Masked, short: Masked, found: Found) -> Found:
