@@ -249,7 +249,7 @@ def test_a_scheduler_without_workers_or_none_at_all_is_said_so(address: str, tmp
     from builder.shards import cluster
 
     monkeypatch.setattr(cluster, "JOIN", 0.5)
-    monkeypatch.setattr(cluster, "CALL", 1.0)
+    monkeypatch.setattr(cluster, "CALL", 3.0)
     job = Job(ready, (parcel(tmp_path), (), 2), times)
     with opened("dask", 1, address) as crew, pytest.raises(WorkerLost, match=r"no worker has joined.*dask worker tcp://"):
         list(crew.map(job, range(3)))
