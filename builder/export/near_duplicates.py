@@ -32,7 +32,7 @@ _MANY = 512
 """The texts of a smaller group are compared each with each."""
 _WORDS = 4
 """Numbers of 64 bits in a sketch."""
-_HELD = 1 << 15
+_HELD = 1 << 12
 """Texts whose sets are kept for the next comparison."""
 _BITS = 20
 """How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as well."""
