@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -88,6 +89,24 @@ def test_a_worker_that_dies_over_a_task_costs_nothing(engine: str, tmp_path: Pat
         found = answers(crew, Job(ready, (parcel(tmp_path, f"|{mark}"), (), 2), deadly))
     assert mark.exists(), "one died"
     assert found == [(2 * i, "done") for i in range(23)]
+
+
+def test_workers_that_do_not_close_in_time_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    before = set(multiprocessing.active_children())
+
+    def late(self: LocalCluster, timeout: float | None = None) -> None:
+        raise TimeoutError
+
+    with monkeypatch.context() as patched, opened("dask", 2) as crew:
+        answers(crew, Job(ready, (parcel(tmp_path), (), 2), times))
+        born = set(multiprocessing.active_children()) - before
+        patched.setattr(LocalCluster, "close", late)
+    assert len(born) == 2
+    for process in born:
+        process.join(10)
+        assert not process.is_alive()
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])
@@ -249,7 +268,7 @@ def test_a_scheduler_without_workers_or_none_at_all_is_said_so(address: str, tmp
     from builder.shards import cluster
 
     monkeypatch.setattr(cluster, "JOIN", 0.5)
-    monkeypatch.setattr(cluster, "CALL", 1.0)
+    monkeypatch.setattr(cluster, "CALL", 3.0)
     job = Job(ready, (parcel(tmp_path), (), 2), times)
     with opened("dask", 1, address) as crew, pytest.raises(WorkerLost, match=r"no worker has joined.*dask worker tcp://"):
         list(crew.map(job, range(3)))

@@ -403,6 +403,15 @@ def test_an_old_excel_file_is_told_apart(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("at", "byte"), [(6, 99), (8, 1), (10, 77)], ids=["version", "password", "method"])
+def test_a_workbook_packed_as_nobody_here_can_unpack_is_named(tmp_path: Path, at: int, byte: int) -> None:
+    """Bytes of the entries in the directory of the zip file: the version needed, the flags, the compression."""
+    content = xlsx()
+    pieces = content.split(b"PK\x01\x02")
+    damaged = b"PK\x01\x02".join([pieces[0], *(piece[: at - 4] + bytes([byte]) + piece[at - 3 :] for piece in pieces[1:])])
+    assert "broken XLSX file" in refused(tmp_path, "a.xlsx", damaged)
+
+
 @pytest.mark.parametrize(("content", "kind"), [(gzip.compress(b"text\n"), "gzip"), (xlsx(), "zip or Excel"), (parquet(), "Parquet")])
 def test_binary_data_under_a_text_ending_is_told_apart(tmp_path: Path, content: bytes, kind: str) -> None:
     assert f"holds {kind} data, not text" in refused(tmp_path, "a.csv", content)

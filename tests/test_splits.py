@@ -42,6 +42,7 @@ def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
     texts = [normal(text) for text in texts if text]
     due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
     assert pairs(texts) == due
+    assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
     assert len(due) > 60
 
 

@@ -3,8 +3,8 @@
 An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two elements: Wang et al. 2012) instead of MinHash: of two sets
 that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so texts are looked up by pairs of rare bigrams,
 which few have in common by chance. There is no random hash to miss a leak, and a gate that asks the same question gets the same answer.
-Time grows as the number of texts does while few are alike, and so does memory, by some 200 bytes a text of 30 characters; texts that end
-in the same words (a form, filled in often) cost more.
+Copies of a text share most of its pairs: `links` connects neighbours first and compares only what is not connected yet, so that time and memory
+grow as the number of texts does, many alike or few; `pairs` names each pair, and there may be many.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MANY = 512
 """The texts of a smaller group are compared each with each."""
 _WORDS = 4
 """Numbers of 64 bits in a sketch."""
-_HELD = 1 << 15
+_HELD = 1 << 12
 """Texts whose sets are kept for the next comparison."""
 _BITS = 20
 """How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as well."""

@@ -106,7 +106,7 @@ def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
         sheet.reset_dimensions()
         rows = [["" if cell is None else _decoded(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
         book.close()
-    except (BadZipFile, ParseError, KeyError, ValueError, TypeError, EOFError, IndexError) as error:
+    except (BadZipFile, ParseError, KeyError, ValueError, TypeError, EOFError, IndexError, RuntimeError) as error:
         raise InputError(f"broken XLSX file ({error})", where=str(path), fix="save it again as .xlsx") from error
     yield from _filled(path, rows)
 

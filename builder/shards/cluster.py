@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import multiprocessing
 import platform
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -43,6 +45,7 @@ class DaskCrew:
         self._client: Any = None
         self._cluster: Any = None
         self._shipped: set[str] = set()
+        self._others: set[BaseProcess] = set()
 
     def __enter__(self) -> DaskCrew:
         _library()  # what is not installed is said before the work begins
@@ -57,6 +60,8 @@ class DaskCrew:
         _quietly(lambda: client.close(timeout=2))
         if cluster is not None:
             _quietly(lambda: cluster.close(timeout=2))
+            for process in set(multiprocessing.active_children()) - self._others:
+                process.kill()  # on a busy machine two seconds are too few, and workers inherit that SIGTERM waits
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
         """See `Crew`."""
@@ -91,6 +96,7 @@ class DaskCrew:
         try:
             if not self._scheduler:
                 with undisturbed():
+                    self._others = set(multiprocessing.active_children())
                     self._cluster = library.LocalCluster(
                         n_workers=self._workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
                         worker_dashboard_address="127.0.0.1:0", silence_logs="CRITICAL",

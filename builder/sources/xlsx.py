@@ -19,8 +19,8 @@ from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.opening import Source, check_size, door, one_line, opened
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
-_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError, EOFError)
-"""What openpyxl raises on files that are not, or not wholly, workbooks."""
+_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError, EOFError, RuntimeError)
+"""What openpyxl raises on files that are not, or not wholly, workbooks; zipfile a RuntimeError for what is encrypted or packed as it cannot read."""
 
 
 MOST_ROWS = 1_048_576

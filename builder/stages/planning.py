@@ -7,13 +7,15 @@ done by one process. Everything grows with the number of reviews.
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import islice, takewhile
+from functools import partial
+from itertools import cycle, islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +32,7 @@ from builder.store import db, reviews, runs, triplets
 Result = TypeVar("Result")
 _LOOKED_AT = 2000
 _PREDICTED = 200
+_SEARCHED = 32_000
 SPREAD = ("annotate", "seed")
 """Stages that the crew does nearly all of; of the others it does the prediction."""
 
@@ -38,7 +41,7 @@ SPREAD = ("annotate", "seed")
 class Measured:
     """What was measured: `seconds` of stages for `reviews` distinct reviews with `workers`; of them, `spread` seconds of one worker in all; the
     seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a review, and of a process with a backend; the `most`
-    reviews that a stage trains on."""
+    reviews that a stage trains on; bytes that a stage holds whatever the number (`fixed`)."""
 
     what: str
     reviews: int
@@ -50,6 +53,7 @@ class Measured:
     memory: Mapping[str, float]
     process: float
     most: Mapping[str, int] = field(default_factory=dict)
+    fixed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,13 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
     stages = []
     for stage, seconds in measured.seconds.items():
         spread = measured.spread.get(stage, 0.0)
-        most = measured.most.get(stage, count)
+        most = measured.most.get(stage, max(count, measured.reviews))
         held, before = min(count, most), min(measured.reviews, most)
         alone = max(0.0, seconds - spread / measured.workers) * held / before
+        fixed = measured.process + measured.fixed.get(stage, 0.0)
         told = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
         by = f"{workers} workers" if stage in SPREAD else f"one process, prediction by {workers} workers" if spread else "one process"
-        stages.append(StagePlan(stage, alone + grown * told, measured.process + held * measured.memory.get(stage, 0.0), by))
+        stages.append(StagePlan(stage, alone + grown * told, fixed + held * measured.memory.get(stage, 0.0), by))
     disk = {kind: float(size) * (1.0 if kind == "models" else grown) for kind, size in measured.disk.items()}
     return Plan(count, workers, tuple(stages), disk, measured.process, measured, _notes(measured, count))
 
@@ -115,6 +120,7 @@ def _notes(measured: Measured, count: int) -> tuple[str, ...]:
 
 def measure(workdir: Path, config: Config, what: str) -> Measured:
     """What a finished or half-finished build took here; a few seconds are measured now. WorkdirError before seed is done."""
+    process = _process(config)  # first: it looks at the most that this one ever held
     with db.reading(workdir) as connection:
         done = runs.runs(connection)
         if lacking := [stage for stage in ("ingest", *SPREAD) if stage not in done]:
@@ -123,7 +129,8 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         context = Context(connection, config, workdir, (), workdir, load_lexicon(overlays=overlays(workdir)), (), "", {})
         count = reviews.count(connection)
         predicted, training = _prediction(context, count)
-        memory = {"ingest": _near(connection), "discriminate": training, "self_train": training}
+        near, fixed = _near(connection)
+        memory = {"ingest": near, "discriminate": training, "self_train": training}
         spread = {stage: seconds[stage] * config.workers for stage in SPREAD} | predicted
         release = Path(str(done["release"].counts["path"])) if "release" in done else None
         disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
@@ -133,8 +140,8 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
     order = [stage for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release") if stage in seconds]
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
     return Measured(
-        what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, _process(config),
-        {"discriminate": config.discriminate.most, "self_train": config.self_train.most},
+        what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, process,
+        {"discriminate": config.discriminate.most, "self_train": config.self_train.most}, {"ingest": fixed},
     )  # fmt: skip
 
 
@@ -167,15 +174,20 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     return made, [discriminator_data(one, context.config.seed, hard=True) for one in made]
 
 
-def _near(connection: sqlite3.Connection) -> float:
-    """Bytes a review that looking for near-duplicates holds."""
-    texts = [text for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
+def _near(connection: sqlite3.Connection) -> tuple[float, float]:
+    """Bytes that looking for near-duplicates holds for each review, and for any number of them.
 
-    def search() -> int:
-        kept = [normal(text) for text in texts]
-        return len(links(kept)) + len(kept)
+    Of so many texts as a search takes in parts: those at hand, each again and again with its characters shuffled, so that few are alike.
+    """
+    texts = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
+    draw = random.Random(0)
 
-    return _peak(search)[1] / len(texts)
+    def search(count: int) -> int:
+        return len(links(["".join(draw.sample(text, len(text))) for text in islice(cycle(texts), count)]))
+
+    half, whole = (_peak(partial(search, count))[1] for count in (_SEARCHED // 2, _SEARCHED))
+    each = max(0.0, (whole - half) / (_SEARCHED // 2))
+    return each, max(0.0, whole - each * _SEARCHED)
 
 
 def _writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:

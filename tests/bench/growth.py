@@ -50,13 +50,14 @@ def main() -> None:
             path = Path(folder) / "reviews.csv"
             repeat(options.reviews, path, size, options.same)
             given = dict(one.split("=", 1) for one in options.set) | {"workers": str(options.workers)}
-            fresh = get_context("spawn").Process(target=measure, args=(Path(folder), path, size, given, options.until))
-            fresh.start()
-            fresh.join()
-            if fresh.exitcode:
-                raise SystemExit(fresh.exitcode)
-            for what, value in json.loads((Path(folder) / "told.json").read_text()).items():
-                told.setdefault(what, []).append((size, value))
+            for stage in (*STAGES[: STAGES.index(options.until) + 1], None):
+                fresh = get_context("spawn").Process(target=measure, args=(Path(folder), path, size, given, stage))
+                fresh.start()
+                fresh.join()
+                if fresh.exitcode:
+                    raise SystemExit(fresh.exitcode)
+                for what, value in json.loads((Path(folder) / "told.json").read_text()).items():
+                    told.setdefault(what, []).append((size, value))
     for what, values in told.items():
         (first, least), (last, most) = values[0], values[-1]
         if first < last and least > 0:
@@ -78,20 +79,21 @@ def _texts(source: Path, same: bool) -> Iterator[str]:
                 yield row["text"] if same or not turn else f"{row['text']}。第{turn}次來，單號{number}。"
 
 
-def measure(folder: Path, path: Path, rows: int, given: dict[str, str], until: str) -> None:
-    """In a process of its own, so that what another size has loaded and left does not count."""
+def measure(folder: Path, path: Path, rows: int, given: dict[str, str], stage: str | None) -> None:
+    """A stage, or the questions at the end; in a process of its own, so that what others have loaded and left does not count."""
     settings = {key: tomllib.loads(f"v = {value}")["v"] for key, value in given.items()}
     build, told = Build(folder / "work", folder / "out", (path,), resolve(options=settings)), dict[str, float]()
-    for stage in STAGES[: STAGES.index(until) + 1]:
+    if stage is None:
+        for what, milliseconds in _asked(build.workdir):
+            print(f"{what:34} {rows:9} {milliseconds:9.1f} ms", flush=True)
+            told[what] = milliseconds
+    else:
         with Watch() as seen:
             done = run(build, until=stage)[-1]
         spent = seen.seconds
         size = sum(file.stat().st_size for file in build.workdir.glob(f"{db.NAME}*")) / 1e6
         print(f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {seen.megabytes:8.0f} {size:12.0f}", flush=True)
-        told |= {f"{stage} CPU s": spent, f"{stage} peak MB": seen.megabytes, "database MB": size}
-    for what, milliseconds in _asked(build.workdir):
-        print(f"{what:34} {rows:9} {milliseconds:9.1f} ms", flush=True)
-        told[what] = milliseconds
+        told = {f"{stage} CPU s": spent, f"{stage} peak MB": seen.megabytes, f"{stage} database MB": size}
     (folder / "told.json").write_text(json.dumps(told))
 
 
