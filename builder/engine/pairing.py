@@ -160,8 +160,8 @@ def carry(rule: Rule) -> Pairer:
     """The topic of the clause before, where this clause names no subject of its own.
 
     Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
-    `foreign` to the attribute's class (份量很多，很鮮甜). Those of
-    `never` have another subject (很適合聚餐: the place), and where a word of `before` follows, nothing is said (還可以加湯).
+    `foreign` to the attribute's class (份量很多，很鮮甜). Those of `never` have another subject (很適合聚餐: the place), as has a clause with one
+    of `others` (其他), and an opinion with a unit of `before` behind it is no predicate.
     """
     blockers, before = (
         frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
