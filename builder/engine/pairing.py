@@ -61,16 +61,18 @@ def pattern(rule: Rule) -> Pairer:
     """
     expression = compile_pattern(_string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
-    needs = compile_pattern(_string(rule, "needs"), rule.where).pattern if "needs" in rule.params else ""
+    needs = compile_pattern(_string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
 
     @cache
     def reads(category: str) -> bool:
         return (not only or category.startswith(only)) and not (never and category.startswith(never))
 
     def find(scene: Scene) -> Found | None:
-        phrase = scene.opinion.phrase
+        if needs not in scene.symbols or "A" not in scene.symbols:
+            return None
+        phrase = scene.items[scene.at].phrase
         assert phrase is not None
-        if "A" not in scene.symbols or needs not in scene.symbols or not reads(phrase.entry.category):
+        if not reads(phrase.entry.category):
             return None
         marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
         match = expression.search(marked)
@@ -171,9 +173,11 @@ def carry(rule: Rule) -> Pairer:
     attributes = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
 
+    @cache
     def reads(category: str, cls: str) -> bool:
         return not any(category.startswith(one) and cls.startswith(other) for one, other in never)
 
+    @cache
     def foreign(category: str, cls: str) -> bool:
         return any(cls.startswith(one) and category.startswith(categories) for one, categories in attributes)
 
