@@ -221,6 +221,12 @@ def test_a_dish_that_no_lexicon_lists_is_found_whole(reader: Reader, name: str) 
     assert reader.found(f"{name}很好吃") == {f"{name}|好吃|POS"}
 
 
+def test_a_context_word_of_one_character_must_end_the_aspect(reader: Reader) -> None:
+    """Much sugar is blamed, many sweet and sour ribs are not."""
+    assert reader.found("糖很多") == {"糖|多|NEG"}
+    assert reader.found("糖醋排骨很多") == {"糖醋排骨|多|POS"}
+
+
 def test_words_for_times_people_and_the_like_are_never_aspects(reader: Reader) -> None:
     """Every word of not_aspects.tsv, as the subject of a plain judgement."""
     words = list(reader.lexicon.not_aspects)

@@ -61,16 +61,18 @@ def pattern(rule: Rule) -> Pairer:
     """
     expression = compile_pattern(_string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
-    needs = compile_pattern(_string(rule, "needs"), rule.where).pattern if "needs" in rule.params else ""
+    needs = compile_pattern(_string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
 
     @cache
     def reads(category: str) -> bool:
         return (not only or category.startswith(only)) and not (never and category.startswith(never))
 
     def find(scene: Scene) -> Found | None:
-        phrase = scene.opinion.phrase
+        if needs not in scene.symbols or "A" not in scene.symbols:
+            return None
+        phrase = scene.items[scene.at].phrase
         assert phrase is not None
-        if "A" not in scene.symbols or needs not in scene.symbols or not reads(phrase.entry.category):
+        if not reads(phrase.entry.category):
             return None
         marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
         match = expression.search(marked)
@@ -160,8 +162,8 @@ def carry(rule: Rule) -> Pairer:
     """The topic of the clause before, where this clause names no subject of its own.
 
     Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
-    `foreign` to the attribute's class (份量很多，很鮮甜). Those of
-    `never` have another subject (很適合聚餐: the place), and where a word of `before` follows, nothing is said (還可以加湯).
+    `foreign` to the attribute's class (份量很多，很鮮甜). Those of `never` have another subject (很適合聚餐: the place), as has a clause with one
+    of `others` (其他), and an opinion with a unit of `before` behind it is no predicate.
     """
     blockers, before = (
         frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
@@ -171,9 +173,11 @@ def carry(rule: Rule) -> Pairer:
     attributes = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
 
+    @cache
     def reads(category: str, cls: str) -> bool:
         return not any(category.startswith(one) and cls.startswith(other) for one, other in never)
 
+    @cache
     def foreign(category: str, cls: str) -> bool:
         return any(cls.startswith(one) and category.startswith(categories) for one, categories in attributes)
 
