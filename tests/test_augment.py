@@ -27,6 +27,8 @@ BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|PO
     [
         ([("night", "nighttime")], None),
         ([("I", "i")], "unchanged"),
+        ([("night .", "night.")], "unchanged"),
+        ([("often", "of ten")], None),
         ([("great", "good")], "label-touched"),
         ([("tery is", "tery was")], "label-touched"),
         ([("+battery", "super")], "label-joined"),
@@ -57,6 +59,20 @@ def test_edits_that_cannot_be_applied_are_bad(edits: tuple[Edit, ...]) -> None:
     seen = Seen(str.lower, set(), set())
     told = judge([(BATTERY, [Candidate("s", edits)])], 4, cues_of("en"), seen)
     assert told.reasons == {"bad-edits": 1}
+
+
+def test_a_word_that_is_split_makes_a_text_of_its_own_which_counts_once() -> None:
+    def key(text: str) -> str:
+        return "".join(filter(str.isalnum, text.lower()))
+
+    splits = [candidate(BATTERY, pair) for pair in (("often", "of ten"), ("night", "ni ght"), ("often", "of  ten"))]
+    told = judge([(BATTERY, splits)], 4, cues_of("en"), Seen(key, {key(BATTERY.text)}, set()))
+    assert [one.text[-32:] for one in told.kept][:2] == [
+        f", so we {end}" for end in ("of ten use it at night .", "often use it at ni ght .")
+    ]
+    assert told.reasons == {"duplicate": 1}
+    held = judge([(BATTERY, splits)], 4, cues_of("en"), Seen(key, set(), {key(BATTERY.text)}))
+    assert held.reasons == {"held-out": 3}
 
 
 def test_a_candidate_of_another_sentence_is_bad() -> None:

@@ -45,8 +45,8 @@ class Boost:
     """Yang and Li 2022, sections `boostaug` and `monoaug`; see builder.augment.boostaug for what the thresholds mean.
 
     `backend`: whose candidates are filtered. `oversample`: how many are made for each that may stay. `confidence`, `perplexity`: thresholds,
-    `scale` what they are shares and multiples of (the paper's numbers: `absolute`, 0.99 and 5); `by_confidence`, `by_perplexity`, `by_label` switch the filters. `base`: as in `WordEmbs`, an
-    encoder as surrogate; `epochs` 0: by the size of the folds.
+    `scale` what they are shares and multiples of (the paper's numbers: `absolute`, 0.99 and 5); `by_confidence`, `by_perplexity`, `by_label` switch
+    the filters. `base`: as in `WordEmbs`, an encoder as surrogate; `epochs` 0: by the size of the folds.
     """
 
     backend: str = "eda"

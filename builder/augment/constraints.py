@@ -6,6 +6,7 @@ is asked in `judging`.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from builder.augment.records import Candidate, Mark, Sentence, applied, moved, r
 from builder.records import Span
 from builder.text import clauses
 
+_WORD = re.compile(r"[^\W_]+")
 SHORTEST, LONGEST = 0.5, 2.0
 """Of the source's length, in code points."""
 
@@ -60,8 +62,17 @@ def bad_edits(one: Trial) -> bool:
 
 
 def unchanged(one: Trial) -> bool:
-    """Nothing but spaces and letter case differs from the source."""
-    return "".join(one.text.lower().split()) == "".join(one.source.text.lower().split())
+    """Nothing but spaces and letter case differs from the source, and no word of English is another one by a space."""
+    return "".join(one.text.lower().split()) == "".join(one.source.text.lower().split()) and not respaced(one)
+
+
+def respaced(one: Trial) -> bool:
+    """English: other words than the source's by spaces at least, as where one was split in two."""
+    return one.source.language == "en" and spelt(one.text) != spelt(one.source.text)
+
+
+def spelt(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
 def label_touched(one: Trial) -> bool:

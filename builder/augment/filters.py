@@ -5,9 +5,9 @@ together they would drop everything. The meaning is confidence 0.99 and perplexi
 
 They are the thresholds of a large pre-trained model, which is 99% sure of whatever looks like its training data. A small one is not, so a
 threshold is a share (confidence) or a multiple (perplexity) of a reference: `absolute`: of 1, the paper's reading; `source`: of what the surrogate
-says of the very sentence that the candidate was made of, whose label, right or wrong, then counts as well as the gold one: what is asked is whether the
-edits changed anything; `valid`: of the median sentence of the validation fold. On 846 examples of laptop14 `valid` left three of five sentences
-without any candidate, and no neutral one with any, since the surrogate was never sure of those: the easy half of the data three times.
+says of the very sentence that the candidate was made of, and the label that it gives that one, right or wrong, is as good as the gold one: asked is
+whether the edits changed anything; `valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846
+examples of laptop14 `valid` kept nothing of three sentences in five, and of no neutral one anything.
 """
 
 from __future__ import annotations

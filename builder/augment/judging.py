@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
-from builder.augment.constraints import Trial, bad_edits, broken, trial
+from builder.augment.constraints import Trial, bad_edits, broken, respaced, spelt, trial
 from builder.augment.cues import Cues
 from builder.augment.records import Candidate, Edit, Sentence
 
@@ -68,13 +68,18 @@ class Seen:
     kept: set[tuple[str, str]] = field(default_factory=set)
 
     def reason(self, one: Trial) -> str | None:
-        known = self.key(one.text)
-        if known in self.held_out:
+        if self.key(one.text) in self.held_out:
             return "held-out"
+        known = self._known(one)
         return "in-source" if known in self.sources else "duplicate" if (known, self.apart(one.source)) in self.kept else None
 
     def keep(self, one: Trial) -> None:
-        self.kept.add((self.key(one.text), self.apart(one.source)))
+        self.kept.add((self._known(one), self.apart(one.source)))
+
+    def _known(self, one: Trial) -> str:
+        """What `key` makes of it; its words where they differ from its own source's by a space alone, which `key` does not see."""
+        known = self.key(one.text)
+        return " ".join(spelt(one.text)) if respaced(one) and known == self.key(one.source.text) else known
 
 
 def judge(

@@ -105,7 +105,7 @@ def _words(spans: Sequence[Span], start: int, end: int) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Trainer:
-    """Trains `Classes`, on one thread: two took nine times as long on two busy cores. `epochs` 0: by the size of the fold; `threads` read."""
+    """Trains `Classes`, on one thread: two took eight times as long on two busy cores. `epochs` 0: by the size of the fold; `threads` read."""
 
     config: TwoWayConfig
     epochs: int = 0
