@@ -3,8 +3,8 @@
 An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two elements: Wang et al. 2012) instead of MinHash: of two sets
 that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so texts are looked up by pairs of rare bigrams,
 which few have in common by chance. There is no random hash to miss a leak, and a gate that asks the same question gets the same answer.
-Copies of a text share most of its pairs: `links` connects neighbours first and compares only what is not connected yet, so that time and memory
-grow as the number of texts does, many alike or few; `pairs` names each pair, and there may be many.
+Copies of a text share most of its pairs: `links` connects neighbours first and compares only what is not connected yet; `pairs` names each
+pair, and there may be many. Memory grows as the number of texts; time somewhat faster, since among more texts more share two bigrams by chance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHUNK = 1 << 14
 """Texts whose bigrams are in memory at a time."""
 _PART = 1 << 21
 """Pairs of bigrams in memory at a time."""
-_MANY = 512
+_MANY = 32
 """The texts of a smaller group are compared each with each."""
 _WORDS = 4
 """Numbers of 64 bits in a sketch."""

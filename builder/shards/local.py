@@ -88,7 +88,7 @@ class LocalCrew:
                 if deaths > TRIES:
                     raise WorkerLost(
                         f"worker processes were killed {deaths} times over one task",
-                        fix="is there enough memory? use fewer --workers; `builder resume` (or the same command again) goes on",
+                        fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: the same command)",
                     ) from error
                 self._close()
                 for one in flying:
