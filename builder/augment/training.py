@@ -43,8 +43,8 @@ class Training:
     threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
-        if min(self.epochs, self.patience, self.least, self.width, self.min_count, self.batch, self.threads) < 1:
-            raise ConfigError("epochs, patience, sentences, width, tokens and threads are at least 1", where=type(self).__name__)
+        if min(self.epochs, self.least, self.width, self.min_count, self.batch, self.threads) < 1 or self.patience < 0:
+            raise ConfigError("epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)", where=type(self).__name__)
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
         """`rate` is the network's own."""
