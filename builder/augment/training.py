@@ -44,7 +44,9 @@ class Training:
 
     def __post_init__(self) -> None:
         if min(self.epochs, self.least, self.width, self.min_count, self.batch, self.threads) < 1 or self.patience < 0:
-            raise ConfigError("epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)", where=type(self).__name__)
+            raise ConfigError(
+                "epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)", where=type(self).__name__
+            )
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
         """`rate` is the network's own."""
