@@ -12,7 +12,7 @@ import torch
 
 from builder.augment.conditions import Conditions
 from builder.augment.opposites import label_of, opinions_of, opposites
-from builder.augment.records import Edit, Sentence, applied
+from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.replacing import unit_inventory
 from builder.augment.style_transfer import StyleTransferSettings, load
 from builder.errors import ConfigError, ModelError
@@ -28,6 +28,18 @@ def test_opinions_are_those_of_the_sentences_with_their_polarity() -> None:
     assert found["很濃郁"] == "POS"
     assert found["太貴"] == "NEG"
     assert "普通" not in found, "neutral has no opposite"
+
+
+def test_opinions_said_of_such_an_aspect_come_first(tmp_path: Path) -> None:
+    told = [("湯頭很濃郁", 2, "POS"), ("菜頭太老了", 2, "NEG"), ("店員太兇了", 2, "NEG"), ("甜點太膩了", 2, "NEG")]
+    sentences = tuple(
+        Sentence(str(n), text, ((0, 2), (2, 3), (3, 5)), (Mark(0, 2, "aspect", polarity), Mark(at, 5, "opinion", polarity)))  # type: ignore[arg-type]
+        for n, (text, at, polarity) in enumerate(told)
+    )
+    made = load(TINY, sentences, tmp_path)
+    ((first, *_),) = made.propose(sentences[:1], 1, 1)
+    assert first.edits[0].text == "太老了"
+    assert {one.text: one.heads for one in made.opinions}["太膩了"] == {"點"}
 
 
 def test_an_opinion_gives_way_to_one_of_the_opposite_polarity_with_its_valence(tmp_path: Path) -> None:

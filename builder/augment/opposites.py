@@ -18,11 +18,12 @@ OPPOSITE: Mapping[str | None, Polarity] = {"POS": "NEG", "NEG": "POS"}
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """An opinion of the training sentences as tokens."""
+    """An opinion of the training sentences as tokens. `heads`: of the aspects that it is said of (see `head`)."""
 
     text: str
     ids: tuple[int, ...]
     polarity: Polarity
+    heads: frozenset[str] = frozenset()
 
 
 def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) -> str | None:
@@ -45,12 +46,23 @@ def opposites(conditions: Conditions, pairs: Sequence[tuple[str, str]]) -> dict[
 
 def turned(sentence: Sentence, opinion: Mark) -> Sentence:
     """The sentence with the opposite polarity at the aspect nearest to an opinion."""
-    aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
-    nearest = min(aspects, key=lambda mark: (max(0, opinion.start - mark.end, mark.start - opinion.end), mark.start), default=None)
+    nearest = _nearest(sentence, opinion)
     turned = tuple(
         Mark(mark.start, mark.end, mark.kind, OPPOSITE[opinion.polarity]) if mark in (nearest, opinion) else mark for mark in sentence.marks
     )
     return Sentence(sentence.id, sentence.text, sentence.words, turned, sentence.label, sentence.language)
+
+
+def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
+    aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
+    return min(aspects, key=lambda mark: (max(0, opinion.start - mark.end, mark.start - opinion.end), mark.start), default=None)
+
+
+def head(sentence: Sentence, opinion: Mark) -> str:
+    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of 虱目魚湯); "" without one."""
+    mark = _nearest(sentence, opinion)
+    text = sentence.text[mark.start : mark.end].lower() if mark else ""
+    return (text.split()[-1:] or [""])[0] if sentence.language == "en" else text[-1:]
 
 
 def middle(polarity: Polarity) -> float:
@@ -63,6 +75,7 @@ def middle(polarity: Polarity) -> float:
 def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Opinion, ...]:
     """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by text."""
     counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
+    heads: dict[str, set[str]] = {}
     for one in sentences:
         marks = [mark for mark in one.marks if mark.kind == "opinion" and mark.polarity in OPPOSITE]
         cut = inventory.cut(one.text, one.words) if marks else None
@@ -74,5 +87,9 @@ def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Op
             if whole and len(ids) <= 8 and not {*inventory.never} & {*ids}:
                 told = counts.setdefault((one.text[mark.start : mark.end], ids), {})
                 told[mark.polarity] = told.get(mark.polarity, 0) + 1
-    best = {text: Opinion(text, ids, max(sorted(told), key=lambda name: told[name])) for (text, ids), told in counts.items()}
+                heads.setdefault(one.text[mark.start : mark.end], set()).add(head(one, mark))
+    best = {
+        text: Opinion(text, ids, max(sorted(told), key=lambda name: told[name]), frozenset(heads[text] - {""}))
+        for (text, ids), told in counts.items()
+    }
     return tuple(best[text] for text in sorted(best))

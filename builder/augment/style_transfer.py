@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment import cbert
 from builder.augment.conditions import Conditions, free_words
-from builder.augment.opposites import OPPOSITE, Opinion, label_of, middle, opinions_of, opposites, turned
+from builder.augment.opposites import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence
 from builder.augment.replacing import Steps, Words, distinct, edited, unit_inventory
 from builder.augment.token_labels import kept
@@ -122,7 +122,8 @@ class StyleTransfer:
             yield Candidate(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
     def _ranked(self, sentence: Sentence, cut: Cut, mark: Mark, draw: random.Random) -> list[tuple[float, Opinion]]:
-        """Opinions of the opposite polarity, those first that the model expects there: by mean log-probability of a token, with Gumbel noise if sampled."""
+        """Opinions of the opposite polarity: first those that are said of such an aspect elsewhere (no table is tender), and of them those
+        that the model expects there: by mean log-probability of a token, with Gumbel noise if sampled."""
         from builder.model.augment.attribution import fitting
 
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
@@ -138,7 +139,8 @@ class StyleTransfer:
         scores = [sum(float(told[len(one.ids)][t, i]) for t, i in enumerate(one.ids)) / len(one.ids) for one in fits]
         heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
         noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in fits]
-        order = sorted(range(len(fits)), key=lambda n: (-(scores[n] + noise[n]), fits[n].text))
+        own = head(sentence, mark)
+        order = sorted(range(len(fits)), key=lambda n: (own not in fits[n].heads, -(scores[n] + noise[n]), fits[n].text))
         return [(round(scores[n], 2), fits[n]) for n in order]
 
     def _refilled(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Candidate]:

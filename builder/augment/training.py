@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
@@ -21,6 +21,7 @@ from builder.text import clauses, same_script, script_of, sentences
 if TYPE_CHECKING:
     from builder.model.augment.keeping import Schedule
 
+Script = Literal["keep", "traditional", "simplified"]
 TRAIN = "train"
 _ENGLISH = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
 _SURE = 0.9
@@ -43,8 +44,10 @@ class Training:
     threads: int = field(default=2, metadata=FREE)
 
     def __post_init__(self) -> None:
-        if min(self.epochs, self.patience, self.least, self.width, self.min_count, self.batch, self.threads) < 1:
-            raise ConfigError("epochs, patience, sentences, width, tokens and threads are at least 1", where=type(self).__name__)
+        if min(self.epochs, self.least, self.width, self.min_count, self.batch, self.threads) < 1 or self.patience < 0:
+            raise ConfigError(
+                "epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)", where=type(self).__name__
+            )
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
         """`rate` is the network's own."""
@@ -107,17 +110,23 @@ def raw(corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held:
     if corpus == TRAIN and not texts:
         raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")
     language: Literal["zh", "en"] = "en" if english(items) else "zh"
-    script = "keep" if language == "en" else _script(items)
+    given = texts if corpus == TRAIN else _texts(Path(corpus))
+    found = dict.fromkeys(_parts(given, language, "keep" if language == "en" else _script(items), set(map(_letters, held))))
     cut = _spans_en if language == "en" else _spans_zh
-    out = set(map(_letters, held))
-    found = dict.fromkeys(
-        same_script(part, script if script_of(text) not in (script, "none") else "keep") for text in (texts if corpus == TRAIN else _texts(Path(corpus))) if _letters(text) not in out
-        for start, end in (sentences(clauses(text)) if language == "zh" else [(0, len(text))])
-        if _letters(part := text[start:end]) not in out
-    )  # fmt: skip
     if not found:
         raise InputError("no text", where=corpus, fix="give raw reviews of the domain")
     return tuple(Sentence(str(n), text, cut(text), language=language) for n, text in enumerate(found))
+
+
+def _parts(texts: Iterable[str], language: str, script: Script, held: Set[str]) -> Iterator[str]:
+    """The sentences of texts of which nothing is held out; those of another script in `script`."""
+    for text in texts:
+        if _letters(text) in held:
+            continue
+        other = script_of(text) not in (script, "none")
+        for start, end in sentences(clauses(text)) if language == "zh" else [(0, len(text))]:
+            if _letters(part := text[start:end]) not in held:
+                yield same_script(part, script if other else "keep")
 
 
 def _letters(text: str) -> str:
@@ -138,7 +147,7 @@ def _texts(path: Path) -> Iterator[str]:
             yield row.text
 
 
-def _script(items: Sequence[Sentence]) -> Literal["keep", "traditional", "simplified"]:
+def _script(items: Sequence[Sentence]) -> Script:
     """That of nearly all sentences."""
     counts = Counter(script_of(one.text) for one in items[:1000])
     for script in ("traditional", "simplified"):
