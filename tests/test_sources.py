@@ -412,7 +412,11 @@ def test_a_workbook_packed_as_nobody_here_can_unpack_is_named(tmp_path: Path, at
     assert "broken XLSX file" in refused(tmp_path, "a.xlsx", damaged)
 
 
-@pytest.mark.parametrize(("content", "kind"), [(gzip.compress(b"text\n"), "gzip"), (xlsx(), "zip or Excel"), (parquet(), "Parquet")])
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(gzip.compress(b"text\n"), "gzip"), (xlsx(), "zip or Excel"), (parquet(), "Parquet")],
+    ids=["gzip", "XLSX", "Parquet"],
+)
 def test_binary_data_under_a_text_ending_is_told_apart(tmp_path: Path, content: bytes, kind: str) -> None:
     assert f"holds {kind} data, not text" in refused(tmp_path, "a.csv", content)
 
