@@ -504,6 +504,23 @@ def test_the_reviews_that_are_trained_on_are_drawn_by_their_hashes(filled: sqlit
     assert list(triplets.proposed(filled, source, "train", 2)) == list(triplets.proposed(filled, source, "train"))
 
 
+def test_whether_a_source_proposes_something_for_a_review_is_looked_up_and_not_searched_for(filled: sqlite3.Connection) -> None:
+    """A million reviews, each looked for among all proposals, would never end."""
+    said: list[str] = []
+    filled.set_trace_callback(said.append)
+    list(reviews.in_split(filled, "train", 1)), triplets.characters(filled, 1, "train"), list(triplets.proposed(filled, 1, "train", 5))
+    filled.set_trace_callback(None)
+    plans = [[row[3] for row in filled.execute(f"EXPLAIN QUERY PLAN {one}")] for one in said if "EXISTS" in one]
+    inner = [
+        next(step for step in plan[at:] if step.startswith(("SEARCH", "SCAN")))
+        for plan in plans
+        for at, told in enumerate(plan)
+        if "SCALAR" in told
+    ]
+    assert len(inner) == 3
+    assert all("triplet>? AND triplet<?" in step for step in inner), inner
+
+
 def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3.Connection) -> None:
     judge = triplets.source_id(filled, "discriminator")
     assert judge is not None

@@ -64,9 +64,10 @@ class LocalCrew:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is not None and not isinstance(error, GeneratorExit):
+        broken = error is not None and not isinstance(error, GeneratorExit)
+        if broken:
             self._kill()
-        self._close()
+        self._close(wait=broken)
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
         """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled task of a killed worker."""
@@ -117,9 +118,10 @@ class LocalCrew:
         for process in self._born:
             process.kill()
 
-    def _close(self) -> None:
+    def _close(self, wait: bool = False) -> None:
+        """`wait`: until the pool has noticed that its workers are dead, for Python fails where it ends in the midst of that."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown(wait=wait, cancel_futures=True)
             self._pool = None
             self._born.clear()
 

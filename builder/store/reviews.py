@@ -114,7 +114,7 @@ def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
 
 def in_split(connection: sqlite3.Connection, split: str, source: int | None = None) -> Iterator[Review]:
     """The distinct reviews of a split, as a stream; `source`: those for which it proposes a triplet."""
-    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = :source AND p.triplet >> 31 = r.id)"
+    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = :source AND p.triplet BETWEEN r.id << 31 AND (r.id + 1 << 31) - 1)"
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM reviews r WHERE duplicate_of IS NULL AND split = :split{having if source is not None else ''} ORDER BY id",
         {"split": split, "source": source},

@@ -144,7 +144,7 @@ def scores(connection: sqlite3.Connection, source: int) -> dict[int, float]:
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
 _DRAWN = """ AND t.review IN (SELECT d.id FROM reviews d WHERE d.split = :split
-  AND EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet >> 31 = d.id) ORDER BY d.norm_hash LIMIT :most)"""
+  AND EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet BETWEEN d.id << 31 AND (d.id + 1 << 31) - 1) ORDER BY d.norm_hash LIMIT :most)"""
 
 
 def proposed(connection: sqlite3.Connection, source: int, split: str, most: int | None = None) -> Iterator[StoredTriplet]:
@@ -179,7 +179,7 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
 def characters(connection: sqlite3.Connection, source: int, split: str) -> int:
     """How much text the reviews of a split hold for which a source proposes something."""
     asked = "SELECT coalesce(sum(length(r.text)), 0) FROM reviews r WHERE r.split = ?"
-    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = ? AND p.triplet >> 31 = r.id)"
+    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = ? AND p.triplet BETWEEN r.id << 31 AND (r.id + 1 << 31) - 1)"
     return int(connection.execute(asked + having, (split, source)).fetchone()[0])
 
 
