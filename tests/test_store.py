@@ -491,7 +491,7 @@ def test_triplets_come_with_what_a_judge_says_of_them(filled: sqlite3.Connection
         triplets.triplet_id(2, NOODLES)
     ]
     whole = "SELECT sum(length(text)) FROM reviews WHERE split = 'train' AND id IN (SELECT review FROM triplets)"
-    assert triplets.characters(filled, rules, "train") == filled.execute(whole).fetchone()[0]
+    assert reviews.characters(filled, "train", rules) == filled.execute(whole).fetchone()[0]
 
 
 def test_the_reviews_that_are_trained_on_are_drawn_by_their_hashes(filled: sqlite3.Connection) -> None:
@@ -508,7 +508,7 @@ def test_whether_a_source_proposes_something_for_a_review_is_looked_up_and_not_s
     """A million reviews, each looked for among all proposals, would never end."""
     said: list[str] = []
     filled.set_trace_callback(said.append)
-    list(reviews.in_split(filled, "train", 1)), triplets.characters(filled, 1, "train"), list(triplets.proposed(filled, 1, "train", 5))
+    list(reviews.in_split(filled, "train", 1)), reviews.characters(filled, "train", 1), list(triplets.proposed(filled, 1, "train", 5))
     filled.set_trace_callback(None)
     plans = [[row[3] for row in filled.execute(f"EXPLAIN QUERY PLAN {one}")] for one in said if "EXISTS" in one]
     inner = [

@@ -134,10 +134,11 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Trip
     likely = sorted((one for one in proposals if one[0] >= WIDEN), key=lambda one: -one[0])
     out: dict[object, Triplet] = {}
     for triplet in kept:
+        own = triplet.aspect_full
         best = next((other for _, other in likely if clashes(triplet, other)), triplet)
-        if best.aspect_full.start <= triplet.aspect_full.start and triplet.aspect_full.end <= best.aspect_full.end:
-            longer = best.aspect_full.spans != triplet.aspect_full.spans
-            triplet = replace(triplet, aspect=best.aspect, aspect_full=best.aspect_full, owner=None) if longer else triplet
+        wide = best.aspect_full
+        if wide.spans != own.spans and wide.start <= own.start and own.end <= wide.end:
+            triplet = replace(triplet, aspect=best.aspect, aspect_full=wide, owner=None)
         out.setdefault(triplet.key, triplet)
     return list(out.values())
 

@@ -19,7 +19,7 @@ from builder.records import StoredTriplet
 from builder.stages import predicting
 from builder.stages.context import Context, ModelBar
 from builder.stages.training import examples, streamed
-from builder.store import db, runs, triplets
+from builder.store import db, reviews, runs, triplets
 
 NAME = "discriminator"
 Made = Mapping[str, list[Example]]
@@ -45,7 +45,7 @@ def run(context: Context) -> runs.Counts:
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, NAME, "discriminator", judge.digest)
         for split in ("train", "valid", "test"):
-            told = predicting.Told(shown, triplets.characters(connection, rules, split))
+            told = predicting.Told(shown, reviews.characters(connection, split, rules))
             verdicts(context, judge, source, split, triplets.proposed(connection, rules, split), told, known)
     shown.close()
     labels = triplets.label_counts(connection, source)

@@ -72,7 +72,7 @@ def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar) ->
     assert source is not None
     for split in SPLITS:
         fresh = (one.stored for one in triplets.judged(connection, proposer, source, split) if one.score is None)
-        told = predicting.Told(shown, triplets.characters(connection, proposer, split))
+        told = predicting.Told(shown, reviews.characters(connection, split, proposer))
         discriminate.verdicts(context, judge, source, split, fresh, told)
 
 

@@ -112,21 +112,25 @@ def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
     return [Review(*row) for row in rows]
 
 
+PROPOSED_FOR = "EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet BETWEEN r.id << 31 AND (r.id + 1 << 31) - 1)"
+"""Whether a source proposes a triplet for review `r`: by the range of its ids, which is looked up."""
+
+
 def in_split(connection: sqlite3.Connection, split: str, source: int | None = None) -> Iterator[Review]:
     """The distinct reviews of a split, as a stream; `source`: those for which it proposes a triplet."""
-    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = :source AND p.triplet BETWEEN r.id << 31 AND (r.id + 1 << 31) - 1)"
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM reviews r WHERE duplicate_of IS NULL AND split = :split{having if source is not None else ''} ORDER BY id",
-        {"split": split, "source": source},
-    )
-    for row in rows:
+    for row in _of_split(connection, f"SELECT {_COLUMNS}", split, source, " ORDER BY id"):
         yield Review(*row)
 
 
-def characters(connection: sqlite3.Connection, split: str) -> int:
-    """How much text the distinct reviews of a split hold."""
-    row = connection.execute("SELECT coalesce(sum(length(text)), 0) FROM reviews WHERE duplicate_of IS NULL AND split = ?", (split,))
-    return int(row.fetchone()[0])
+def characters(connection: sqlite3.Connection, split: str, source: int | None = None) -> int:
+    """How much text the reviews hold that `in_split` gives."""
+    return int(_of_split(connection, "SELECT coalesce(sum(length(text)), 0)", split, source).fetchone()[0])
+
+
+def _of_split(connection: sqlite3.Connection, select: str, split: str, source: int | None, order: str = "") -> sqlite3.Cursor:
+    having = "" if source is None else f" AND {PROPOSED_FOR}"
+    asked = f"{select} FROM reviews r WHERE duplicate_of IS NULL AND split = :split{having}{order}"
+    return connection.execute(asked, {"split": split, "source": source})
 
 
 def count(connection: sqlite3.Connection) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
+from builder.store.reviews import PROPOSED_FOR
 
 _COLUMNS = "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
 BITS = 31
@@ -143,8 +144,7 @@ def scores(connection: sqlite3.Connection, source: int) -> dict[int, float]:
 
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
-_DRAWN = """ AND t.review IN (SELECT d.id FROM reviews d WHERE d.split = :split
-  AND EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet BETWEEN d.id << 31 AND (d.id + 1 << 31) - 1) ORDER BY d.norm_hash LIMIT :most)"""
+_DRAWN = f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash LIMIT :most)"
 
 
 def proposed(connection: sqlite3.Connection, source: int, split: str, most: int | None = None) -> Iterator[StoredTriplet]:
@@ -174,13 +174,6 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
     """How many triplets a source proposes for the reviews of a split."""
     asked = "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
     return int(connection.execute(asked, (source, split)).fetchone()[0])
-
-
-def characters(connection: sqlite3.Connection, source: int, split: str) -> int:
-    """How much text the reviews of a split hold for which a source proposes something."""
-    asked = "SELECT coalesce(sum(length(r.text)), 0) FROM reviews r WHERE r.split = ?"
-    having = " AND EXISTS (SELECT 1 FROM proposals p WHERE p.source = ? AND p.triplet BETWEEN r.id << 31 AND (r.id + 1 << 31) - 1)"
-    return int(connection.execute(asked + having, (split, source)).fetchone()[0])
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
