@@ -63,8 +63,8 @@ def release(folder: Path) -> Path:
         for split, listed in rows.items()
     ]  # fmt: skip
     facts = Facts("tiny", "0.1.0", None, "CC-BY-4.0", "0", splits, {}, {}, {}, {}, [], "2026-01-01", statistics=statistics(rows))
-    folder.mkdir(parents=True, exist_ok=True)
-    writing.write(folder / "v0.1.0", package.whole(facts, package.data(rows), "# Changes\n"))
+    with writing.building(folder) as making:
+        writing.write(making, folder / "v0.1.0", package.whole(facts, package.data(making, rows), "# Changes\n"))
     return folder / "v0.1.0"
 
 

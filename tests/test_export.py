@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -272,12 +273,23 @@ def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
 
 def card(told: Facts) -> str:
     """The card over the small release's Parquet files."""
-    return card_of(told, {path: content for path, content in package.data(reviews()).items() if path.startswith("parquet/")})
+    return card_of(told, {path: content for path, content in data(reviews()).items() if path.startswith("parquet/")})
+
+
+def data(rows: Mapping[str, Iterable[ReviewRow]]) -> Files:
+    """The files of the data, in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        return {name: (Path(folder) / name).read_bytes() for name in package.data(Path(folder), rows)}
+
+
+def whole(told: Facts, rows: Mapping[str, Iterable[ReviewRow]], changes: str) -> Files:
+    """All files of a release, in memory."""
+    return {name: content for name, content in package.whole(told, data(rows), changes).items() if isinstance(content, bytes)}
 
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
     """The files of a release; `edit` changes data or manifest before the checksums are taken, so that these are right."""
-    files = package.whole(told, package.data(rows), "# Changes\n")
+    files = whole(told, rows, "# Changes\n")
     if edit:
         edit(files)
     del files["SHA256SUMS"]

@@ -51,7 +51,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
     pipeline.run(Build(folder / "w", folder / "out", (source,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
-        ids = [i for i, names in triplets.names(connection).items() if "rules" in names]
+        source = triplets.source_id(connection, "rules")
+        assert source is not None
+        ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
         triplets.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return make(folder / "w", folder / "out")

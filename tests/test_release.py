@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Command
-from test_export import facts, files_of, release, review, triplet
+from test_export import facts, files_of, release, review, triplet, whole
 from test_pipeline import read_lines
 
 from builder import pipeline
 from builder.config import resolve
 from builder.errors import ReleaseError
 from builder.export import package, parquet
-from builder.export.diff import by_id, compare, stream
+from builder.export.diff import compare
 from builder.export.records import ReviewRow
 from builder.export.verify import verify
 from builder.pipeline import Build
@@ -48,7 +48,9 @@ def workdir(folder: Path, texts: dict[str, str]) -> Path:
     chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
     pipeline.run(Build(folder / "w", folder / "out", (source,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
-        ids = [i for i, names in triplets.names(connection).items() if "rules" in names]
+        source = triplets.source_id(connection, "rules")
+        assert source is not None
+        ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
         triplets.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return folder / "w"
@@ -260,8 +262,9 @@ def test_a_parquet_twin_that_says_something_else_is_found(tmp_path: Path) -> Non
 def test_a_release_that_does_not_verify_is_not_written(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = package.data
 
-    def leaking(made: Any) -> package.Files:
-        return real(made | {"valid": [*made["valid"], made["train"][0] | {"id": "leak"}]})
+    def leaking(folder: Path, made: Any) -> package.Files:
+        train = list(made["train"])
+        return real(folder, made | {"train": train, "valid": [*made["valid"], train[0] | {"id": "leak"}]})
 
     monkeypatch.setattr(package, "data", leaking)
     with pytest.raises(ReleaseError, match="the release does not verify: "):
@@ -345,10 +348,14 @@ def test_a_layout_from_the_future_is_said_to_be_one(tmp_path: Path) -> None:
 # ---- diff
 
 
+def by_id(made: dict[str, list[Any]]) -> dict[str, tuple[str, Any]]:
+    return {row["id"]: (split, row) for split, listed in made.items() for row in listed}
+
+
 def changed(edit: Callable[[dict[str, list[Any]]], None]) -> Any:
     before, after = rows(), rows()
     edit(after)
-    return compare(("a", stream(before)), ("b", by_id(after)))
+    return compare(("a", by_id(before)), ("b", by_id(after)))
 
 
 @pytest.mark.parametrize(
@@ -472,7 +479,7 @@ def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(she
 def test_a_licence_that_hubs_do_not_know_is_named_beside_other(licence: str, shown: str, name: str | None) -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with datasets")
     made = rows()
-    files = package.whole(replace(facts(made), licence=licence), package.data(made), "")
+    files = whole(replace(facts(made), licence=licence), made, "")
     head = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
     assert (head["license"], head.get("license_name")) == (shown, name)
     assert ("license:" in files["CITATION.cff"].decode()) is (name is None)

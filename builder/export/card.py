@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.export import layers, parquet
-from builder.export.manifest import Facts
+from builder.export.manifest import Content, Facts, size_of
 from builder.export.statistics import table
 
 HUB_SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def card(facts: Facts, content: Mapping[str, bytes]) -> str:
+def card(facts: Facts, content: Mapping[str, Content]) -> str:
     """`content` holds the Parquet files."""
     rows = "\n".join(
         f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
@@ -118,7 +118,7 @@ def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
         yield before, f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-def _front(facts: Facts, content: Mapping[str, bytes]) -> Iterator[str]:
+def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     """The front matter's lines. Values are JSON where YAML might read them otherwise."""
     languages = sorted({name for one in facts.statistics.values() for name in _names(one.get("languages"))})
     yield "language: [zh]"
@@ -151,7 +151,7 @@ def _names(languages: object) -> list[str]:
 Configs = dict[str, dict[str, list[str]]]
 
 
-def _configs(content: Mapping[str, bytes], augmentations: Iterable[str] = ()) -> Configs:
+def _configs(content: Mapping[str, Content], augmentations: Iterable[str] = ()) -> Configs:
     """Config -> split -> files: by default what was not augmented, then each layer."""
     found: Configs = {"default": {}}
     for split, hub in HUB_SPLITS.items():
@@ -178,7 +178,7 @@ def _info(
     name: str,
     splits: Mapping[str, list[str]],
     sizes: Mapping[str, tuple[int, int]],
-    content: Mapping[str, bytes],
+    content: Mapping[str, Content],
     features: Sequence[Mapping[str, object]],
 ) -> Iterator[str]:
     """Features and sizes of a config. JSON is YAML: the nested features stand on one line."""
@@ -190,7 +190,7 @@ def _info(
         yield f"    num_bytes: {sum(sizes[path][1] for path in paths)}"
         yield f"    num_examples: {sum(sizes[path][0] for path in paths)}"
     used = [path for paths in splits.values() for path in paths]
-    yield f"  download_size: {sum(len(content[path]) for path in used)}"
+    yield f"  download_size: {sum(size_of(content[path]) for path in used)}"
     yield f"  dataset_size: {sum(sizes[path][1] for path in used)}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from builder.export import parquet
 from builder.export.card import HUB_SPLITS, known_licence
 from builder.export.citation import cite_as, creator
-from builder.export.manifest import PRIVACY, Facts, sha256
+from builder.export.manifest import PRIVACY, Content, Facts, digest_of, size_of
 
 Node = dict[str, object]
 CONTEXT: Node = {
@@ -77,7 +77,7 @@ _TRIPLET = {
 }
 
 
-def croissant(facts: Facts, content: Mapping[str, bytes]) -> str:
+def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
     """`content` holds the Parquet files; each becomes a FileObject, each layer of a split a record set."""
     body: Node = {
         "@context": CONTEXT,
@@ -124,15 +124,15 @@ def _responsible(facts: Facts) -> Node:
     }
 
 
-def _file(path: str, data: bytes) -> Node:
+def _file(path: str, data: Content) -> Node:
     return {
         "@type": "cr:FileObject",
         "@id": path,
         "name": path,
         "contentUrl": path,
         "encodingFormat": "application/x-parquet",
-        "contentSize": f"{len(data)} B",
-        "sha256": sha256(data),
+        "contentSize": f"{size_of(data)} B",
+        "sha256": digest_of(data),
     }
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from builder.export.reading import opened, rows, uncollected
+from builder.export.reading import opened, uncollected
 from builder.export.records import ReviewRow, TripletRow
+from builder.export.shelf import Shelf
 
 Level = Literal["patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("patch", "minor", "major")
@@ -67,18 +68,6 @@ class Diff:
         return told
 
 
-def by_id(splits: Mapping[str, Iterable[ReviewRow]]) -> dict[str, tuple[str, ReviewRow]]:
-    """The reviews of a release by id, each with its split."""
-    return {row["id"]: (split, row) for split, row in stream(splits)}
-
-
-def stream(splits: Mapping[str, Iterable[ReviewRow]]) -> Iterator[tuple[str, ReviewRow]]:
-    """The reviews of a release as (split, row)."""
-    for split, listed in splits.items():
-        for row in listed:
-            yield split, row
-
-
 @dataclass(slots=True)
 class _Tally:
     most: int
@@ -97,28 +86,25 @@ def between(before: Path, after: Path, samples: int = 5) -> Diff:
     """Two release directories compared."""
     old, new = opened(before), opened(after)
     with uncollected():
-        there = by_id({split: rows(new.path, split) for split in new.splits})
-        here = stream({split: rows(old.path, split) for split in old.splits})
-        return compare((str(old.manifest["version"]), here), (str(new.manifest["version"]), there), samples)
+        sides = [(str(one.manifest["version"]), Shelf(one.path, one.splits)) for one in (old, new)]
+        return compare(sides[0], sides[1], samples)
 
 
-def compare(before: tuple[str, Iterable[tuple[str, ReviewRow]]], after: tuple[str, Reviews], samples: int = 5) -> Diff:
-    """`before` is (label, (split, row) of each review), read once; `after` (label, reviews). Matched by id, what is left over by text."""
+def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: int = 5) -> Diff:
+    """Both are (label, reviews). Matched by id, what is left over by text."""
     (old_name, old), (new_name, new) = before, after
     tally = _Tally(samples)
-    known: set[str] = set()
-    missing: list[tuple[str, ReviewRow]] = []
-    for split, row in old:
+    missing: list[str] = []
+    for i, (split, row) in old.items():
         tally.sizes[split][0].update(reviews=1, triplets=len(row["triplets"]))
-        if (now := new.get(row["id"])) is None:
-            missing.append((split, row))
+        if (now := new.get(i)) is None:
+            missing.append(i)
         else:
-            known.add(row["id"])
-            _review(row["id"], (split, row), now, tally)
-    _missing(missing, new, known, tally)
+            _review(i, (split, row), now, tally)
+    renamed = _missing(missing, old, new, tally)
     for i, (split, row) in new.items():
         tally.sizes[split][1].update(reviews=1, triplets=len(row["triplets"]))
-        if i not in known:
+        if i not in old and i not in renamed:
             tally.note("reviews_added", i)
             for one in row["triplets"]:
                 tally.note("triplets_added", _shown(i, one))
@@ -132,19 +118,21 @@ def _place(item: tuple[str, object]) -> tuple[int, str]:
     return (order.index(item[0]) if item[0] in order else len(order)), item[0]
 
 
-def _missing(missing: Iterable[tuple[str, ReviewRow]], new: Reviews, known: set[str], tally: _Tally) -> None:
-    """Reviews whose id is gone: under another id by their text, or removed. `known` grows by those found."""
-    by_text = {row["text"]: i for i, (_, row) in new.items() if i not in known}
-    for split, row in missing:
-        i, found = row["id"], by_text.pop(row["text"], None)
-        if found is not None:
-            known.add(found)
+def _missing(missing: Iterable[str], old: Reviews, new: Reviews, tally: _Tally) -> set[str]:
+    """Reviews whose id is gone: under another id, of those returned, by their text; or removed."""
+    by_text = {row["text"]: i for i, (_, row) in new.items() if i not in old} if missing else {}
+    renamed = set()
+    for i in missing:
+        split, row = old[i]
+        if found := by_text.pop(row["text"], None):
+            renamed.add(found)
             tally.note("reviews_renamed", f"{i} is now {found}")
             _review(i, (split, row), new[found], tally)
         else:
             tally.note("reviews_removed", i)
             for one in row["triplets"]:
                 tally.note("triplets_removed", _shown(i, one))
+    return renamed
 
 
 def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tally: _Tally) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from builder import privacy
-from builder.export.near_duplicates import links, normal
+from builder.export.near_duplicates import links
 from builder.export.records import ReviewRow, TripletRow, mismatch
 from builder.records import POLARITIES
 
@@ -98,10 +99,16 @@ def unmasked(text: str) -> list[str]:
 
 
 def leaks(splits: Mapping[str, Sequence[str]]) -> list[tuple[str, int, str, int]]:
-    """(split, row, split, row), rows from 0, of near-duplicates in different splits: not every pair, but one at least wherever there is one.
+    """(split, row, split, row), rows from 0, of near-duplicates in different splits, whose texts are `normal`: not every pair, but one at least wherever there is one.
 
     An augmentation layer (train-synonym) belongs to its split.
     """
-    where = [(split, n) for split, texts in splits.items() for n in range(len(texts))]
-    near = links([normal(text) for texts in splits.values() for text in texts])
-    return [(*where[a], *where[b]) for a, b in near if where[a][0].partition("-")[0] != where[b][0].partition("-")[0]]
+    ends = list(accumulate(map(len, splits.values())))
+    names = list(splits)
+
+    def where(n: int) -> tuple[str, int]:
+        split = bisect_right(ends, n)
+        return names[split], n - (ends[split - 1] if split else 0)
+
+    pairs = ((where(a), where(b)) for a, b in links([text for texts in splits.values() for text in texts]))
+    return [(*one, *other) for one, other in pairs if one[0].partition("-")[0] != other[0].partition("-")[0]]

@@ -6,10 +6,23 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from builder.export.reading import FORMAT
 
 Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file that lies on the disk already: a release of millions of reviews fits into no memory."""
+
+    path: Path
+    size: int
+    sha256: str
+
+
+Content = bytes | Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ PRIVACY = {
 """What is done for privacy; `verify` looks for what a mask should have covered."""
 
 
-def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
+def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
     """manifest.json: everything that decided the release, and its files."""
     body = {
         "format": FORMAT,
@@ -112,14 +125,14 @@ def manifest(facts: Facts, files: Mapping[str, bytes]) -> str:
         "metrics": [dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics],
         "paper_input": "given-aspects",
         **({"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}} if facts.augmentations else {}),
-        "files": {path: {"bytes": len(content), "sha256": sha256(content)} for path, content in sorted(files.items())},
+        "files": {path: {"bytes": size_of(files[path]), "sha256": digest_of(files[path])} for path in sorted(files)},
     }
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 
 
-def checksums(files: Mapping[str, bytes]) -> str:
+def checksums(files: Mapping[str, Content]) -> str:
     """SHA256SUMS in the form that `sha256sum --check` reads."""
-    return sums({path: sha256(content) for path, content in files.items()})
+    return sums({path: digest_of(content) for path, content in files.items()})
 
 
 def sums(digests: Mapping[str, str]) -> str:
@@ -129,3 +142,17 @@ def sums(digests: Mapping[str, str]) -> str:
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def stored(path: Path) -> Stored:
+    """A file of the disk, measured."""
+    with path.open("rb") as handle:
+        return Stored(path, path.stat().st_size, hashlib.file_digest(handle, "sha256").hexdigest())
+
+
+def size_of(content: Content) -> int:
+    return content.size if isinstance(content, Stored) else len(content)
+
+
+def digest_of(content: Content) -> str:
+    return content.sha256 if isinstance(content, Stored) else sha256(content)

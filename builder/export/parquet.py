@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from builder.export.manifest import Content, Stored
 from builder.export.records import ReviewRow
 
 PARTS = ("aspect", "aspect_full", "owner", "opinion", "opinion_full")
@@ -45,22 +46,43 @@ def path(split: str, layer: str) -> str:
     return f"parquet/{split}-{layer}.parquet"
 
 
-def layers(split: str, rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
-    """File name -> its rows, in their order. A split without rows has an empty silver file, so that it can be loaded."""
-    named = {layer: [row for row in rows if row["annotation"] == layer] for layer in LAYERS}
-    return {path(split, layer): listed for layer, listed in named.items() if listed or (layer == "silver" and not rows)}
+class Writer:
+    """A Parquet file, written a row group at a time."""
+
+    def __init__(self, sink: Path | io.BytesIO, shape: Any = None) -> None:
+        """`shape` is another Arrow schema than that of a review."""
+        import pyarrow.parquet as pq
+
+        self._shape = shape or schema()
+        self._file = pq.ParquetWriter(sink, self._shape, compression="zstd")
+        self._waiting: list[ReviewRow] = []
+        self._empty = True
+
+    def take(self, row: ReviewRow) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == CHUNK:
+            self._group()
+
+    def _group(self) -> None:
+        import pyarrow as pa
+
+        self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._shape))
+        self._waiting, self._empty = [], False
+
+    def close(self) -> None:
+        """A file without rows has one group without rows, so that it can be loaded."""
+        if self._waiting or self._empty:
+            self._group()
+        self._file.close()
 
 
-def dump(rows: Sequence[ReviewRow], shape: Any = None) -> bytes:
-    """`shape` is another Arrow schema than that of a review."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    shape = shape or schema()
+def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
+    """A small file; `shape` as above."""
     sink = io.BytesIO()
-    with pq.ParquetWriter(sink, shape, compression="zstd") as writer:
-        for at in range(0, max(1, len(rows)), CHUNK):
-            writer.write_table(pa.Table.from_pylist(rows[at : at + CHUNK], schema=shape))
+    writer = Writer(sink, shape)
+    for row in rows:
+        writer.take(row)
+    writer.close()
     return sink.getvalue()
 
 
@@ -102,12 +124,12 @@ class Twin:
         self._file.close()
 
 
-def sizes(content: Mapping[str, bytes]) -> dict[str, tuple[int, int]]:
+def sizes(content: Mapping[str, Content]) -> dict[str, tuple[int, int]]:
     """Parquet file -> (rows, bytes in memory)."""
     import pyarrow.parquet as pq
 
     out = {}
     for name, data in content.items():
-        file = pq.ParquetFile(io.BytesIO(data))
-        out[name] = (file.metadata.num_rows, sum(file.read_row_group(n).nbytes for n in range(file.num_row_groups)))
+        with pq.ParquetFile(data.path if isinstance(data, Stored) else io.BytesIO(data)) as file:
+            out[name] = (file.metadata.num_rows, sum(file.read_row_group(n).nbytes for n in range(file.num_row_groups)))
     return out

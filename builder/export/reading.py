@@ -96,20 +96,32 @@ def inside(release: Path, path: Path) -> Path:
 
 def rows(release: Path, split: str) -> Iterator[ReviewRow]:
     """The reviews of a split, in order; ReleaseError with the line of one that cannot be read."""
-    path = inside(release, release / "data" / f"{split}.jsonl")
+    return (row for _, row in sized(release, split))
+
+
+def sized(release: Path, split: str) -> Iterator[tuple[int, ReviewRow]]:
+    """The same, each with the bytes that its line takes."""
+    path = rows_path(release, split)
     try:
-        with path.open(encoding="utf-8", newline="\n") as handle:  # texts may hold every other line separator
+        with path.open("rb") as handle:  # a line ends in a line feed: texts may hold every other line separator
             for number, line in enumerate(handle, start=1):
-                try:
-                    row: ReviewRow = json.loads(line)
-                    assert isinstance(row, dict) and isinstance(row["text"], str) and isinstance(row["triplets"], list) and row["id"]
-                except (ValueError, KeyError, AssertionError) as error:
-                    raise ReleaseError(
-                        f"no row of a release: {error!r}", where=f"{path}:{number}", fix="`builder verify` tells more"
-                    ) from error
-                yield row
-    except (OSError, UnicodeDecodeError) as error:
+                yield len(line), row(line, f"{path}:{number}")
+    except OSError as error:
         raise ReleaseError(f"cannot be read: {error}", where=str(path), fix="`builder verify` tells more") from error
+
+
+def rows_path(release: Path, split: str) -> Path:
+    return inside(release, release / "data" / f"{split}.jsonl")
+
+
+def row(line: bytes, where: str) -> ReviewRow:
+    """A line of a release's data; ReleaseError if it is none."""
+    try:
+        found: ReviewRow = json.loads(line)
+        assert isinstance(found, dict) and isinstance(found["text"], str) and isinstance(found["triplets"], list) and found["id"]
+    except (ValueError, KeyError, AssertionError) as error:
+        raise ReleaseError(f"no row of a release: {error!r}", where=where, fix="`builder verify` tells more") from error
+    return found
 
 
 @contextmanager

@@ -13,17 +13,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from builder.errors import ReleaseError
 from builder.export import layers, parquet
 from builder.export.gates import leaks, row_faults, schema_fault, unmasked
 from builder.export.layers import LayerRow
 from builder.export.manifest import sums
+from builder.export.near_duplicates import normal
 from builder.export.reading import FORMAT, NAME, rows, uncollected
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release of format 2."""
+_HASH = 16
 
 
 def verify(release: Path) -> list[str]:
@@ -88,22 +92,19 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    texts: dict[str, list[str]] = {}
-    ids: list[str] = []
+    seen = _Seen()
     for split, facts in splits.items():
         path = f"data/{split}.jsonl"
         if not (release / path).is_file():
             yield f"{path}: missing"
             continue
         counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
-        texts[split] = []
         with closing(_Twins(release, split)) as twins:
             for row in _split(release / path, path, counted):
                 if isinstance(row, str):
                     yield row
                     continue
-                texts[split].append(row["text"])
-                ids.append(row["id"])
+                seen.take(split, row)
                 if layout > 1:
                     yield from twins.take(row)
             yield from twins.end() if layout > 1 else ()
@@ -113,15 +114,15 @@ def _content(release: Path) -> Iterator[str]:
         yield f"manifest.json: augmentations are {augmented!r}"
         augmented = {}
     for layer, told in augmented.items():
-        yield from _layer(release, layer, told, texts, ids)
-    yield from _twice(texts, ids)
+        yield from _layer(release, layer, told, seen)
+    yield from seen.twice()
     if layout > 1:
         due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
         yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
-        yield from _gates(texts)
+        yield from seen.gates()
 
 
-def _layer(release: Path, layer: str, told: Mapping[str, Any], texts: dict[str, list[str]], ids: list[str]) -> Iterator[str]:
+def _layer(release: Path, layer: str, told: Mapping[str, Any], seen: _Seen) -> Iterator[str]:
     """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
     try:
         split, said = str(told["split"]), int(told["rows"])
@@ -137,8 +138,8 @@ def _layer(release: Path, layer: str, told: Mapping[str, Any], texts: dict[str, 
         yield from (f"{path}:{number}: {fault}" for fault in (found if isinstance(found, list) else row_faults(found, Counter())))
         if not isinstance(found, list):
             sound.append(found)
-    texts[Path(path).stem] = [row["text"] for row in sound]
-    ids += [row["id"] for row in sound]
+    for row in sound:
+        seen.take(Path(path).stem, row)
     if len(sound) != said:
         yield f"{path}: {len(sound)} rows, manifest.json says {said}"
     try:
@@ -248,20 +249,40 @@ def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statist
         yield f"{split}: {counted['gold']} reviews are gold, manifest.json says {statistics.get('gold_reviews')}"
 
 
-def _twice(texts: Mapping[str, list[str]], ids: list[str]) -> Iterator[str]:
-    """A text or an id that stands twice."""
-    where = [f"data/{split}.jsonl:{number}" for split, listed in texts.items() for number in range(1, len(listed) + 1)]
-    for what, values in (("text", (text for listed in texts.values() for text in listed)), ("id", iter(ids))):
-        seen: dict[str, str] = {}
-        for value, here in zip(values, where, strict=True):
-            if seen.setdefault(value, here) != here:
-                yield f"{here}: its {what} stands in {seen[value]} too"
+class _Seen:
+    """What the gates over all reviews ask for: hashes of texts and ids, normal texts, and what shows personal data."""
+
+    def __init__(self) -> None:
+        self._texts, self._ids = bytearray(), bytearray()
+        self._normal: dict[str, list[str]] = {}
+        self._shown: list[str] = []
+
+    def take(self, split: str, row: ReviewRow) -> None:
+        self._texts += _hashed(row["text"])
+        self._ids += _hashed(row["id"])
+        listed = self._normal.setdefault(split, [])
+        listed.append(normal(row["text"]))
+        self._shown += [f"data/{split}.jsonl:{len(listed)}: shows personal data: {kind}" for kind in unmasked(row["text"])]
+
+    def twice(self) -> Iterator[str]:
+        """A text or an id that stands twice."""
+        for what, hashes in (("text", self._texts), ("id", self._ids)):
+            _, first, whose = np.unique(np.frombuffer(hashes, f"S{_HASH}"), return_index=True, return_inverse=True)
+            for n in np.flatnonzero(first[whose] != np.arange(len(whose))).tolist():
+                yield f"{self._where(n)}: its {what} stands in {self._where(int(first[whose[n]]))} too"
+
+    def _where(self, n: int) -> str:
+        for split, listed in self._normal.items():
+            if n < len(listed):
+                return f"data/{split}.jsonl:{n + 1}"
+            n -= len(listed)
+        raise IndexError(n)
+
+    def gates(self) -> Iterator[str]:
+        for one, a, other, b in leaks(self._normal):
+            yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
+        yield from self._shown
 
 
-def _gates(texts: Mapping[str, list[str]]) -> Iterator[str]:
-    for one, a, other, b in leaks(texts):
-        yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
-    for split, listed in texts.items():
-        for number, text in enumerate(listed, start=1):
-            for kind in unmasked(text):
-                yield f"data/{split}.jsonl:{number}: shows personal data: {kind}"
+def _hashed(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH).digest()

@@ -4,36 +4,46 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from builder.errors import ReleaseError
+from builder.export.manifest import Content, Stored
 from builder.export.verify import verify
 
 
-def write(target: Path, files: Mapping[str, bytes]) -> None:
-    """A release; ReleaseError with the first fault if it does not verify."""
-    building = target.parent / f".{target.name}.building"
-    shutil.rmtree(building, ignore_errors=True)
+@contextmanager
+def building(out: Path) -> Iterator[Path]:
+    """A folder beside the releases in which one is made; what is left of it in the end goes."""
+    folder = out / ".release.building"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     try:
-        for path, content in files.items():
-            (building / path).parent.mkdir(parents=True, exist_ok=True)
-            with open(building / path, "wb") as handle:
-                handle.write(content)
-                handle.flush()
-                os.fsync(handle.fileno())
-        faults = verify(building)
-        if faults:
-            raise ReleaseError(
-                f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
-                where=str(building),
-            )
-        for folder in {building, *(path.parent for path in building.rglob("*"))}:
-            _sync(folder)
-        os.rename(building, target)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write(folder: Path, target: Path, files: Mapping[str, Content]) -> None:
+    """A release from the folder it is made in; ReleaseError with the first fault if it does not verify."""
+    for path, content in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not isinstance(content, Stored):
+            place.write_bytes(content)
+        elif content.path != place:
+            shutil.copyfile(content.path, place)
+        _sync(place)
+    faults = verify(folder)
+    if faults:
+        raise ReleaseError(
+            f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
+            where=str(folder),
+        )
+    for inner in {folder, *(path.parent for path in folder.rglob("*"))}:
+        _sync(inner)
+    os.rename(folder, target)
     _sync(target.parent)
 
 
@@ -52,9 +62,9 @@ def replace(path: Path, content: bytes) -> None:
         raise
 
 
-def _sync(folder: Path) -> None:
-    """The names in a folder, on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """A file, or the names in a folder, on the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

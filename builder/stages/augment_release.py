@@ -19,7 +19,7 @@ from builder.errors import ReleaseError
 from builder.export import package, writing
 from builder.export.diff import bumped
 from builder.export.layers import LayerRow
-from builder.export.manifest import Facts, Split, checksums
+from builder.export.manifest import Content, Facts, Split, stored
 from builder.export.reading import Existing, existing, parsed, rows, versions
 from builder.export.statistics import statistics
 from builder.export.verify import verify
@@ -29,7 +29,7 @@ _KEPT = ("data/", "parquet/", "paper/", "bio/", "rejected/")
 
 def digest(release: Path) -> str:
     """What identifies a release's data: the checksum lines of its data/."""
-    return package.digest({path.relative_to(release).as_posix(): path.read_bytes() for path in sorted((release / "data").glob("*"))})
+    return package.digest({path.relative_to(release).as_posix(): stored(path) for path in sorted((release / "data").glob("*"))})
 
 
 def write(
@@ -43,8 +43,12 @@ def write(
     about: Mapping[str, object],
 ) -> tuple[Path, bool]:
     """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds something else."""
-    content = _content(parent) | package.layer(split, layer, listed) | {f"rejected/{split}-{layer}.jsonl": rejected}
-    facts = _facts(parent, layer, about)
+    with writing.building(out) as folder:
+        content = _content(parent, folder) | package.layer(split, layer, listed) | {f"rejected/{split}-{layer}.jsonl": rejected}
+        return _written(out, folder, version, parent, content, _facts(parent, layer, about))
+
+
+def _written(out: Path, folder: Path, version: str, parent: Existing, content: package.Files, facts: Facts) -> tuple[Path, bool]:
     for one in existing(out, facts.name):
         told = str(one.manifest["version"])
         if version in ("", told) and _holds(
@@ -57,7 +61,7 @@ def write(
         raise ReleaseError(
             "this version exists with other content", where=str(target), fix="a release is immutable: choose another --version"
         )
-    writing.write(target, _files(replace(facts, version=".".join(map(str, parsed(number)))), content, parent))
+    writing.write(folder, target, _files(replace(facts, version=".".join(map(str, parsed(number)))), content, parent))
     return target, False
 
 
@@ -66,12 +70,12 @@ def _next(out: Path) -> str:
     return ".".join(map(str, bumped(taken[-1], "minor"))) if taken else "0.1.0"
 
 
-def _content(parent: Existing) -> dict[str, bytes]:
-    """The parent's data in every format; a release of format 1 had no Parquet."""
+def _content(parent: Existing, folder: Path) -> package.Files:
+    """The parent's data in every format; a release of format 1 had no Parquet: it is made in `folder`."""
     if parent.manifest.get("format", 1) < 2:
-        return package.data({split: list(rows(parent.path, split)) for split in parent.splits})
+        return package.data(folder, {split: rows(parent.path, split) for split in parent.splits})
     found = {path.relative_to(parent.path).as_posix(): path for path in sorted(parent.path.rglob("*")) if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if name.startswith(_KEPT)}
+    return {name: stored(path) for name, path in found.items() if name.startswith(_KEPT)}
 
 
 def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
@@ -86,7 +90,7 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
         dropped=dict(told.get("dropped", {})),
         metrics=[(one["system"], one["split"], one["metric"], one["value"], one.get("low"), one.get("high")) for one in told.get("metrics", ())],
         date=_today(), creator=str(told.get("creator", "")), url=str(told.get("url", "")), change="minor",
-        statistics=told.get("statistics") or statistics({split: list(rows(parent.path, split)) for split in parent.splits}),
+        statistics=told.get("statistics") or statistics({split: rows(parent.path, split) for split in parent.splits}),
         augmentations={**told.get("augmentations", {}), layer: dict(about)},
     )  # fmt: skip
 
@@ -96,7 +100,7 @@ def _today() -> str:
     return datetime.fromtimestamp(int(epoch) if epoch else time.time(), UTC).date().isoformat()
 
 
-def _files(facts: Facts, content: Mapping[str, bytes], parent: Existing) -> package.Files:
+def _files(facts: Facts, content: Mapping[str, Content], parent: Existing) -> package.Files:
     layer, about = list(facts.augmentations.items())[-1]
     head = "# Changes\n\n"
     changes = (
@@ -109,10 +113,9 @@ def _files(facts: Facts, content: Mapping[str, bytes], parent: Existing) -> pack
     return package.whole(facts, content, changes)
 
 
-def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
+def _holds(target: Path, files: package.Files) -> bool:
     """Whether an existing release is this very one; a damaged one is an error."""
-    sums = (target / "SHA256SUMS").read_bytes() if (target / "SHA256SUMS").is_file() else b""
-    if sums != checksums({path: data for path, data in files.items() if path != "SHA256SUMS"}).encode():
+    if not (target / "SHA256SUMS").is_file() or (target / "SHA256SUMS").read_bytes() != files["SHA256SUMS"]:
         return False
     if faults := verify(target):
         raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, and run the command again")

@@ -1,7 +1,7 @@
 """release: the triplets of each split as an immutable directory, its version computed from what changed since the last one.
 
-Built in a temporary directory, verified, then renamed: there is a whole release or none. What was released already is found again; what
-would lose much of the last release without a word is refused.
+Built in a temporary directory, a row at a time, verified, then renamed: there is a whole release or none. What was released already is found
+again; what would lose much of the last release without a word is refused.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from builder.errors import ReleaseError
 from builder.export import diff as differences
 from builder.export import package, writing
 from builder.export.changes import changes
-from builder.export.diff import LEVELS, Diff, bumped, by_id, compare, stream
+from builder.export.diff import LEVELS, Diff, bumped, compare
 from builder.export.manifest import Facts, manifest, sha256
-from builder.export.reading import Existing, existing, opened, parsed, rows, uncollected, versions
-from builder.export.statistics import statistics
+from builder.export.reading import Existing, existing, parsed, rows, uncollected, versions
+from builder.export.shelf import Shelf
+from builder.export.statistics import Tally
 from builder.export.verify import verify
 from builder.stages import rows as released
 from builder.stages.context import Context
-from builder.stages.rows import Made
+from builder.stages.rows import Draft
 from builder.store import db, reviews, runs, triplets
 
 REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate")
@@ -50,40 +51,44 @@ class _Plan:
 
 
 def run(context: Context) -> runs.Counts:
-    with uncollected():
-        return _run(context)
+    with uncollected(), writing.building(context.out) as folder:
+        return _run(context, folder)
 
 
-def _run(context: Context) -> runs.Counts:
-    made = released.splits(context)
-    content = package.data({one.split.name: one.rows for one in made})
-    facts = _facts(context, made)
-    target, files, version = _settled(context, made, content, facts)
+def _run(context: Context, folder: Path) -> runs.Counts:
+    drafts = released.drafts(context, folder)
+    tallies = {name: Tally() for name in drafts}
+    content = package.data(folder, {name: tallies[name].over(draft.rows()) for name, draft in drafts.items()})
+    for draft in drafts.values():
+        draft.close()
+    facts = _facts(context, drafts, tallies)
+    target, files, version = _settled(context, folder, content, facts)
     if not target.exists():
-        writing.write(target, files)
-    digest = package.digest(content)
+        writing.write(folder, target, files)
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
-        reviews.reject(context.connection, "release", ((item, reason, detail, "") for one in made for item, reason, detail in one.dropped))
-        runs.set_release(context.connection, version, str(target), digest)
-        runs.set_released(context.connection, _released(context, made, version))
-    told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.split.name: one.split.triplets for one in made}
+        reviews.reject(
+            context.connection, "release", ((item, reason, detail, "") for one in drafts.values() for item, reason, detail in one.dropped)
+        )
+        runs.set_release(context.connection, version, str(target), package.digest(content))
+        runs.set_released(context.connection, _released(context, target, version))
+    told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.name: one.triplets for one in facts.splits}
     return told | dict(facts.dropped) | ({"panel": "not trusted"} if facts.panel.startswith(UNTRUSTED) else {})
 
 
-def _released(context: Context, made: list[Made], version: str) -> Iterator[tuple[int, str, str, str]]:
-    """Each triplet of the release by its id here."""
-    for one in made:
-        ids = {released.public(context, review.key): review.id for review in reviews.in_split(context.connection, one.split.name)}
-        for row in one.rows:
+def _released(context: Context, target: Path, version: str) -> Iterator[tuple[int, str, str, str]]:
+    """Each triplet of the release by its id here. Its reviews come in the order in which the database has them."""
+    for split in released.SPLITS:
+        known = reviews.in_split(context.connection, split)
+        for row in rows(target, split):
+            review = next(one.id for one in known if released.public(context, one.key) == row["id"])
             for told in row["triplets"]:
-                i = ids[row["id"]] << triplets.BITS | int(told["id"].rpartition(":")[2], 16)
-                yield i, version, one.split.name, row["annotation"]
+                yield review << triplets.BITS | int(told["id"].rpartition(":")[2], 16), version, split, row["annotation"]
 
 
-def _settled(context: Context, made: list[Made], content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
+def _settled(context: Context, folder: Path, content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
     """Where the release goes, with all its files: the directory that holds just these already, or a version that is free."""
-    new = by_id({one.split.name: one.rows for one in made})
+    new = Shelf(folder, released.SPLITS)
     asked = context.config.release.version
     for plan in _known(context, new, package.digest(content)):
         target, files = context.out / f"v{plan.version}", _files(facts, content, plan)
@@ -142,8 +147,7 @@ def _next(context: Context, new: differences.Reviews) -> _Plan:
 def _diff(parent: Existing | None, version: str, new: differences.Reviews) -> Diff | None:
     if parent is None:
         return None
-    old = stream({split: rows(parent.path, split) for split in parent.splits})
-    return compare((str(_name(parent)), old), (version, new))
+    return compare((str(_name(parent)), Shelf(parent.path, parent.splits)), (version, new))
 
 
 def _name(one: Existing | None) -> str | None:
@@ -169,9 +173,10 @@ def _files(facts: Facts, content: package.Files, plan: _Plan) -> package.Files:
     return package.whole(told, content, changes(told, plan.diff, plan.parent.path if plan.parent else None))
 
 
-def _facts(context: Context, made: list[Made]) -> Facts:
+def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, Tally]) -> Facts:
     """All that is said of the release but its number, parent and date."""
-    reasons = [reason for one in made for _, reason, _ in one.dropped]
+    reasons = [reason for one in drafts.values() for _, reason, _ in one.dropped]
+    numbers = {name: tally.numbers() for name, tally in tallies.items()}
     settings = context.config.release
     return Facts(
         name=settings.name,
@@ -179,7 +184,7 @@ def _facts(context: Context, made: list[Made]) -> Facts:
         parent=None,
         licence=settings.licence,
         builder=__version__,
-        splits=[one.split for one in made],
+        splits=[released.split(context, name, told) for name, told in numbers.items()],
         signatures=triplets.signatures(context.connection)
         | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
         config={key: value for key, value in flat(context.config).items() if key not in _UNTOLD},
@@ -189,7 +194,7 @@ def _facts(context: Context, made: list[Made]) -> Facts:
         creator=settings.creator,
         url=settings.url,
         panel=_panel(context),
-        statistics=statistics({one.split.name: one.rows for one in made}),
+        statistics=numbers,
     )
 
 
@@ -231,9 +236,8 @@ def _data_digest(release: Path) -> str:
     return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
 
 
-def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
+def _holds(target: Path, files: package.Files) -> bool:
     """Whether an existing release is this very one; a damaged one is an error."""
     if faults := verify(target):
         raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`")
-    there = opened(target).manifest["files"].keys() | {"manifest.json", "SHA256SUMS"}
-    return there == files.keys() and all((target / path).read_bytes() == content for path, content in files.items())
+    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

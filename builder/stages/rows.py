@@ -6,14 +6,20 @@ pool: the union of rules and last model. Everything that is left out is named wi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from heapq import merge
+from itertools import groupby
+from pathlib import Path
 
 from builder import privacy
 from builder.export.manifest import Split
 from builder.export.near_duplicates import among, clusters, links, normal
 from builder.export.records import ReviewRow, TripletRow, triplet_row
-from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
+from builder.export.statistics import Numbers
+from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.stages import gold
 from builder.stages.context import Context
 from builder.stages.splits import disputed
@@ -26,35 +32,44 @@ _FIRST = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
 Dropped = tuple[str, str, str]
 """(triplet or review, reason, detail)."""
-By = Mapping[int, Sequence[StoredTriplet]]
+_NOBODY: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A split ready to be written, and what was left out of it."""
+@dataclass(slots=True)
+class Draft:
+    """A split on the disk, with what is left out of it: `near` are the lines of reviews that a split which goes first has already."""
 
-    split: Split
-    rows: list[ReviewRow]
-    dropped: list[Dropped]
+    name: str
+    path: Path
+    reviews: int = 0
+    near: set[int] = field(default_factory=set)
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def rows(self) -> Iterator[ReviewRow]:
+        """The reviews that are released, in the order of the database."""
+        return (row for n, row in self._lines() if n not in self.near)
+
+    def close(self) -> None:
+        """Name what is near another split's, and let the file go."""
+        if self.near:
+            gone = (row["id"] for n, row in self._lines() if n in self.near)
+            self.dropped += [(i, "near-duplicate", "it is a near-duplicate of a review in another split") for i in gone]
+        self.path.unlink()
+
+    def _lines(self) -> Iterator[tuple[int, ReviewRow]]:
+        with self.path.open("rb") as handle:
+            for n, line in enumerate(handle):
+                yield n, json.loads(line)
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposals:
-    """Who says what: names of the sources and the rule of each triplet id; `place` is where the release is made."""
-
-    context: Context
-    names: Mapping[int, tuple[str, ...]]
-    rules: Mapping[int, str]
-
-
-def splits(context: Context) -> list[Made]:
+def drafts(context: Context, folder: Path) -> dict[str, Draft]:
     """Train, valid and test. A text, or a near-duplicate of it once masked, stands in one of them only: in the one that comes first."""
-    told = _Proposals(context, triplets.names(context.connection), triplets.rule_names(context.connection))
     labelled = _labelled(context)
-    dropped: dict[str, list[Dropped]] = {name: [] for name in SPLITS}
-    rows = {name: list(_rows(told, name, labelled if name == "test" else frozenset(), dropped[name])) for name in _FIRST}
-    _apart(rows, dropped)
-    return [_made(context, name, rows[name], dropped[name]) for name in SPLITS]
+    made = {name: Draft(name, folder / f"{name}.draft") for name in _FIRST}
+    seen: set[bytes] = set()
+    texts = [normal(text) for name in _FIRST for text in _written(context, made[name], labelled if name == "test" else frozenset(), seen)]
+    _apart(made, texts)
+    return {name: made[name] for name in SPLITS}
 
 
 def _labelled(context: Context) -> frozenset[str]:
@@ -68,60 +83,85 @@ def chosen(context: Context) -> tuple[str, int]:
     return variant, runs.rounds(context.connection, variant)[-1].round
 
 
-def _made(context: Context, name: str, rows: list[ReviewRow], dropped: list[Dropped]) -> Made:
+def split(context: Context, name: str, numbers: Numbers) -> Split:
+    """What is said of a split by the numbers of its rows (`statistics`)."""
     variant, last = chosen(context)
     pool = f"union of rules and self-train-{variant}"
-    found = {row["annotation"] for row in rows}
+    count, triplets, by_people = (int(str(numbers[key])) for key in ("reviews", "triplets", "gold_reviews"))
     source = {"train": f"self-train-{variant} S_{last}", "valid": "rules", "test": pool}[name]
-    if "gold" in found:
-        source = "gold" if found == {"gold"} else f"gold, and {pool} where there is none"
-    listed = [one for row in rows for one in row["triplets"]]
-    polarities: dict[str, int] = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
-    return Made(Split(name, source, " and ".join(sorted(found)) or "silver", len(rows), len(listed), polarities), rows, dropped)
+    if by_people:
+        source = "gold" if by_people == count else f"gold, and {pool} where there is none"
+    found = [one for one, there in (("gold", by_people), ("silver", count - by_people)) if there]
+    polarities = numbers["polarities"]
+    assert isinstance(polarities, dict)
+    return Split(name, source, " and ".join(found) or "silver", count, triplets, polarities)
 
 
-def _rows(told: _Proposals, name: str, labelled: frozenset[str], dropped: list[Dropped]) -> Iterator[ReviewRow]:
-    by_people, by_others = _people(told.context, name) if labelled else {}, _others(told.context, name)
-    for review in reviews.in_split(told.context.connection, name):
+def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set[bytes]) -> Iterator[str]:
+    """Write a split; its texts. What masks made equal to a review that is written already is left out: `seen` has the hashes."""
+    with draft.path.open("wb") as out:
+        for row in _rows(context, draft, labelled):
+            text = blake2b(row["text"].encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            if text in seen:
+                draft.dropped.append((row["id"], "masked-duplicate", "masked, its text equals that of a review released already"))
+                continue
+            seen.add(text)
+            out.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            draft.reviews += 1
+            yield row["text"]
+
+
+def _rows(context: Context, draft: Draft, labelled: frozenset[str]) -> Iterator[ReviewRow]:
+    people, others = _Beside(_people(context, draft.name) if labelled else ()), _Beside(_others(context, draft.name))
+    for review in reviews.in_split(context.connection, draft.name):
         annotation = "gold" if review.key in labelled else "silver"
-        stored = (by_people if annotation == "gold" else by_others).get(review.id, [])
-        row = _row(told, review, annotation, stored, dropped)
+        stored = (people if annotation == "gold" else others).of(review.id)
+        row = _row(context, review, annotation, stored, draft.dropped)
         if row["triplets"] or annotation == "gold":
             yield row
 
 
-def _people(context: Context, name: str) -> By:
+class _Beside:
+    """The triplets of one review after another, from a stream in the order of reviews."""
+
+    def __init__(self, stored: Iterable[StoredTriplet]) -> None:
+        self._groups = groupby(stored, key=lambda one: one.review)
+        self._next: tuple[int, Sequence[StoredTriplet]] | None = (-1, ())
+
+    def of(self, review: int) -> Sequence[StoredTriplet]:
+        """Those of a review; the next one asked for must come later."""
+        while self._next and self._next[0] < review:
+            found = next(self._groups, None)
+            self._next = found and (found[0], list(found[1]))
+        return self._next[1] if self._next and self._next[0] == review else ()
+
+
+def _people(context: Context, name: str) -> Iterable[StoredTriplet]:
     source = triplets.source_id(context.connection, "gold")
-    return _grouped(triplets.proposed(context.connection, source, name)) if source is not None else {}
+    return triplets.proposed(context.connection, source, name) if source is not None else ()
 
 
-def _others(context: Context, name: str) -> By:
-    """The triplets of rules and models for a split, as Table 7 has them."""
+def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
+    """The triplets of rules and models for a split, as Table 7 has them, by id."""
     connection = context.connection
     variant, last = chosen(context)
     if name == "train":
-        return _grouped(triplets.training(connection, variant, last))
+        return triplets.training(connection, variant, last)
     sources = ["rules"] if name == "valid" else ["rules", f"{variant}{last}"]
     known = [i for one in sources if (i := triplets.source_id(connection, one)) is not None]
-    everyone = {one.id: one for i in known for one in triplets.proposed(connection, i, name)}
-    return _grouped(everyone[i] for i in sorted(everyone))
+    everyone = merge(*(triplets.proposed(connection, i, name) for i in known), key=lambda one: one.id)
+    return (next(same) for _, same in groupby(everyone, key=lambda one: one.id))
 
 
-def _grouped(stored: Iterable[StoredTriplet]) -> By:
-    grouped: dict[int, list[StoredTriplet]] = {}
-    for one in stored:
-        grouped.setdefault(one.review, []).append(one)
-    return grouped
-
-
-def _row(told: _Proposals, review: Review, annotation: str, stored: Sequence[StoredTriplet], dropped: list[Dropped]) -> ReviewRow:
+def _row(context: Context, review: Review, annotation: str, stored: Sequence[StoredTriplet], dropped: list[Dropped]) -> ReviewRow:
     """A review as it is released. Where two sources mark one place differently, the rules win, then the triplet that stands first."""
     masked = privacy.mask(review.text, [review.place] if review.place else [])
-    text = masked.in_script(lambda part: same_script(part, told.context.config.release.script))
-    key = public(told.context, review.key)
+    text = masked.in_script(lambda part: same_script(part, context.config.release.script))
+    key = public(context, review.key)
+    told = triplets.proposers(context.connection, review.id) if stored else {}
     kept: list[tuple[Triplet, TripletRow]] = []
     order = sorted(
-        stored, key=lambda one: ("rules" not in told.names.get(one.id, ()), one.triplet.opinion.start, one.triplet.aspect.start, one.id)
+        stored, key=lambda one: ("rules" not in told.get(one.id, _NOBODY)[0], one.triplet.opinion.start, one.triplet.aspect.start, one.id)
     )
     for one in order:
         i = f"{key}:{one.id & (1 << triplets.BITS) - 1:08x}"
@@ -131,7 +171,7 @@ def _row(told: _Proposals, review: Review, annotation: str, stored: Sequence[Sto
             continue
         earlier = next((other for other, _ in kept if overlap(other.aspect, moved.aspect) and overlap(other.opinion, moved.opinion)), None)
         if earlier is None:
-            kept.append((moved, triplet_row(i, moved, told.names.get(one.id, ()), tuple(filter(None, [told.rules.get(one.id)])))))
+            kept.append((moved, triplet_row(i, moved, *told.get(one.id, _NOBODY))))
         elif (earlier.aspect.spans, earlier.opinion.spans) == (moved.aspect.spans, moved.opinion.spans):
             dropped.append((i, "contradiction", f"the pair is {earlier.polarity} from a source that comes first"))
         else:
@@ -169,26 +209,14 @@ def overlap(one: Element, other: Element) -> bool:
     return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
 
 
-def _apart(rows: dict[str, list[ReviewRow]], dropped: Mapping[str, list[Dropped]]) -> None:
-    """Leave out what masks made equal to another review, anywhere, or a near-duplicate of one in another split."""
-    seen: set[str] = set()
-    for name in _FIRST:
-        kept = []
-        for row in rows[name]:
-            if row["text"] in seen:
-                dropped[name].append((row["id"], "masked-duplicate", "masked, its text equals that of a review released already"))
-            else:
-                seen.add(row["text"])
-                kept.append(row)
-        rows[name] = kept
-    where = [(name, row["id"]) for name in _FIRST for row in rows[name]]
+def _apart(made: Mapping[str, Draft], texts: Sequence[str]) -> None:
+    """Mark what is a near-duplicate of a review in a split that goes first. `texts` are normal, in the order of `made`."""
+    where = [name for name, draft in made.items() for _ in range(draft.reviews)]
+    first = {name: where.index(name) for name in set(where)}
+    crossing = disputed(clusters(len(texts), links(texts)), dict(enumerate(where)))
     gone: set[int] = set()
-    texts = [normal(row["text"]) for name in _FIRST for row in rows[name]]
-    crossing = disputed(clusters(len(texts), links(texts)), {n: name for n, (name, _) in enumerate(where)})
     for a, b in sorted(among(texts, crossing)):  # in order: a stands in the split that goes first
-        if where[a][0] != where[b][0] and a not in gone:
+        if where[a] != where[b] and a not in gone:
             gone.add(b)
-    for name in _FIRST:
-        out = {i for n, (split, i) in enumerate(where) if n in gone and split == name}
-        dropped[name] += [(i, "near-duplicate", "it is a near-duplicate of a review in another split") for i in sorted(out)]
-        rows[name] = [row for row in rows[name] if row["id"] not in out]
+    for n in gone:
+        made[where[n]].near.add(n - first[where[n]])

@@ -204,20 +204,22 @@ def training_counts(connection: sqlite3.Connection, variant: str, round_: int, s
 def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
     """S_round of a variant, by review and place."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM training_sets s JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY t.review, t.id",
+        f"SELECT {_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY s.triplet",
         (variant, round_),
     )
     yield from map(stored, rows)
 
 
-def names(connection: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
-    """Triplet id -> names of the sources that propose it."""
-    out: dict[int, list[str]] = {}
-    for triplet, name in connection.execute(
-        "SELECT p.triplet, s.name FROM proposals p JOIN sources s ON s.id = p.source ORDER BY p.triplet, s.id"
+def proposers(connection: sqlite3.Connection, review: int) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Triplet id -> names of the sources that propose it, and the rule that made it, in one review. The last source that tells a rule counts."""
+    out: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for triplet, name, rule in connection.execute(
+        "SELECT p.triplet, s.name, p.rule FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ? ORDER BY p.triplet, s.id",
+        (review << BITS, review << BITS | HASH),
     ):
-        out.setdefault(triplet, []).append(name)
-    return {triplet: tuple(listed) for triplet, listed in out.items()}
+        names, before = out.get(triplet, ((), ()))
+        out[triplet] = (*names, name), (rule,) if rule else before
+    return out
 
 
 def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
@@ -275,11 +277,6 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None 
         {"ids": json.dumps(ids), "most": most},
     )
     yield from map(stored, rows)
-
-
-def rule_names(connection: sqlite3.Connection) -> dict[int, str]:
-    """Triplet id -> the rule that made it, where one did."""
-    return dict(connection.execute("SELECT triplet, rule FROM proposals WHERE rule IS NOT NULL"))
 
 
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:
