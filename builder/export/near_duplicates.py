@@ -9,8 +9,9 @@ pair, and there may be many. Memory grows as the number of texts; time somewhat 
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence, Set
 from functools import lru_cache
 from itertools import combinations, pairwise
 
@@ -30,6 +31,8 @@ _PART = 1 << 21
 """Pairs of bigrams in memory at a time."""
 _MANY = 32
 """The texts of a smaller group are compared each with each."""
+_LONG = 1000
+"""Bigrams of a text whose pairs are not looked up."""
 _WORDS = 4
 """Numbers of 64 bits in a sketch."""
 _HELD = 1 << 12
@@ -86,7 +89,7 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
             if forest.open(one, other):
                 near(one, other)
 
-    for who, start, end in _groups(texts):
+    for who, start, end in _groups(texts, sketches[:, -1].astype(np.int64)):
         if not every:  # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared again
             compare(*_neighbours(who, start, end, sketches, forest))
             mixed = forest.mixed(who, start, end)
@@ -103,20 +106,23 @@ class _Forest:
     """Which texts are connected. With `every`, that is never a reason to leave a pair uncompared."""
 
     def __init__(self, count: int, every: bool) -> None:
-        self.parent, self.every = list(range(count)), every
+        self.parent, self.every = array("q", range(count)), every
+        self._parent = np.frombuffer(self.parent, np.int64)
 
     def root(self, i: int) -> int:
         return _root(self.parent, i)
 
-    def roots(self) -> Ints:
-        root = np.array(self.parent, np.int64)
-        while (root != (above := root[root])).any():
+    def roots(self, texts: Ints) -> Ints:
+        """The root of each of some texts."""
+        root = self._parent[texts]
+        while (root != (above := self._parent[root])).any():
             root = above
+        self._parent[texts] = root
         return root
 
     def mixed(self, who: Ints, start: Ints, end: Ints) -> NDArray[np.bool_]:
         """Which groups hold texts that are not connected."""
-        root = np.append(self.roots()[who], 0)
+        root = np.append(self.roots(who), 0)
         edges = np.stack([start, end], -1).ravel()
         return np.asarray(np.minimum.reduceat(root, edges)[::2] != np.maximum.reduceat(root, edges)[::2])
 
@@ -146,8 +152,7 @@ def _neighbours(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _For
 def _sifted(one: Ints, other: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:
     """The pairs that may be alike and are not connected, each once."""
     if not forest.every:
-        roots = forest.roots()
-        apart = roots[one] != roots[other]
+        apart = forest.roots(one) != forest.roots(other)
         one, other = one[apart], other[apart]
     count = len(forest.parent)
     pair = np.unique(one * count + other)
@@ -160,7 +165,7 @@ def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int,
     """Compare the texts of a large group, as of all that end in the same words."""
     group = group[np.argsort(sketches[group, -1], kind="stable")]
     size = sketches[group, -1].astype(np.int64)
-    root = np.array([forest.root(i) for i in group.tolist()])
+    root = forest.roots(group)
     for i in range(1, len(group)):
         first = int(np.searchsorted(size[:i], -(-SEVEN * size[i] // TEN)))
         left = np.arange(first, i) if forest.every else first + np.flatnonzero(root[first:i] != root[i])
@@ -203,44 +208,52 @@ def _alone(texts: Sequence[str]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _groups(texts: Sequence[str]) -> Iterator[tuple[Ints, Ints, Ints]]:
+def _groups(texts: Sequence[str], sizes: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
     """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them, ascending inside.
 
-    Made in parts that fit into memory.
+    Made in parts that fit into memory. `sizes`: of the sets of bigrams. Of a long text pairs would be too many: there one rare bigram is enough.
     """
-    grams, owner, left = _prefixes(texts)
-    scattered = _mixed(grams)
-    parts = max(1, int(left.sum()) // _PART)
-    begins = np.flatnonzero(left > 0)
-    turn = (scattered[begins] % np.uint64(parts)).astype(np.int64)
-    begins = begins[np.argsort(turn, kind="stable")]
-    for first in np.split(begins, np.cumsum(np.bincount(turn, minlength=parts))[:-1]):
-        at, after = np.repeat(first, left[first]), _within(first + 1, first + 1 + left[first])
-        key = _mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1)))
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
-        several = np.diff(edges) > 1
-        yield owner[at[order]], edges[:-1][several], edges[1:][several]
+    scattered, owner, left = _prefixes(texts)
+    long = sizes > _LONG
+    left = np.where(long[owner], np.uint32(0), left)
+    parts = min(max(1, int(left.sum(dtype=np.int64)) // _PART), 1 << 16)
+    turn = (scattered % np.uint64(parts)).astype(np.uint16)
+    turns = np.argsort(turn, kind="stable")
+    for first in np.split(turns, np.cumsum(np.bincount(turn, minlength=parts))[:-1]):
+        count = left[first].astype(np.int64)
+        at, after = np.repeat(first, count), _within(first + 1, first + 1 + count)
+        yield _together(_mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1))), owner[at])
+    if long.any():
+        those = np.flatnonzero(TEN * sizes[owner] > SEVEN * _LONG)
+        yield _together(scattered[those], owner[those])
 
 
-def _prefixes(texts: Sequence[str]) -> tuple[Words, Ints, Ints]:
-    """The rarest bigrams of each text, rarest first: the bigrams, whose they are, and how many of the same text follow each."""
+def _together(key: Words, who: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
+    """Those of a key together, keys of one text alone left out."""
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
+    several = np.diff(edges) > 1
+    return who[order].astype(np.int64), edges[:-1][several], edges[1:][several]
+
+
+def _prefixes(texts: Sequence[str]) -> tuple[Words, NDArray[np.uint32], NDArray[np.uint32]]:
+    """The rarest bigrams of each text, rarest first: the bigrams, scattered; whose they are; and how many of the same text follow each."""
     bits = min(_BITS, 8 + len(texts).bit_length())
     often = np.zeros(1 << bits, np.int64)
     for _, gram, _ in _bigrams(texts):
         often += np.bincount(_bucket(gram, bits), minlength=len(often))
-    kept, owners, follow = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    kept, owners, follow = array("Q"), array("I"), array("I")  # which grow in place: they are most of what is in memory
     for start, gram, owner in _bigrams(texts):
         gram, owner = _distinct(gram, owner, np.lexsort((gram, often[_bucket(gram, bits)], owner)))
         size = np.bincount(owner)
         taken = np.minimum(size - (SEVEN * size + TEN - 1) // TEN + 2, size)
         place = _within(np.zeros_like(size), size)
         inside = place < taken[owner]
-        kept.append(gram[inside])
-        owners.append(owner[inside] + start)
-        follow.append((taken[owner] - place - 1)[inside])
-    return np.concatenate(kept), np.concatenate(owners), np.concatenate(follow)
+        kept.frombytes(_mixed(gram[inside]).tobytes())
+        owners.frombytes((owner[inside] + start).astype(np.uint32).tobytes())
+        follow.frombytes((taken[owner] - place - 1)[inside].astype(np.uint32).tobytes())
+    return np.frombuffer(kept, np.uint64), np.frombuffer(owners, np.uint32), np.frombuffer(follow, np.uint32)
 
 
 def _distinct(gram: Words, owner: Ints, order: Ints) -> tuple[Words, Ints]:
@@ -278,7 +291,7 @@ def _mixed(x: Words) -> Words:
     return x ^ (x >> np.uint64(31))
 
 
-def _root(parent: list[int], i: int) -> int:
+def _root(parent: MutableSequence[int], i: int) -> int:
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -292,7 +305,7 @@ def among(texts: Sequence[str], groups: Mapping[int, Sequence[int]]) -> list[tup
 
 def clusters(count: int, near: Iterable[tuple[int, int]]) -> list[int]:
     """For each of `count` texts the smallest index among those it is connected to by pairs."""
-    parent = list(range(count))
+    parent = array("q", range(count))
     for one, other in near:
         a, b = sorted((_root(parent, one), _root(parent, other)))
         parent[b] = a

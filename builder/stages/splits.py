@@ -58,18 +58,18 @@ def assign(
     for a, b in near:
         beside[a].add(b)
         beside[b].add(a)
+    chosen: list[str | None] = [pinned.get(i) or by_hash(one, test, valid) for i, one in enumerate(hashes)]
+    whose = clusters(len(hashes), near)
     members: defaultdict[int, list[int]] = defaultdict(list)
-    for i, first in enumerate(clusters(len(hashes), near)):
-        members[first].append(i)
-    chosen: list[str | None] = [None] * len(hashes)
+    for i in sorted(beside):
+        members[whose[i]].append(i)
     for cluster in members.values():
         fixed = {pinned[i] for i in cluster if i in pinned}
-        if len(fixed) > 1:
-            _settle(cluster, beside, pinned, chosen)
-            continue
-        split = fixed.pop() if fixed else by_hash(min(hashes[i] for i in cluster), test, valid)
+        split = None if len(fixed) > 1 else fixed.pop() if fixed else by_hash(min(hashes[i] for i in cluster), test, valid)
         for i in cluster:
             chosen[i] = split
+        if split is None:
+            _settle(cluster, beside, pinned, chosen)
     return chosen
 
 
