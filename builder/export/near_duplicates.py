@@ -27,7 +27,7 @@ SEVEN, TEN = 7, 10
 """The threshold as a fraction: floats would round pairs away that lie on it."""
 _CHUNK = 1 << 14
 """Texts whose bigrams are in memory at a time."""
-_PART = 1 << 21
+_PART = 1 << 19
 """Pairs of bigrams in memory at a time."""
 _MANY = 32
 """The texts of a smaller group are compared each with each."""

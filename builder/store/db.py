@@ -60,7 +60,6 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
         _check(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA temp_store = MEMORY")
         _migrate(connection)
         yield connection
 

@@ -105,11 +105,9 @@ def _asked(workdir: Path) -> Iterator[tuple[str, float]]:
             yield f"query {name}", best(partial(queries.named, connection, name, queries.lookup(name).params, 1001), 3)
         for words in WORDS:
             yield f"search {words}", best(partial(search.find, connection, search.words_of(words)), 3)
-        (middle,) = connection.execute(
-            "SELECT review FROM triplets WHERE id >= (SELECT max(id) / 2 FROM triplets) ORDER BY id LIMIT 1"
-        ).fetchone()
-        (key,) = connection.execute("SELECT key FROM reviews WHERE id = ?", (middle,)).fetchone()
-        yield "explain KEY", best(partial(stories.text, connection, key), 3)
+        middle = "SELECT review FROM triplets WHERE id >= (SELECT max(id) / 2 FROM triplets) ORDER BY id LIMIT 1"
+        for (key,) in connection.execute(f"SELECT key FROM reviews WHERE id = ({middle})").fetchall():
+            yield "explain KEY", best(partial(stories.text, connection, key), 3)
 
 
 class Watch:
