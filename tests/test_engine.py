@@ -255,6 +255,7 @@ def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) 
         ("價格不貴", "不貴", "不貴", 1, "POS"),
         ("味道不普通", "不普通", "不普通", 1, "NEG"),
         ("湯頭不夠濃郁", "不夠濃郁", "不夠濃郁", 1, "NEG"),
+        ("冷氣不夠冷", "不夠冷", "不夠冷", 1, "NEG"),
     ],
 )
 def test_a_negator_joins_its_opinion_over_what_stands_between_and_flips_it(

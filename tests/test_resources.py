@@ -19,7 +19,7 @@ LEXICONS = data_dir("lexicons")
 UPOS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"}
 KINDS = {
     "degree": {"high", "mid", "low", "lean", "over", "post"},
-    "negators": {"not", "hedge", "fail", "without"},
+    "negators": {"not", "hedge", "fail", "short", "without"},
     "irrealis": {"wish", "condition", "past", "hearsay", "question"},
     "general": UPOS,
     "morphemes": {"ingredient", "method", "flavour", "head"},

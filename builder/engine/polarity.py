@@ -52,8 +52,9 @@ def valence(
             base = rule.value
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
             break
-    if any(kind in ("fail", "without") for kind in phrase.kinds):
-        return LACK if base >= 5 else negated(base), [*evidence, ("negation", "lack")]
+    if any(kind in ("fail", "short", "without") for kind in phrase.kinds):
+        wanted = base >= 5 or "short" in phrase.kinds  # whoever finds 冷氣 不夠 冷 wants it colder
+        return LACK if wanted else negated(base), [*evidence, ("negation", "lack")]
     if base >= 5 and any(
         phrase.kinds == (kind,) and phrase.entry.category.startswith(rule.categories) for rule in denials for kind in rule.kinds
     ):

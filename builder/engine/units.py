@@ -95,7 +95,7 @@ class Vocabulary:
         symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
         symbols |= {word: "Q" if kind == "post" else "D" for word, kind in lexicon.degree.items()}
-        lacking = {word for word, kind in lexicon.negators.items() if kind == "fail"}
+        lacking = {word for word, kind in lexicon.negators.items() if kind in ("fail", "short")}
         symbols |= dict.fromkeys(lexicon.negators, "N") | dict.fromkeys(lexicon.opinions.keys() - lacking, "O") | _WORDS
         reach: dict[str, int] = {}
         for word in symbols:

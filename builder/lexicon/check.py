@@ -150,6 +150,8 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
 
 def _made(kind: str, base: int) -> int:
     """The sign that a negator or degree word makes of a sign; what is lacking is bad, a denied neutral too (engine.polarity)."""
+    if kind == "short":
+        return -1
     if kind in ("not", "hedge", "fail", "without"):
         return -base if base else -1
     return base

@@ -52,7 +52,7 @@ TABLES = (
     Table("aspects", 2, folder=True),
     Table("food_morphemes", 2, frozenset({"ingredient", "method", "flavour", "head"})),
     Table("degree", 2, frozenset({"high", "mid", "low", "lean", "over", "post"})),
-    Table("negators", 2, frozenset({"not", "hedge", "fail", "without"})),
+    Table("negators", 2, frozenset({"not", "hedge", "fail", "short", "without"})),
     Table("irrealis", 2, frozenset({"wish", "condition", "past", "hearsay", "question"})),
     Table("general", 2, frozenset(_POS.split())),
     Table("not_aspects", 2),
