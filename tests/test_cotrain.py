@@ -21,7 +21,7 @@ from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
-from builder.model.panel import Noise, Panel, load_panel, noise, save_panel, trusted, unseen
+from builder.model.panel import UNSURE, Noise, Panel, load_panel, noise, save_panel, trusted, unseen
 from builder.model.store import save
 from builder.model.task import Example, Judged
 
@@ -87,9 +87,16 @@ def test_an_unsure_proposal_stays_out() -> None:
 def test_a_panel_that_finds_the_rules_improbable_drops_none_of_them(
     taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
 ) -> None:
-    assert trusted(taggers[0], discriminators, Noise(0.4, 0.15, 0.4)).drop == 0
+    for mean in (0.0, 0.4, UNSURE):
+        assert trusted(taggers[0], discriminators, Noise(0.4, 0.15, mean)).drop == 0
     learnt = trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.8))
     assert (learnt.drop, learnt.cut) == (cotrain.DROP, cotrain.DROP)
+
+
+def test_a_panel_that_has_read_little_drops_less(taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]) -> None:
+    drops = [trusted(taggers[0], discriminators, Noise(0.04, 0.06, mean)).drop for mean in (0.7, 0.71, 0.73, 0.76)]
+    assert drops == sorted(set(drops))
+    assert trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.71)).cut == 0.06, "confident learning asks for more"
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,8 @@ from builder.model.tagger import Proposal
 from builder.model.task import Example, Judged, Progress
 from builder.records import VERDICTS, Triplet, Verdict
 
+UNSURE, SURE = 0.7, 0.76
+"""What a panel gives the rules' triplets on average that may drop none, and one that may drop whatever is below DROP (README, Variants and the judge)."""
 LEAST = 3e-3
 """No view is surer than this that a label is wrong."""
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
@@ -116,10 +118,11 @@ def noise(judged: Sequence[Judged], said: Sequence[Shares]) -> Noise:
 
 
 def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], told: Noise) -> Panel:
-    """The panel with its thresholds. One that gives the rules' triplets less than even odds on average has not learnt enough to drop any:
-    a few hundred reviews make such a panel. Else whatever is less probable than DROP is rejected, even if confident learning asks for less.
+    """The panel with its thresholds. Whatever is less probable than DROP is rejected, even if confident learning asks for less, by a panel that has
+    read enough. One that has read less doubts what is right as often as what is wrong, and gives the rules' triplets less on average: its
+    DROP is less, in proportion between SURE and UNSURE, which ten thousand reviews do not reach.
     """
-    drop = DROP if told.mean >= 0.5 else 0.0
+    drop = round(DROP * min(1.0, max(0.0, (told.mean - UNSURE) / (SURE - UNSURE))), 3)
     return Panel(taggers, discriminators, max(told.cut, drop), drop)
 
 

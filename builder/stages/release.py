@@ -210,7 +210,7 @@ def _panel(context: Context) -> str:
     done = (
         "Variant E drops nothing by it." if variant == "E" else f"It filters variant {variant} all the same: read its verdicts with care."
     )
-    return f"{UNTRUSTED}: it learnt from too few reviews, and gives the rules' triplets less than even odds on average. {done}"
+    return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {done}"
 
 
 def _date(context: Context, told: str) -> str:
