@@ -24,6 +24,7 @@ from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.model import kinds
 from builder.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
 from builder.sources.opening import check_readable
+from builder.stages import footprint
 from builder.stages.context import Context
 from builder.store import db, runs
 
@@ -176,6 +177,7 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to object to."""
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(f"builder.stages.{stage.name}")
+    footprint.begin()
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
         with db.atomic(connection):
@@ -188,6 +190,7 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     seconds = time.monotonic() - started
     with db.atomic(connection):
         runs.finish(connection, stage.name, context.key, counts, seconds)
+        runs.set_memory(connection, stage.name, footprint.peak())
     return Done(stage.name, counts, seconds, ran=True)
 
 

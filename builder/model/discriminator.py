@@ -8,7 +8,7 @@ is learnt from YY and YN of the same pair at once, and the random polarity of an
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -129,9 +129,8 @@ def train_discriminator(
     with scope(config.threads, seed_of(seed, "base")):
         network = DiscriminatorNetwork(vocabulary, config)
         base_weights(network.trunk, vocabulary, seed)
-    encoder = Encoder(vocabulary, config.bigram_buckets)
-    items = [_item(encoder, item) for item in train if item.verdicts]
-    held_out = [_item(encoder, item) for item in valid]
+    items = encoded(vocabulary, config, (item for item in train if item.verdicts))
+    held_out = encoded(vocabulary, config, valid)
 
     def loss(chosen: list[int]) -> Tensor:
         batch = [items[i] for i in chosen]
@@ -157,6 +156,12 @@ def accuracy(found: Sequence[Tensor], items: Sequence[Item]) -> float:
     """The share of triplets whose most probable label is theirs."""
     right = sum(int((rows.argmax(-1) == torch.from_numpy(item.verdicts)).sum()) for rows, item in zip(found, items, strict=True))
     return right / max(1, sum(len(item.verdicts) for item in items))
+
+
+def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable[Judged]) -> list[Item]:
+    """What a network learns from."""
+    encoder = Encoder(vocabulary, config.bigram_buckets)
+    return [_item(encoder, item) for item in items]
 
 
 def _item(encoder: Encoder, item: Judged) -> Item:

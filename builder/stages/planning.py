@@ -22,7 +22,7 @@ from typing import TypeVar
 from builder.config import Config
 from builder.errors import WorkdirError
 from builder.export.near_duplicates import links, normal
-from builder.model.task import Example, Judged
+from builder.model.task import Example
 from builder.records import StoredTriplet
 from builder.resources import load_lexicon, overlays
 from builder.stages.context import Context
@@ -41,7 +41,7 @@ SPREAD = ("annotate", "seed")
 class Measured:
     """What was measured: `seconds` of stages for `reviews` distinct reviews with `workers`; of them, `spread` seconds of one worker in all; the
     seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a review, and of a process with a backend; the `most`
-    reviews that a stage trains on; bytes that a stage holds whatever the number (`fixed`)."""
+    reviews that a stage trains on; bytes that a stage holds whatever the number (`fixed`), which is what it held in all less the rest."""
 
     what: str
     reviews: int
@@ -130,7 +130,10 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         count = reviews.count(connection)
         predicted, training = _prediction(context, count)
         near, fixed = _near(connection)
-        memory = {"ingest": near, "discriminate": training, "self_train": training}
+        memory = {"ingest": near, "discriminate": training, "self_train": training, "release": near}
+        most = {"discriminate": config.discriminate.most, "self_train": config.self_train.most}
+        rest = {stage: process + memory.get(stage, 0.0) * min(count, most.get(stage, count)) for stage in seconds}
+        held = {stage: max(0.0, told - rest[stage]) for stage, told in runs.memory(connection).items() if stage in rest}
         spread = {stage: seconds[stage] * config.workers for stage in SPREAD} | predicted
         release = Path(str(done["release"].counts["path"])) if "release" in done else None
         disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
@@ -141,7 +144,7 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
     return Measured(
         what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, process,
-        {"discriminate": config.discriminate.most, "self_train": config.self_train.most}, {"ingest": fixed},
+        most, {"ingest": fixed} | held,
     )  # fmt: skip
 
 
@@ -166,12 +169,16 @@ def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
     return {"discriminate": 2 * judging, "self_train": tagging}, bytes_
 
 
-def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], list[Judged]]:
-    """What discriminate holds of the train split: triplets over views, and the YN and NX that are made of them."""
+def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], object]:
+    """What discriminate holds of the train split: triplets over views, the YN and NX that are made of them, and what a network sees of these."""
+    from builder.model.discriminator import encoded
+    from builder.model.encode import Vocabulary
     from builder.model.negatives import discriminator_data
+    from builder.model.task import DiscriminatorConfig
 
     made = examples(context, stored)
-    return made, [discriminator_data(one, context.config.seed, hard=True) for one in made]
+    judged = [discriminator_data(one, context.config.seed, hard=True) for one in made]
+    return made, (judged, encoded(Vocabulary.of((one.text for one in made), 1), DiscriminatorConfig(), judged))
 
 
 def _near(connection: sqlite3.Connection) -> tuple[float, float]:
