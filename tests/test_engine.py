@@ -268,7 +268,7 @@ def test_a_negator_joins_its_opinion_over_what_stands_between_and_flips_it(
     assert "negator" in dict(triplet.evidence)
 
 
-@pytest.mark.parametrize("text", ["牛肉麵不是不好吃", "服務沒有不好", "湯頭並非不好喝"])
+@pytest.mark.parametrize("text", ["牛肉麵不是不好吃", "服務沒有不好", "湯頭並非不好喝", "冷氣並非不夠冷"])
 def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) -> None:
     assert reader.one(text).polarity == "POS"
 

@@ -15,6 +15,7 @@ from test_pipeline import ask
 
 from builder import pipeline
 from builder.config import resolve
+from builder.export import near_duplicates
 from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
 from builder.pipeline import Build
 from builder.stages.splits import assign, by_hash, norm_hash
@@ -44,6 +45,22 @@ def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
     assert pairs(texts) == due
     assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
     assert len(due) > 60
+
+
+@pytest.mark.parametrize("long", [3, 20, 60])
+def test_texts_that_are_too_long_for_pairs_are_joined_all_the_same(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_duplicates, "_LONG", long)
+    monkeypatch.setattr(near_duplicates, "_PART", 64)
+    rng = random.Random(long)
+    texts = []
+    for n in range(40):
+        base = normal("".join(sentence(10 * n + k) for k in range(rng.randrange(1, 5))))
+        cut = rng.randrange(len(base))
+        texts += [base, base[: int(len(base) * rng.uniform(0.6, 0.9))], base[:cut] + "再訪" + base[cut:]]
+    due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
+    assert pairs(texts) == due
+    assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
+    assert len(due) > 40 and any(len(bigrams(text)) > long for text in texts)
 
 
 def test_script_width_case_and_marks_make_no_difference() -> None:

@@ -52,9 +52,10 @@ def valence(
             base = rule.value
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
             break
-    if any(kind in ("fail", "short", "without") for kind in phrase.kinds):
-        wanted = base >= 5 or "short" in phrase.kinds  # whoever finds 冷氣 不夠 冷 wants it colder
-        return LACK if wanted else negated(base), [*evidence, ("negation", "lack")]
+    if "short" in phrase.kinds:  # whoever finds 冷氣 不夠 冷 wants it colder, whatever 冷 is worth; 並非 不夠 冷
+        return LACK if len(phrase.kinds) % 2 else negated(LACK), [*evidence, ("negation", "lack")]
+    if any(kind in ("fail", "without") for kind in phrase.kinds):
+        return LACK if base >= 5 else negated(base), [*evidence, ("negation", "lack")]
     if base >= 5 and any(
         phrase.kinds == (kind,) and phrase.entry.category.startswith(rule.categories) for rule in denials for kind in rule.kinds
     ):

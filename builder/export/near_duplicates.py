@@ -31,11 +31,11 @@ _PART = 1 << 19
 """Pairs of bigrams in memory at a time."""
 _MANY = 32
 """The texts of a smaller group are compared each with each."""
-_LONG = 1000
-"""Bigrams of a text whose pairs are not looked up."""
-_WORDS = 4
-"""Numbers of 64 bits in a sketch."""
-_HELD = 1 << 12
+_LONG = 2000
+"""Bigrams of a text whose pairs are too many to be looked up."""
+_WORDS, _WIDE = 4, 64
+"""Numbers of 64 bits in a sketch, and in that of a long text."""
+_HELD = 1 << 10
 """Texts whose sets are kept for the next comparison."""
 _BITS = 20
 """How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as well."""
@@ -89,7 +89,11 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
             if forest.open(one, other):
                 near(one, other)
 
-    for who, start, end in _groups(texts, sketches[:, -1].astype(np.int64)):
+    sizes = sketches[:, -1].astype(np.int64)
+    if (sizes > _LONG).any():  # few: each with each that may be alike
+        long = np.flatnonzero(TEN * sizes > SEVEN * _LONG)
+        _compare(long, _sketches([texts[i] for i in long.tolist()], _WIDE), forest, near)
+    for who, start, end in _groups(texts, sizes):
         if not every:  # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared again
             compare(*_neighbours(who, start, end, sketches, forest))
             mixed = forest.mixed(who, start, end)
@@ -98,7 +102,7 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
         for ones, others in _pairs(who, start[few], end[few], sketches, forest):
             compare(ones, others)
         for first, last in zip(start[~few].tolist(), end[~few].tolist(), strict=True):
-            _compare(who[first:last], sketches, forest, near)
+            _compare(who[first:last], sketches[who[first:last]], forest, near)
     return sorted(found)
 
 
@@ -157,40 +161,40 @@ def _sifted(one: Ints, other: Ints, sketches: Words, forest: _Forest) -> tuple[I
     count = len(forest.parent)
     pair = np.unique(one * count + other)
     one, other = pair // count, pair % count
-    likely = _likely(one, other, sketches)
+    likely = _likely(sketches[one], sketches[other])
     return one[likely], other[likely]
 
 
 def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int, int], bool]) -> None:
-    """Compare the texts of a large group, as of all that end in the same words."""
-    group = group[np.argsort(sketches[group, -1], kind="stable")]
-    size = sketches[group, -1].astype(np.int64)
+    """Compare the texts of a large group, as of all that end in the same words. `sketches` are theirs."""
+    order = np.argsort(sketches[:, -1], kind="stable")
+    group, sketches = group[order], sketches[order]
+    size = sketches[:, -1].astype(np.int64)
     root = forest.roots(group)
     for i in range(1, len(group)):
         first = int(np.searchsorted(size[:i], -(-SEVEN * size[i] // TEN)))
         left = np.arange(first, i) if forest.every else first + np.flatnonzero(root[first:i] != root[i])
-        left = left[_likely(group[left], group[i], sketches)]
+        left = left[_likely(sketches[left], sketches[i])]
         while len(left := left if forest.every else left[root[left] != root[i]]):
             if near(int(group[left[0]]), int(group[i])):
                 root[root == root[left[0]]] = root[i]
             left = left[1:]
 
 
-def _likely(one: Ints, other: Ints | np.int64, sketches: Words) -> NDArray[np.bool_]:
+def _likely(a: Words, b: Words) -> NDArray[np.bool_]:
     """Whether texts may be alike: they differ by at least as many bigrams as their sketches do by bits, and by at most 3/17 of both sizes
     where they are alike."""
-    a, b = sketches[one], sketches[other]
     apart = np.bitwise_count(a[..., :-1] ^ b[..., :-1]).sum(axis=-1, dtype=np.uint64)
     return np.asarray(np.uint64(TEN + SEVEN) * apart <= np.uint64(TEN - SEVEN) * (a[..., -1] + b[..., -1]))
 
 
-def _sketches(texts: Sequence[str]) -> Words:
-    """Per text its set of bigrams as 256 bits, some of which share one, and the size of the set."""
-    out = np.zeros((len(texts), _WORDS + 1), np.uint64)
+def _sketches(texts: Sequence[str], words: int = _WORDS) -> Words:
+    """Per text its set of bigrams as so many words of bits, some of which share one, and the size of the set."""
+    out = np.zeros((len(texts), words + 1), np.uint64)
     for start, gram, owner in _bigrams(texts):
         gram, owner = _distinct(gram, owner, np.lexsort((gram, owner)))
         mixed = _mixed(gram)
-        cell = (owner + start) * (_WORDS + 1) + (mixed >> np.uint64(6)).astype(np.int64) % _WORDS
+        cell = (owner + start) * (words + 1) + (mixed >> np.uint64(6)).astype(np.int64) % words
         order = np.argsort(cell, kind="stable")
         edges = np.flatnonzero(np.diff(cell[order], prepend=-1))
         bit = np.uint64(1) << (mixed & np.uint64(63))
@@ -211,30 +215,22 @@ def _alone(texts: Sequence[str]) -> list[list[int]]:
 def _groups(texts: Sequence[str], sizes: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
     """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them, ascending inside.
 
-    Made in parts that fit into memory. `sizes`: of the sets of bigrams. Of a long text pairs would be too many: there one rare bigram is enough.
+    Made in parts that fit into memory. `sizes`: of the sets of bigrams; long texts are left out.
     """
     scattered, owner, left = _prefixes(texts)
-    long = sizes > _LONG
-    left = np.where(long[owner], np.uint32(0), left)
+    left = np.where(sizes[owner] > _LONG, np.uint32(0), left)
     parts = min(max(1, int(left.sum(dtype=np.int64)) // _PART), 1 << 16)
     turn = (scattered % np.uint64(parts)).astype(np.uint16)
     turns = np.argsort(turn, kind="stable")
     for first in np.split(turns, np.cumsum(np.bincount(turn, minlength=parts))[:-1]):
         count = left[first].astype(np.int64)
         at, after = np.repeat(first, count), _within(first + 1, first + 1 + count)
-        yield _together(_mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1))), owner[at])
-    if long.any():
-        those = np.flatnonzero(TEN * sizes[owner] > SEVEN * _LONG)
-        yield _together(scattered[those], owner[those])
-
-
-def _together(key: Words, who: NDArray[np.uint32]) -> tuple[Ints, Ints, Ints]:
-    """Those of a key together, keys of one text alone left out."""
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
-    several = np.diff(edges) > 1
-    return who[order].astype(np.int64), edges[:-1][several], edges[1:][several]
+        key = _mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1)))
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
+        several = np.diff(edges) > 1
+        yield owner[at[order]].astype(np.int64), edges[:-1][several], edges[1:][several]
 
 
 def _prefixes(texts: Sequence[str]) -> tuple[Words, NDArray[np.uint32], NDArray[np.uint32]]:

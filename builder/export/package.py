@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 
 from builder.export import bio, layers, paper, parquet
@@ -55,13 +55,13 @@ def _split(folder: Path, split: str, rows: Iterable[ReviewRow]) -> list[str]:
         for number, row in enumerate(rows, start=1):
             ours.write(_line(row))
             if (layer := row["annotation"]) not in tables:
-                tables[layer] = stack.enter_context(closing(parquet.Writer(folder / parquet.path(split, layer))))
+                tables[layer] = stack.enter_context(parquet.Writer(folder / parquet.path(split, layer)))
             tables[layer].take(row)
             answer, refused = _paper(number, row)
             theirs.write(answer)
             skipped.write(refused)
         if not tables:
-            tables["silver"] = stack.enter_context(closing(parquet.Writer(folder / parquet.path(split, "silver"))))
+            tables["silver"] = stack.enter_context(parquet.Writer(folder / parquet.path(split, "silver")))
     if not (folder / aside).stat().st_size:
         (folder / aside).unlink()
     made = [data, *(parquet.path(split, layer) for layer in parquet.LAYERS if layer in tables), answers, aside]

@@ -69,20 +69,22 @@ class Writer:
         self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._shape))
         self._waiting, self._empty = [], False
 
-    def close(self) -> None:
-        """A file without rows has one group without rows, so that it can be loaded."""
-        if self._waiting or self._empty:
-            self._group()
-        self._file.close()
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """A file without rows has one group without rows, so that it can be loaded. After an error nothing more is written."""
+        with self._file:
+            if kind is None and (self._waiting or self._empty):
+                self._group()
 
 
 def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
     """A small file; `shape` as above."""
     sink = io.BytesIO()
-    writer = Writer(sink, shape)
-    for row in rows:
-        writer.take(row)
-    writer.close()
+    with Writer(sink, shape) as writer:
+        for row in rows:
+            writer.take(row)
     return sink.getvalue()
 
 

@@ -118,7 +118,8 @@ def row(line: bytes, where: str) -> ReviewRow:
     """A line of a release's data; ReleaseError if it is none."""
     try:
         found: ReviewRow = json.loads(line)
-        assert isinstance(found, dict) and isinstance(found["text"], str) and isinstance(found["triplets"], list) and found["id"]
+        assert isinstance(found, dict) and isinstance(found["text"], str) and isinstance(found["triplets"], list)
+        assert isinstance(found["id"], str) and found["id"]
     except (ValueError, KeyError, AssertionError) as error:
         raise ReleaseError(f"no row of a release: {error!r}", where=where, fix="`builder verify` tells more") from error
     return found

@@ -71,12 +71,10 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
 class _Stream(ItemsView[str, tuple[str, ReviewRow]]):
     """`items` would look each id up again."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        super().__init__(shelf)
-        self._shelf = shelf
+    _mapping: Shelf
 
     def __iter__(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
-        return self._shelf.stream()
+        return self._mapping.stream()
 
 
 def _hashed(i: str) -> int:

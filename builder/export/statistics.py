@@ -66,7 +66,7 @@ class Tally:
             "reviews_without_triplet": self.counts["bare"],
             "gold_reviews": self.counts["gold"],
             "characters": characters,
-            "length_mean": round(characters / reviews, 1) if reviews else 0.0,
+            "length_mean": self._mean(characters, reviews),
             "length_median": self._median(),
             "languages": dict(sorted(self.languages.items())),
             "triplets": triplets,
@@ -78,6 +78,13 @@ class Tally:
             "discontinuous": self.counts["parted"],
             "sources": dict(sorted(self.sources.items())),
         }
+
+    @staticmethod
+    def _mean(characters: int, reviews: int) -> float:
+        """As statistics.mean has it: a whole number where it is one."""
+        if not reviews:
+            return 0.0
+        return round(characters / reviews, 1) if characters % reviews else characters // reviews
 
     def _median(self) -> float:
         """As statistics.median has it: the middle length, or the mean of the two in the middle."""

@@ -28,6 +28,7 @@ from builder.records import POLARITIES
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release of format 2."""
 _HASH = 16
+"""Bytes by which texts and ids are told apart."""
 
 
 def verify(release: Path) -> list[str]:

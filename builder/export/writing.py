@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from builder.errors import ReleaseError
@@ -15,14 +16,21 @@ from builder.export.verify import verify
 
 @contextmanager
 def building(out: Path) -> Iterator[Path]:
-    """A folder beside the releases in which one is made; what is left of it in the end goes."""
-    folder = out / ".release.building"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    """A folder beside the releases in which one is made, by one process at a time; what is left of it in the end goes."""
+    out.mkdir(parents=True, exist_ok=True)
+    held = os.open(out, os.O_RDONLY)
     try:
-        yield folder
-    finally:
+        with suppress(OSError):  # some network file systems lock nothing
+            _locked(held, out)
+        folder = out / ".release.building"
         shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(held)
 
 
 def write(folder: Path, target: Path, files: Mapping[str, Content]) -> None:
@@ -60,6 +68,14 @@ def replace(path: Path, content: bytes) -> None:
     except BaseException:
         building.unlink(missing_ok=True)
         raise
+
+
+def _locked(held: int, out: Path) -> None:
+    """ReleaseError where another process makes a release in the same place: both would take the same number."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ReleaseError("another process makes a release here", where=str(out), fix="wait for it, or use another --out") from error
 
 
 def _sync(path: Path) -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from builder import __version__
 from builder.config import flat
 from builder.errors import ReleaseError
-from builder.export import diff as differences
 from builder.export import package, writing
 from builder.export.changes import changes
 from builder.export.diff import LEVELS, Diff, bumped, compare
@@ -81,16 +80,16 @@ def _released(context: Context, target: Path, version: str) -> Iterator[tuple[in
     for split in released.SPLITS:
         known = reviews.in_split(context.connection, split)
         for row in rows(target, split):
-            review = next(one.id for one in known if released.public(context, one.key) == row["id"])
+            review = next((one.id for one in known if released.public(context, one.key) == row["id"]), None)
+            assert review is not None, f"{row['id']} is a review of {split}"
             for told in row["triplets"]:
                 yield review << triplets.BITS | int(told["id"].rpartition(":")[2], 16), version, split, row["annotation"]
 
 
 def _settled(context: Context, folder: Path, content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
     """Where the release goes, with all its files: the directory that holds just these already, or a version that is free."""
-    new = Shelf(folder, released.SPLITS)
     asked = context.config.release.version
-    for plan in _known(context, new, package.digest(content)):
+    for plan in _known(context, folder, package.digest(content)):
         target, files = context.out / f"v{plan.version}", _files(facts, content, plan)
         if _holds(target, files):
             return target, files, plan.version
@@ -98,14 +97,14 @@ def _settled(context: Context, folder: Path, content: package.Files, facts: Fact
             raise ReleaseError(
                 "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
             )
-    plan = _next(context, new)
+    plan = _next(context, folder)
     _refuse_drop(context, plan)
     told = replace(facts, version=plan.version, parent=_name(plan.parent))
     plan = replace(plan, date=_date(context, manifest(told, content)))
     return context.out / f"v{plan.version}", _files(facts, content, plan), plan.version
 
 
-def _known(context: Context, new: differences.Reviews, digest: str) -> Iterator[_Plan]:
+def _known(context: Context, folder: Path, digest: str) -> Iterator[_Plan]:
     """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
     ours, asked = existing(context.out, context.config.release.name), context.config.release.version
     if asked and (target := context.out / f"v{asked}").exists() and not any(one.path == target for one in ours):
@@ -115,17 +114,17 @@ def _known(context: Context, new: differences.Reviews, digest: str) -> Iterator[
         if version == asked if asked else _data_digest(one.path) == digest:
             parent = ours[n - 1] if n else None
             told = one.manifest
-            yield _Plan(version, parent, _diff(parent, version, new), str(told.get("date", "")), str(told.get("reason", "")))
+            yield _Plan(version, parent, _diff(parent, version, folder), str(told.get("date", "")), str(told.get("reason", "")))
 
 
-def _next(context: Context, new: differences.Reviews) -> _Plan:
+def _next(context: Context, folder: Path) -> _Plan:
     """The version that comes next by what changed, or the one asked for."""
     settings = context.config.release
     ours = existing(context.out, settings.name)
     if settings.version:
         ours = [one for one in ours if one.version < parsed(settings.version)]
     parent = ours[-1] if ours else None
-    change = _diff(parent, settings.version or "this build", new)
+    change = _diff(parent, settings.version or "this build", folder)
     if settings.version:
         return _Plan(settings.version, parent, change, reason=settings.drop_reason)
     taken = versions(context.out)
@@ -144,10 +143,10 @@ def _next(context: Context, new: differences.Reviews) -> _Plan:
     return _Plan(version, parent, replace(change, after=version), reason=settings.drop_reason)
 
 
-def _diff(parent: Existing | None, version: str, new: differences.Reviews) -> Diff | None:
+def _diff(parent: Existing | None, version: str, folder: Path) -> Diff | None:
     if parent is None:
         return None
-    return compare((str(_name(parent)), Shelf(parent.path, parent.splits)), (version, new))
+    return compare((str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, released.SPLITS)))
 
 
 def _name(one: Existing | None) -> str | None:
@@ -184,7 +183,7 @@ def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, 
         parent=None,
         licence=settings.licence,
         builder=__version__,
-        splits=[released.split(context, name, told) for name, told in numbers.items()],
+        splits=[released.split(context, name, tally) for name, tally in tallies.items()],
         signatures=triplets.signatures(context.connection)
         | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
         config={key: value for key, value in flat(context.config).items() if key not in _UNTOLD},

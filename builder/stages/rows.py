@@ -18,8 +18,8 @@ from builder import privacy
 from builder.export.manifest import Split
 from builder.export.near_duplicates import among, clusters, links, normal
 from builder.export.records import ReviewRow, TripletRow, triplet_row
-from builder.export.statistics import Numbers
-from builder.records import Element, Review, StoredTriplet, Triplet
+from builder.export.statistics import Tally
+from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.stages import gold
 from builder.stages.context import Context
 from builder.stages.splits import disputed
@@ -83,18 +83,17 @@ def chosen(context: Context) -> tuple[str, int]:
     return variant, runs.rounds(context.connection, variant)[-1].round
 
 
-def split(context: Context, name: str, numbers: Numbers) -> Split:
-    """What is said of a split by the numbers of its rows (`statistics`)."""
+def split(context: Context, name: str, tally: Tally) -> Split:
+    """What is said of a split by the count of its rows."""
     variant, last = chosen(context)
     pool = f"union of rules and self-train-{variant}"
-    count, triplets, by_people = (int(str(numbers[key])) for key in ("reviews", "triplets", "gold_reviews"))
+    count, by_people = tally.counts["reviews"], tally.counts["gold"]
     source = {"train": f"self-train-{variant} S_{last}", "valid": "rules", "test": pool}[name]
     if by_people:
         source = "gold" if by_people == count else f"gold, and {pool} where there is none"
     found = [one for one, there in (("gold", by_people), ("silver", count - by_people)) if there]
-    polarities = numbers["polarities"]
-    assert isinstance(polarities, dict)
-    return Split(name, source, " and ".join(found) or "silver", count, triplets, polarities)
+    polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
+    return Split(name, source, " and ".join(found) or "silver", count, tally.counts["triplets"], polarities)
 
 
 def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set[bytes]) -> Iterator[str]:
