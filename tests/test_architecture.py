@@ -17,11 +17,8 @@ from conftest import ROOT, environment
 PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
-    ("config", "text", "compounds", "resources", "place_names", "privacy"),
+    ("code", "config", "text", "compounds", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store", "shards"),
-    ("stages", "extraction", "report", "serve"),
-    ("config", "text", "resources", "place_names", "privacy"),
-    ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
     ("stages", "extraction", "report", "serve", "bench"),
     ("pipeline",),
     ("cli", "commands", "__main__"),

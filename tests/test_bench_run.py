@@ -15,10 +15,11 @@ import pytest
 from conftest import SAMPLE, Command
 
 from builder.augment.records import Edit, Mark
-from builder.bench import cells, reading
-from builder.bench.augmented import first, of_file, rewritten
+from builder.bench import augmented, cells, reading
+from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
 from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentence, share
 from builder.errors import InputError
+from builder.resources import load_lexicon
 
 THINGS, GOOD, BAD = ("screen", "soup", "waiter", "price", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "bland")
 PLACES = ("at noon", "in town", "on monday", "by the sea", "for two", "this time", "as ever")
@@ -313,6 +314,22 @@ def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory
     told = json.loads((tmp_path / "w" / "bench.json").read_text(encoding="utf-8"))
     assert [line["method"] for line in told["lines"]] == ["none", "synonym"]
     assert told["lines"][1]["rows"] > told["lines"][0]["rows"]
+
+
+def test_what_other_code_or_lexicons_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tuple(Row(f"r{i}", f"the room was big and the street was good {i}", label="1") for i in range(4))
+    sources = Sources(rows, (), ())
+
+    def files() -> int:
+        made = by_method("synonym", sources, {}, 1, 1, tmp_path)
+        assert made.rows
+        return len(list((tmp_path / "augmented").iterdir()))
+
+    assert [files(), files()] == [1, 1]
+    monkeypatch.setattr(augmented, "code_digest", lambda *parts: "of edited constraints")
+    assert [files(), files()] == [2, 2]
+    monkeypatch.setattr(augmented, "load_lexicon", lambda: replace(load_lexicon(), digest="of an edited lexicon"))
+    assert files() == 3
 
 
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:

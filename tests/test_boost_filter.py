@@ -273,6 +273,15 @@ def test_other_thresholds_are_tried_without_training_anew_and_other_data_are_not
     assert len(other.trainer.fitted) == 5
 
 
+def test_a_fold_that_other_code_has_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    list(boost(folder=tmp_path).propose(MANY, 2, 1))
+    monkeypatch.setattr(boostaug, "code_digest", lambda *parts: "of an edited surrogate")
+    again = boost(folder=tmp_path, trainer=Teacher())
+    list(again.propose(MANY, 2, 1))
+    assert isinstance(again.trainer, Teacher)
+    assert len(again.trainer.fitted) == 5
+
+
 def test_a_damaged_fold_is_made_again(tmp_path: Path) -> None:
     first = list(boost(folder=tmp_path).propose(MANY, 2, 1))
     path = sorted(tmp_path.glob("boostaug/fold-2-*.jsonl"))[0]

@@ -29,6 +29,7 @@ from builder.augment.filters import Judged, Reading, Reference, Surrogate, Thres
 from builder.augment.folds import Fold, crossed, whole
 from builder.augment.records import Candidate, Changed, Edit, Mark, Method, Sentence, applied, moved, replaced
 from builder.augment.settings import Settings
+from builder.code import code_digest
 from builder.errors import ConfigError, ModelError
 
 Scale = Literal["absolute", "source", "valid"]
@@ -39,6 +40,8 @@ TRAINERS = {
 }
 """Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or an ASTE model with its
 discriminator."""
+CODE = ("augment", "model", "text.py")
+"""What back ends propose and surrogates say depends on: an edit of these has folds read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ class BoostAug:
 
     def _path(self, folder: Path | None, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> Path:
         assert folder is not None, "folds are kept where models are"
-        unique = digest(self.readings, copies, seed, *_thirds(sentences, fold))
+        unique = digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))
         return folder / self.name / f"fold-{fold.number}-{unique}.jsonl"
 
 

@@ -20,12 +20,15 @@ from builder.augment.judging import Seen, judge
 from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.settings import Given, Settings, settings
 from builder.bench.rows import Data, Row, digest, language, normalised, sentence
+from builder.code import code_digest
 from builder.errors import ConfigError, InputError
 from builder.export import writing
 from builder.records import Element, Span, Triplet
 from builder.resources import load_lexicon
 
 NONE = "none"
+CODE = ("augment", "model", "text.py", "bench/augmented.py", "bench/rows.py")
+"""What proposals and constraints depend on, beside the lexicons: an edit of these has them made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,12 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
     train, sentences, tongue = sources.train, known.sentences, known.language
     held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
-    unique = hashlib.sha256(repr((method.signature, digest(train), sorted(held), copies, seed)).encode()).hexdigest()[:16]
+    lexicon = load_lexicon()
+    made_by = code_digest(*CODE), lexicon.digest, method.signature
+    unique = hashlib.sha256(repr((made_by, digest(train), sorted(held), copies, seed)).encode()).hexdigest()[:16]
     path = workdir / "augmented" / f"{name}-{unique}.json"
     if (before := _read(path, by_id)) is None:
-        cues = english_cues() if tongue == "en" else chinese(load_lexicon())
+        cues = english_cues() if tongue == "en" else chinese(lexicon)
         proposals = zip(sentences, method.propose(sentences, 2 * copies, seed), strict=True)
         judged = judge(proposals, copies, cues, Seen(normalised, {row.key for row in train}, held, lambda one: str(by_id[one.id].aspect)))
         whole = [one for one in judged.kept if rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)]
