@@ -6,19 +6,21 @@ import csv
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 
 import pytest
 from conftest import SAMPLE, Command
 
-from builder.augment.records import Edit, Mark
+from builder.augment import methods
+from builder.augment.records import Candidate, Edit, Mark, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentence, share
+from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentences, share
 from builder.errors import InputError
+from builder.records import Element, Triplet
 from builder.resources import load_lexicon
 
 THINGS, GOOD, BAD = ("screen", "soup", "waiter", "price", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "bland")
@@ -332,6 +334,27 @@ def test_what_other_code_or_lexicons_made_is_made_again(tmp_path: Path, monkeypa
     assert files() == 3
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """A method that proposes the same edits for every sentence."""
+
+    edits: tuple[Edit, ...]
+    name: str = "fixed"
+    signature: str = "fixed/1"
+
+    def propose(self, asked: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Candidate, ...]]:
+        return [tuple(Candidate(one.id, (edit,)) for edit in self.edits) for one in asked]
+
+
+def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
+    row = Row("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=(Triplet(soup, soup, good, good, "POS", 8.0),))
+    monkeypatch.setattr(methods, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
+    made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
+    assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
+    assert dict(made.rejected) == {"label-lost": 1}
+
+
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
     (row,) = (one for one in [Row("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
     moved = rewritten(row, [Edit(4, 7, "lukewarm")], None, (Mark(13, 17),), 0)
@@ -388,7 +411,9 @@ def test_a_share_is_the_same_every_time_and_lies_in_a_larger_one() -> None:
 
 def test_rows_are_what_methods_taggers_and_classifiers_read() -> None:
     row = Row("1", "the touchpad's fine", (Mark(4, 12),), "POS", (4, 12))
-    assert [row.text[a:b] for a, b in sentence(row, "en").words] == ["the", "touchpad", "'s", "fine"]
+    assert [row.text[a:b] for a, b in sentences([row])[0].words] == ["the", "touchpad", "'s", "fine"]
+    han = Row("2", "服務態度 不錯，光明路", (Mark(1, 2),))
+    assert [han.text[a:b] for a, b in sentences([han])[0].words] == ["服", "務", "態度", "不錯", "，", "光明", "路"]
     assert item(row, "absc").aspect == (4, 12)
     assert language([row]) == "en"
     assert language([Row("2", "湯好")]) == "zh"

@@ -113,6 +113,12 @@ def reader(added: tuple[Path, ...] = ()) -> tuple[Lexicon, nlp.Backend]:
     return lexicon, nlp.load("embedded", lexicon.words())
 
 
+@lru_cache(maxsize=2)
+def words(texts: tuple[str, ...]) -> list[list[Span]]:
+    """The words of Chinese texts by the embedded segmenter, as spans of the texts, without spaces."""
+    return [list(map(_span, row)) for row in _words(reader(), texts)]
+
+
 def _words(ready: tuple[Lexicon, nlp.Backend], texts: Sequence[str]) -> list[Any]:
     lexicon, backend = ready
     shown = [view(text, lexicon.variants) for text in texts]
