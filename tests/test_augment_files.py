@@ -193,6 +193,23 @@ def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence(
     assert not any(char in "們還時間" for text in second for char in text)
 
 
+@pytest.mark.parametrize("name", ["synonym", "eda"])
+@pytest.mark.parametrize(("text", "due"), [("最后还是走了这条路", "最终"), ("最后還是走了這條路", "最終")])
+def test_a_word_that_both_scripts_share_is_replaced_in_the_script_of_its_text(name: str, text: str, due: str) -> None:
+    sentence = Sentence("s", text, ((0, 2), (2, 4), (4, 6), (6, 8), (8, 9)), (), "1", "zh")
+    (found,) = load(name, settings({"eda.operations": "synonym"})).propose([sentence], 4, 1)
+    assert [edit.text for one in found for edit in one.edits] == [due]
+
+
+def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_the_same() -> None:
+    method = load("synonym", settings({}))
+    assert isinstance(method, synonym.Synonym)
+    for word in ("焦香", "晚了半個小時"):
+        found = method.thesaurus.synonyms(word)
+        assert found
+        assert all(2 * len(set(one) & set(word)) >= len(word) for one in found)
+
+
 def test_a_thesaurus_in_the_layout_of_cilin_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sets.txt"
     path.write_text("Aa01A01= 湯匙 調羹\nAa01A02# 蘋果 香蕉\n筷子 箸\n", encoding="utf-8")
