@@ -242,6 +242,17 @@ def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Co
     assert out.read_text("utf-8").startswith(train.read_text("utf-8"))
 
 
+def test_chinese_characters_of_a_file_are_words_to_a_method_and_characters_again_in_the_output(tmp_path: Path, here: Command) -> None:
+    tags = dict.fromkeys("今天跟朋友去喝的ok湯很香", "O") | {"湯": "B"}
+    lines = [f"{token}\t{tags[token[0]]}\n" for token in ("今", "天", "跟", "朋", "友", "去", "喝", "的", "ok", "湯", "很", "香")]
+    (tmp_path / "in.bio").write_text("# id = r1\n" + "".join(lines) + "\n", encoding="utf-8")
+    out = tmp_path / "out.bio"
+    ran = here("augment", "synonym", "--input", tmp_path / "in.bio", "--format", "bio", "--output", out, "--workdir", tmp_path)
+    assert ran.code == 0, ran.err
+    made = [block.split("\n")[1:] for block in out.read_text("utf-8").strip().split("\n\n")]
+    assert ["今\tO", "天\tO", "跟\tO", "友\tO", "人\tO", "去\tO", "喝\tO", "的\tO", "ok\tO", "湯\tB", "很\tO", "香\tO"] in made
+
+
 def test_what_cannot_be_asked_of_a_file_is_said_in_one_line(tmp_path: Path, here: Command) -> None:
     path = tmp_path / "a.bio"
     path.write_text(BIO, encoding="utf-8")

@@ -16,7 +16,7 @@ from builder.errors import InputError
 from builder.model.classify.task import Item, words_of
 from builder.model.task import Example
 from builder.records import Element, Span, Triplet
-from builder.stages.proposing import words
+from builder.stages.proposing import segmented
 from builder.text import HAN, View, fold, from_source, view
 
 Task = Literal["tc", "absc", "ate", "aste"]
@@ -117,11 +117,8 @@ def item(row: Row, task: Task) -> Item:
 def sentences(rows: Sequence[Row]) -> list[Sentence]:
     """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark begins or ends."""
     tongue = language(rows)
-    found = words(tuple(row.text for row in rows)) if tongue == "zh" else [words_of(row.text) for row in rows]
-    return [
-        Sentence(row.id, row.text, tuple(cut(spans, row.marks)), row.marks, row.label or None, tongue)
-        for row, spans in zip(rows, found, strict=True)
-    ]
+    made = [Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue) for row in rows]
+    return segmented(made) if tongue == "zh" else made
 
 
 def example(row: Row) -> Example:
