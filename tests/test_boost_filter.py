@@ -199,6 +199,7 @@ def test_the_surest_come_first_where_the_confidence_ranks() -> None:
 
     assert numbers(Thresholds(confidence=0.1)) == ["0 ", "2 ", "1 ", "3 "]
     assert numbers(Thresholds(confidence=None)) == ["0 ", "1 ", "2 ", "3 "]
+    assert numbers(Thresholds(confidence=0.1, ranked=False)) == ["0 ", "1 ", "2 ", "3 "]
 
 
 def test_the_surest_are_kept_and_none_is_lost_on_a_tie() -> None:
@@ -214,9 +215,10 @@ def test_a_candidate_of_another_label_takes_no_place_from_one_that_passes() -> N
     assert [one.reasons for one in sifted(candidates(3), readings, Thresholds(), Reference(), 2)] == [("label",), (), ()]
 
 
-def test_without_the_confidence_filter_the_first_are_kept() -> None:
-    rising = [replace(SURE, confidence=i / 10) for i in range(4)]
-    kept = sifted(candidates(4), rising, Thresholds(confidence=None), Reference(), 2)
+@pytest.mark.parametrize("limits", [Thresholds(confidence=None), Thresholds(confidence=0, ranked=False)])
+def test_without_the_confidence_filter_or_its_ranks_the_first_are_kept(limits: Thresholds) -> None:
+    rising = [replace(SURE, confidence=0.1 + i / 10) for i in range(4)]
+    kept = sifted(candidates(4), rising, limits, Reference(), 2)
     assert [one.reasons for one in kept] == [(), (), ("rank",), ("rank",)]
 
 
@@ -355,9 +357,9 @@ def test_every_switch_reaches_the_method() -> None:
     made = methods.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
     assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True), "valid", 5)
-    mono = methods.load("monoaug", settings({"monoaug.by_label": False}))
+    mono = methods.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": False}))
     assert isinstance(mono, boostaug.BoostAug)
-    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
+    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False, ranked=False), 0, "monoaug")
     assert made.signature != mono.signature
 
 

@@ -91,7 +91,7 @@ class BoostAug:
         """
         for row in self.judge(sentences, copies, seed):
             kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
-            yield tuple(kept if self.limits.confidence is None else sorted(kept, key=lambda one: -(one.score or 0)))
+            yield tuple(sorted(kept, key=lambda one: -(one.score or 0)) if self.limits.ranks else kept)
 
     def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
@@ -266,7 +266,9 @@ def load_mono(settings: Settings) -> BoostAug:
 def _made(settings: Settings, own: Boost, folds: int) -> BoostAug:
     if own.backend in ("boostaug", "monoaug"):
         raise ConfigError("a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …")
-    limits = Thresholds(own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label)
+    limits = Thresholds(
+        own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label, own.ranked
+    )
     kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
     module, _, function = TRAINERS[kind].partition(":")
     trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own))
