@@ -74,6 +74,7 @@ class Teacher:
     stop: int = -1
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Told:
+        folder.mkdir(parents=True)
         if len(self.fitted) == self.stop:
             raise KeyboardInterrupt
         self.fitted.append((frozenset(one.id for one in train), frozenset(one.id for one in valid)))
@@ -257,10 +258,13 @@ def test_an_interrupted_run_goes_on_after_the_last_fold_and_ends_the_same(tmp_pa
     whole_run = list(boost().propose(MANY, 2, 1))
     with pytest.raises(KeyboardInterrupt):
         list(boost(trainer=Teacher(stop=3), folder=tmp_path).propose(MANY, 2, 1))
+    (checkpoints,) = tmp_path.glob("boostaug/*.training")
+    checkpoints.rmdir()
     after = boost(folder=tmp_path, trainer=Teacher())
     assert list(after.propose(MANY, 2, 1)) == whole_run
     assert isinstance(after.trainer, Teacher)
     assert len(after.trainer.fitted) == 2
+    assert not list(tmp_path.glob("boostaug/*.training")), "checkpoints go when a fold is read"
 
 
 def test_other_thresholds_are_tried_without_training_anew_and_other_data_are_not(tmp_path: Path) -> None:

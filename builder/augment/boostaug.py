@@ -15,6 +15,7 @@ import fcntl
 import importlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -149,12 +150,14 @@ class BoostAug:
                 if (known := recalled(path)) is not None:
                     return known
                 train, valid, boost = _thirds(sentences, fold)
-                surrogate = self.trainer.fit(train, valid, seed, path.parent / f"fold-{fold.number}.training")
+                checkpoints = path.parent / f"fold-{fold.number}.training"
+                surrogate = self.trainer.fit(train, valid, seed, checkpoints)
                 usual = middle(surrogate.read(valid or train))
                 proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
                 made = _rows(surrogate, boost, proposed)
                 rows = [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, made)]
                 store(path, rows)
+                shutil.rmtree(checkpoints, ignore_errors=True)
         return rows
 
     def _path(self, folder: Path | None, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> Path:
