@@ -19,7 +19,8 @@ from builder.errors import ConfigError
 from builder.records import Span
 
 Synonyms = Callable[[str, bool], Sequence[str]]
-"""What may stand for a word, in a text that is in Simplified script or not; none for words of grammar, negators and cues of polarity, whose synonyms change what is said."""
+"""What may stand for a word, in a text that is in Simplified script or not; none for words of grammar, negators and cues of polarity, whose
+synonyms change what is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Method `synonym`, the baseline of both papers: some words outside the labels replaced by words that mean the same.
 
 Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their characters, as those of one build mostly
-do (焦香, 烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
+do (焦香, 烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's
+own sets where there is none.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
 
 
 def followed(judged: Judged, by_id: Mapping[str, Row]) -> Judged:
-    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in the source."""
+    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in its source."""
     pairs = [(by_id[one.source.id], rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)) for one in judged.kept]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
