@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 import pytest
 from conftest import SAMPLE, Command
@@ -126,6 +127,26 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str
     assert {path: path.stat().st_mtime_ns for path in files[2:]} == kept, "what was whole is not trained again"
     assert len(json.loads(files[1].read_text(encoding="utf-8"))["scores"]) == 2
     assert not list((workdir / "training").iterdir()), "checkpoints go when a cell is done"
+
+
+def test_a_run_that_is_stopped_has_compared_all_methods_at_its_first_seeds(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command
+) -> None:
+    trained = cells._cell
+
+    def stopped(plan: cells.Plan, cell: cells.Cell, *more: Any) -> cells.Cell:
+        if cell.seed == 2:
+            raise KeyboardInterrupt
+        return trained(plan, cell, *more)
+
+    monkeypatch.setattr(cells, "_cell", stopped)
+    assert here(*options(data, tmp_path, epochs=1)).code != 0
+    kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "cells").iterdir()]
+    assert sorted((one["method"], one["copies"], one["seed"]) for one in kept) == [
+        ("front.jsonl", 1, 1),
+        ("front.jsonl", 2, 1),
+        ("none", 0, 1),
+    ]
 
 
 def test_another_input_is_another_cell(done: tuple[Path, str], data: Path, here: Command) -> None:

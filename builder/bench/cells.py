@@ -94,23 +94,22 @@ def settings(plan: Plan) -> Iterator[tuple[str, int, Choice | None, int]]:
 
 
 def run(plan: Plan, told: Progress | None = None) -> list[Cell]:
-    """All cells; those with a file are read. ModelError names the cell whose training fails; the others stay done."""
+    """All cells; those with a file are read. Seed by seed, so that what a stopped run leaves compares all methods.
+
+    ModelError names the cell whose training fails; the others stay done.
+    """
     check_plan(plan)
     due = list(settings(plan))
-    out = []
+    out: dict[int, Cell] = {}
     common = digest(plan.valid), digest(plan.test)
-    rows_by: dict[tuple[str, int], tuple[Row, ...]] = {}
-    for n, (method, copies, model, seed) in enumerate(due):
-        if (method, copies) not in rows_by:
-            rows_by = {(method, copies): training_rows(plan, method, copies)}
-        rows = rows_by[method, copies]
-        name = model.shown if model else TAGGER
+    for place, (method, copies, model, seed) in sorted(enumerate(due), key=lambda one: one[1][3]):
+        rows, name = training_rows(plan, method, copies), model.shown if model else TAGGER
         if told:
-            told(n, len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
-        out.append(_cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model))
+            told(len(out), len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
+        out[place] = _cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model)
     if told:
         told(len(due), len(due), "done")
-    return out
+    return [out[place] for place in range(len(due))]
 
 
 def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
