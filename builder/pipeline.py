@@ -18,7 +18,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from builder import __version__, shards, sources
+from builder import shards, sources
+from builder.code import code_digest
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.model import kinds
@@ -27,8 +28,6 @@ from builder.sources.opening import check_readable
 from builder.stages import footprint
 from builder.stages.context import Context
 from builder.store import db, runs
-
-_PACKAGE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +158,9 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
         settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
         settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models", "paper.base")}
-        parts = [stage.name, upstream, settings, code_digest(stage.code), {name: digests[name] for name in stage.data}]
+        parts = [stage.name, upstream, settings, code_digest(*stage.code), {name: digests[name] for name in stage.data}]
         keys[stage.name] = _sha(json.dumps(parts, sort_keys=True).encode())[:16]
     return keys
-
-
-def code_digest(code: Sequence[str]) -> str:
-    """The hash of the package's version and of the sources under `code`."""
-    digest = hashlib.sha256(__version__.encode())
-    for root in (_PACKAGE / name for name in code):
-        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]) -> Done:

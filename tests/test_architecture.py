@@ -17,11 +17,8 @@ from conftest import ROOT, environment
 PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
-    ("config", "text", "compounds", "resources", "place_names", "privacy"),
+    ("code", "config", "text", "compounds", "resources", "place_names", "privacy"),
     ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store", "shards"),
-    ("stages", "extraction", "report", "serve"),
-    ("config", "text", "resources", "place_names", "privacy"),
-    ("engine", "nlp", "model", "augment", "gold", "export", "lexicon", "sources", "metrics", "store"),
     ("stages", "extraction", "report", "serve", "bench"),
     ("pipeline",),
     ("cli", "commands", "__main__"),
@@ -39,6 +36,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("export", "metrics"): "answers read from other people's files are the scorer's type",
     ("model", "metrics"): "the epoch with the best validation score wins, and the score is the scorer's",
     ("model", "nlp"): "domain vectors of a tagger are made as the parser's are",
+    ("bench", "stages"): "methods work on the words, and keep to the rules' verdict, as in `builder augment`",
     ("stages", "extraction"): "label survival asks the models that extract uses",
     ("augment", "sources"): "a model may be pre-trained on a file of raw reviews",
     ("augment", "model"): "methods train and run models; their constraints need none",

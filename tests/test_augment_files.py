@@ -193,6 +193,23 @@ def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence(
     assert not any(char in "們還時間" for text in second for char in text)
 
 
+@pytest.mark.parametrize("name", ["synonym", "eda"])
+@pytest.mark.parametrize(("text", "due"), [("最后还是走了这条路", "最终"), ("最后還是走了這條路", "最終")])
+def test_a_word_that_both_scripts_share_is_replaced_in_the_script_of_its_text(name: str, text: str, due: str) -> None:
+    sentence = Sentence("s", text, ((0, 2), (2, 4), (4, 6), (6, 8), (8, 9)), (), "1", "zh")
+    (found,) = load(name, settings({"eda.operations": "synonym"})).propose([sentence], 4, 1)
+    assert [edit.text for one in found for edit in one.edits] == [due]
+
+
+def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_the_same() -> None:
+    method = load("synonym", settings({}))
+    assert isinstance(method, synonym.Synonym)
+    for word in ("焦香", "晚了半個小時"):
+        found = method.thesaurus.synonyms(word)
+        assert found
+        assert all(2 * len(set(one) & set(word)) >= len(word) for one in found)
+
+
 def test_a_thesaurus_in_the_layout_of_cilin_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sets.txt"
     path.write_text("Aa01A01= 湯匙 調羹\nAa01A02# 蘋果 香蕉\n筷子 箸\n", encoding="utf-8")
@@ -223,6 +240,17 @@ def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Co
     assert {path.name: path.read_bytes() for path in tmp_path.glob("out.bio*")} == before
     assert here(*words, "--set", f"synonym.wordnet={net}", "--with-source").code == 0
     assert out.read_text("utf-8").startswith(train.read_text("utf-8"))
+
+
+def test_chinese_characters_of_a_file_are_words_to_a_method_and_characters_again_in_the_output(tmp_path: Path, here: Command) -> None:
+    tags = dict.fromkeys("今天跟朋友去喝的ok湯很香", "O") | {"湯": "B"}
+    lines = [f"{token}\t{tags[token[0]]}\n" for token in ("今", "天", "跟", "朋", "友", "去", "喝", "的", "ok", "湯", "很", "香")]
+    (tmp_path / "in.bio").write_text("# id = r1\n" + "".join(lines) + "\n", encoding="utf-8")
+    out = tmp_path / "out.bio"
+    ran = here("augment", "synonym", "--input", tmp_path / "in.bio", "--format", "bio", "--output", out, "--workdir", tmp_path)
+    assert ran.code == 0, ran.err
+    made = [block.split("\n")[1:] for block in out.read_text("utf-8").strip().split("\n\n")]
+    assert ["今\tO", "天\tO", "跟\tO", "友\tO", "人\tO", "去\tO", "喝\tO", "的\tO", "ok\tO", "湯\tB", "很\tO", "香\tO"] in made
 
 
 def test_what_cannot_be_asked_of_a_file_is_said_in_one_line(tmp_path: Path, here: Command) -> None:

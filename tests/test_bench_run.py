@@ -6,19 +6,23 @@ import csv
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 import pytest
 from conftest import SAMPLE, Command
 
-from builder.augment.records import Edit, Mark
-from builder.bench import cells, reading
-from builder.bench.augmented import first, of_file, rewritten
-from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentence, share
+from builder.augment import methods
+from builder.augment.records import Candidate, Edit, Mark, Sentence
+from builder.bench import augmented, cells, reading
+from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
+from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentences, share
 from builder.errors import InputError
+from builder.records import Element, Triplet
+from builder.resources import load_lexicon
 
 THINGS, GOOD, BAD = ("screen", "soup", "waiter", "price", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "bland")
 PLACES = ("at noon", "in town", "on monday", "by the sea", "for two", "this time", "as ever")
@@ -123,6 +127,26 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str
     assert {path: path.stat().st_mtime_ns for path in files[2:]} == kept, "what was whole is not trained again"
     assert len(json.loads(files[1].read_text(encoding="utf-8"))["scores"]) == 2
     assert not list((workdir / "training").iterdir()), "checkpoints go when a cell is done"
+
+
+def test_a_run_that_is_stopped_has_compared_all_methods_at_its_first_seeds(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command
+) -> None:
+    trained = cells._cell
+
+    def stopped(plan: cells.Plan, cell: cells.Cell, *more: Any) -> cells.Cell:
+        if cell.seed == 2:
+            raise KeyboardInterrupt
+        return trained(plan, cell, *more)
+
+    monkeypatch.setattr(cells, "_cell", stopped)
+    assert here(*options(data, tmp_path, epochs=1)).code != 0
+    kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "cells").iterdir()]
+    assert sorted((one["method"], one["copies"], one["seed"]) for one in kept) == [
+        ("front.jsonl", 1, 1),
+        ("front.jsonl", 2, 1),
+        ("none", 0, 1),
+    ]
 
 
 def test_another_input_is_another_cell(done: tuple[Path, str], data: Path, here: Command) -> None:
@@ -315,6 +339,43 @@ def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory
     assert told["lines"][1]["rows"] > told["lines"][0]["rows"]
 
 
+def test_what_other_code_or_lexicons_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tuple(Row(f"r{i}", f"the room was big and the street was good {i}", label="1") for i in range(4))
+    sources = Sources(rows, (), ())
+
+    def files() -> int:
+        made = by_method("synonym", sources, {}, 1, 1, tmp_path)
+        assert made.rows
+        return len(list((tmp_path / "augmented").iterdir()))
+
+    assert [files(), files()] == [1, 1]
+    monkeypatch.setattr(augmented, "code_digest", lambda *parts: "of edited constraints")
+    assert [files(), files()] == [2, 2]
+    monkeypatch.setattr(augmented, "load_lexicon", lambda: replace(load_lexicon(), digest="of an edited lexicon"))
+    assert files() == 3
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A method that proposes the same edits for every sentence."""
+
+    edits: tuple[Edit, ...]
+    name: str = "fixed"
+    signature: str = "fixed/1"
+
+    def propose(self, asked: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Candidate, ...]]:
+        return [tuple(Candidate(one.id, (edit,)) for edit in self.edits) for one in asked]
+
+
+def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
+    row = Row("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=(Triplet(soup, soup, good, good, "POS", 8.0),))
+    monkeypatch.setattr(methods, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
+    made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
+    assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
+    assert dict(made.rejected) == {"label-lost": 1}
+
+
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
     (row,) = (one for one in [Row("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
     moved = rewritten(row, [Edit(4, 7, "lukewarm")], None, (Mark(13, 17),), 0)
@@ -371,7 +432,9 @@ def test_a_share_is_the_same_every_time_and_lies_in_a_larger_one() -> None:
 
 def test_rows_are_what_methods_taggers_and_classifiers_read() -> None:
     row = Row("1", "the touchpad's fine", (Mark(4, 12),), "POS", (4, 12))
-    assert [row.text[a:b] for a, b in sentence(row, "en").words] == ["the", "touchpad", "'s", "fine"]
+    assert [row.text[a:b] for a, b in sentences([row])[0].words] == ["the", "touchpad", "'s", "fine"]
+    han = Row("2", "服務態度 不錯，光明路", (Mark(1, 2),))
+    assert [han.text[a:b] for a, b in sentences([han])[0].words] == ["服", "務", "態度", "不錯", "，", "光明", "路"]
     assert item(row, "absc").aspect == (4, 12)
     assert language([row]) == "en"
     assert language([Row("2", "湯好")]) == "zh"

@@ -74,6 +74,7 @@ class Teacher:
     stop: int = -1
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Told:
+        folder.mkdir(parents=True)
         if len(self.fitted) == self.stop:
             raise KeyboardInterrupt
         self.fitted.append((frozenset(one.id for one in train), frozenset(one.id for one in valid)))
@@ -199,6 +200,7 @@ def test_the_surest_come_first_where_the_confidence_ranks() -> None:
 
     assert numbers(Thresholds(confidence=0.1)) == ["0 ", "2 ", "1 ", "3 "]
     assert numbers(Thresholds(confidence=None)) == ["0 ", "1 ", "2 ", "3 "]
+    assert numbers(Thresholds(confidence=0.1, ranked=False)) == ["0 ", "1 ", "2 ", "3 "]
 
 
 def test_the_surest_are_kept_and_none_is_lost_on_a_tie() -> None:
@@ -214,9 +216,10 @@ def test_a_candidate_of_another_label_takes_no_place_from_one_that_passes() -> N
     assert [one.reasons for one in sifted(candidates(3), readings, Thresholds(), Reference(), 2)] == [("label",), (), ()]
 
 
-def test_without_the_confidence_filter_the_first_are_kept() -> None:
-    rising = [replace(SURE, confidence=i / 10) for i in range(4)]
-    kept = sifted(candidates(4), rising, Thresholds(confidence=None), Reference(), 2)
+@pytest.mark.parametrize("limits", [Thresholds(confidence=None), Thresholds(confidence=0, ranked=False)])
+def test_without_the_confidence_filter_or_its_ranks_the_first_are_kept(limits: Thresholds) -> None:
+    rising = [replace(SURE, confidence=0.1 + i / 10) for i in range(4)]
+    kept = sifted(candidates(4), rising, limits, Reference(), 2)
     assert [one.reasons for one in kept] == [(), (), ("rank",), ("rank",)]
 
 
@@ -255,10 +258,13 @@ def test_an_interrupted_run_goes_on_after_the_last_fold_and_ends_the_same(tmp_pa
     whole_run = list(boost().propose(MANY, 2, 1))
     with pytest.raises(KeyboardInterrupt):
         list(boost(trainer=Teacher(stop=3), folder=tmp_path).propose(MANY, 2, 1))
+    (checkpoints,) = tmp_path.glob("boostaug/*.training")
+    checkpoints.rmdir()
     after = boost(folder=tmp_path, trainer=Teacher())
     assert list(after.propose(MANY, 2, 1)) == whole_run
     assert isinstance(after.trainer, Teacher)
     assert len(after.trainer.fitted) == 2
+    assert not list(tmp_path.glob("boostaug/*.training")), "checkpoints go when a fold is read"
 
 
 def test_other_thresholds_are_tried_without_training_anew_and_other_data_are_not(tmp_path: Path) -> None:
@@ -271,6 +277,15 @@ def test_other_thresholds_are_tried_without_training_anew_and_other_data_are_not
     list(other.propose((*MANY[:-1], sentence(77)), 2, 1))
     assert isinstance(other.trainer, Teacher)
     assert len(other.trainer.fitted) == 5
+
+
+def test_a_fold_that_other_code_has_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    list(boost(folder=tmp_path).propose(MANY, 2, 1))
+    monkeypatch.setattr(boostaug, "code_digest", lambda *parts: "of an edited surrogate")
+    again = boost(folder=tmp_path, trainer=Teacher())
+    list(again.propose(MANY, 2, 1))
+    assert isinstance(again.trainer, Teacher)
+    assert len(again.trainer.fitted) == 5
 
 
 def test_a_damaged_fold_is_made_again(tmp_path: Path) -> None:
@@ -346,9 +361,9 @@ def test_every_switch_reaches_the_method() -> None:
     made = methods.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
     assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True), "valid", 5)
-    mono = methods.load("monoaug", settings({"monoaug.by_label": False}))
+    mono = methods.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": False}))
     assert isinstance(mono, boostaug.BoostAug)
-    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
+    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False, ranked=False), 0, "monoaug")
     assert made.signature != mono.signature
 
 

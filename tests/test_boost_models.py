@@ -272,6 +272,18 @@ def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> Non
     assert list(made.propose(data[:5], 4, 1)) == [row for one in data[:5] for row in made.propose([one], 4, 1)]
 
 
+def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = Given(models=tmp_path, sentences=english(20, 1), language="en")
+
+    def folders() -> int:
+        methods.load("word-embs", replace(settings({"threads": 1, "word_embs.epochs": 1}), given=given))
+        return len(list(tmp_path.iterdir()))
+
+    assert [folders(), folders()] == [1, 1]
+    monkeypatch.setattr(fill, "code_digest", lambda *parts: "of an edited network")
+    assert folders() == 2
+
+
 def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
     made = methods.load("word-embs", replace(settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
     source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")

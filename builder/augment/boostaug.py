@@ -15,6 +15,7 @@ import fcntl
 import importlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -29,6 +30,7 @@ from builder.augment.filters import Judged, Reading, Reference, Surrogate, Thres
 from builder.augment.folds import Fold, crossed, whole
 from builder.augment.records import Candidate, Changed, Edit, Mark, Method, Sentence, applied, moved, replaced
 from builder.augment.settings import Settings
+from builder.code import code_digest
 from builder.errors import ConfigError, ModelError
 
 Scale = Literal["absolute", "source", "valid"]
@@ -39,6 +41,8 @@ TRAINERS = {
 }
 """Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or an ASTE model with its
 discriminator."""
+CODE = ("augment", "model", "text.py")
+"""What back ends propose and surrogates say depends on: an edit of these has folds read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class BoostAug:
         """
         for row in self.judge(sentences, copies, seed):
             kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
-            yield tuple(kept if self.limits.confidence is None else sorted(kept, key=lambda one: -(one.score or 0)))
+            yield tuple(sorted(kept, key=lambda one: -(one.score or 0)) if self.limits.ranks else kept)
 
     def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
@@ -146,17 +150,19 @@ class BoostAug:
                 if (known := recalled(path)) is not None:
                     return known
                 train, valid, boost = _thirds(sentences, fold)
-                surrogate = self.trainer.fit(train, valid, seed, path.parent / f"fold-{fold.number}.training")
+                checkpoints = path.parent / f"fold-{fold.number}.training"
+                surrogate = self.trainer.fit(train, valid, seed, checkpoints)
                 usual = middle(surrogate.read(valid or train))
                 proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
                 made = _rows(surrogate, boost, proposed)
                 rows = [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, made)]
                 store(path, rows)
+                shutil.rmtree(checkpoints, ignore_errors=True)
         return rows
 
     def _path(self, folder: Path | None, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> Path:
         assert folder is not None, "folds are kept where models are"
-        unique = digest(self.readings, copies, seed, *_thirds(sentences, fold))
+        unique = digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))
         return folder / self.name / f"fold-{fold.number}-{unique}.jsonl"
 
 
@@ -263,7 +269,9 @@ def load_mono(settings: Settings) -> BoostAug:
 def _made(settings: Settings, own: Boost, folds: int) -> BoostAug:
     if own.backend in ("boostaug", "monoaug"):
         raise ConfigError("a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …")
-    limits = Thresholds(own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label)
+    limits = Thresholds(
+        own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label, own.ranked
+    )
     kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
     module, _, function = TRAINERS[kind].partition(":")
     trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own))

@@ -18,8 +18,9 @@ from builder.augment.settings import Settings
 from builder.errors import ConfigError
 from builder.records import Span
 
-Synonyms = Callable[[str], Sequence[str]]
-"""What may stand for a word; none for words of grammar, negators and cues of polarity, whose synonyms change what is said."""
+Synonyms = Callable[[str, bool], Sequence[str]]
+"""What may stand for a word, in a text that is in Simplified script or not; none for words of grammar, negators and cues of polarity, whose
+synonyms change what is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ class Eda:
         words = free(sentence)
         if not words:
             return ()
-        first, known = random.randrange(len(operations)), self.synonyms
-        rich = [(i, found) for i in words if (found := known(_surface(sentence, i)))]
+        first, known, simplified = random.randrange(len(operations)), self.synonyms, synonym.is_simplified(sentence)
+        rich = [(i, found) for i in words if (found := known(_surface(sentence, i), simplified))]
         marks = [(mark.start, mark.end) for mark in sentence.marks]
         low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
         places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Literal
 
 from builder.augment.constraints import Trial
-from builder.augment.records import Mark, Sentence, moved
+from builder.augment.records import Mark, Sentence, moved, written
 from builder.export.labels import text_of, tokens
 from builder.records import Polarity, Span
 from builder.text import HAN
@@ -129,12 +129,17 @@ def retokenised(source: Sentence, one: Trial) -> list[Span]:
     one token, or cut into characters where the source's tokens are."""
     if source.language == "en":
         return [match.span() for match in re.finditer(r"\S+", one.text)]
-    if all(end - start == 1 for start, end in source.words):
-        return [(n, n + 1) for n in range(len(one.text))]
     edits = one.candidate.edits
     kept = [place for word in source.words if (place := moved(word, edits))]
     edges = {0, len(one.text), *(edge for span in kept for edge in span)}
-    return [pair for pair in pairwise(sorted(edges)) if pair[0] < pair[1]]
+    if by_characters(source):
+        edges.update(at for start, end in written(edits) for at in range(start, end + 1))
+    return list(pairwise(sorted(edges)))
+
+
+def by_characters(sentence: Sentence) -> bool:
+    """Whether its words are single Chinese characters: then they are the format's, not a person's."""
+    return all(len(HAN.findall(sentence.text[start:end])) < 2 for start, end in sentence.words)
 
 
 def read_atepc(content: str, language: Language) -> list[Item]:

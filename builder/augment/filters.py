@@ -69,11 +69,16 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """None switches a filter off. Without `confidence` nothing is ranked either: the first of those that pass are kept."""
+    """None switches a filter off. Not `ranked`, or without `confidence`: the first of those that pass are kept, not the surest (the paper's)."""
 
     confidence: float | None = 0.99
     perplexity: float | None = 5.0
     label: bool = True
+    ranked: bool = True
+
+    @property
+    def ranks(self) -> bool:
+        return self.ranked and self.confidence is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ def sifted(
         for one, reading in zip(candidates, readings, strict=True)
     ]
     passed = [i for i, one in enumerate(out) if not one.reasons]
-    if limits.confidence is not None:
+    if limits.ranks:
         passed.sort(key=lambda i: -(out[i].reading or _NOTHING).confidence)
     for i in passed[keep:]:
         out[i] = Judged(out[i].candidate, out[i].reading, ("rank",))

@@ -1,7 +1,8 @@
 """Method `synonym`, the baseline of both papers: some words outside the labels replaced by words that mean the same.
 
-Chinese: words of the same category of the opinion lexicon (so of the same valence) that share a character, as those of one build mostly do (焦香,
-烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
+Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their characters, as those of one build mostly
+do (焦香, 烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's
+own sets where there is none.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Thesaurus(Protocol):
     @property
     def signature(self) -> str: ...
 
-    def synonyms(self, word: str) -> Sequence[str]:
-        """What may stand for a word of a sentence, in its script and case; none where nothing may."""
+    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
+        """What may stand for a word of a sentence, in the sentence's script and the word's case; none where nothing may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,18 @@ class Synonym:
 
     @property
     def signature(self) -> str:
-        return f"synonym 1 rate={self.rate} {self.thesaurus.signature}"
+        return f"synonym 2 rate={self.rate} {self.thesaurus.signature}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         for sentence in sentences:
-            places = [(word, found) for word in free(sentence) if (found := self.thesaurus.synonyms(sentence.text[word[0] : word[1]]))]
+            simple, known = is_simplified(sentence), self.thesaurus.synonyms
+            places = [(word, found) for word in free(sentence) if (found := known(sentence.text[word[0] : word[1]], simple))]
             yield tuple(_drawn(sentence, places, copies, self.rate, seeded(seed, self.name, sentence.id))) if places else ()
+
+
+def is_simplified(sentence: Sentence) -> bool:
+    """By the whole text: most words (最后) are written with characters that both scripts have."""
+    return sentence.language == "zh" and script_of(sentence.text) == "simplified"
 
 
 def free(sentence: Sentence) -> Iterator[Span]:
@@ -87,14 +94,14 @@ def _drawn(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sets:
-    """Sets of Chinese words, by folded word; answers in the script of the word that was asked for."""
+    """Sets of Chinese words, by folded word."""
 
     table: Mapping[str, tuple[str, ...]]
     signature: str
 
-    def synonyms(self, word: str) -> Sequence[str]:
+    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
         found = self.table.get(fold(word), ())
-        if found and script_of(word) == "simplified":
+        if found and (simplified or script_of(word) == "simplified"):
             simplify = converter("t2s")
             found = tuple(map(simplify, found))
         return [one for one in found if one != word]
@@ -111,7 +118,7 @@ class English:
     def signature(self) -> str:
         return f"en:wordnet:{self.net.digest}" if self.net else "en:own"
 
-    def synonyms(self, word: str) -> Sequence[str]:
+    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
         lower = word.lower()
         if len(lower) < 3 or not lower.isalpha() or lower in _fixed() or (word != lower and word != word.capitalize()):
             return ()
@@ -142,8 +149,8 @@ def _chinese(options: Options) -> Sets:
     path = _thesaurus(options.thesaurus)
     more = list(_sets(path)) if path else []
     content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
-    told = f"zh:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
-    alike = _table(groups.values(), lambda word, other: len(word) == len(other) > 1 and bool(set(word) & set(other)))
+    told = f"zh 2:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
+    alike = _table(groups.values(), lambda word, other: len(word) == len(other) > 1 and 2 * len(set(word) & set(other)) >= len(word))
     return Sets(_joined(alike, _table([*sets, *more], _about_as_long)), told)
 
 

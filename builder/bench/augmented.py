@@ -16,16 +16,20 @@ from pathlib import Path
 from builder.augment import methods
 from builder.augment.constraints import Trial
 from builder.augment.cues import chinese, english_cues
-from builder.augment.judging import Seen, judge
+from builder.augment.judging import Judged, Seen, judge, lost
 from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.settings import Given, Settings, settings
-from builder.bench.rows import Data, Row, digest, language, normalised, sentence
+from builder.bench.rows import Data, Row, digest, language, normalised, sentences
+from builder.code import code_digest
 from builder.errors import ConfigError, InputError
 from builder.export import writing
 from builder.records import Element, Span, Triplet
-from builder.resources import load_lexicon
+from builder.resources import load_lexicon, rules_digest
+from builder.stages.surviving import label_lost
 
 NONE = "none"
+CODE = ("augment", "model", "nlp", "engine", "text.py", "stages/proposing.py", "stages/surviving.py", "bench/augmented.py", "bench/rows.py")
+"""What proposals and constraints depend on, beside lexicons and rules: an edit of these has them made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +107,10 @@ def toml(value: str) -> object:
 
 def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
-    tongue = language(sources.train)
-    train = tuple(sentence(row, tongue) for row in sources.train)
+    train = tuple(sentences(sources.train))
     triplets = {row.id: row.triplets for row in sources.train if row.triplets}
     texts, held = tuple(dict.fromkeys(one.text for one in train)), frozenset(row.text for row in (*sources.valid, *sources.test))
-    return Given(models=workdir / "models", sentences=train, texts=texts, held=held, triplets=triplets, language=tongue)
+    return Given(models=workdir / "models", sentences=train, texts=texts, held=held, triplets=triplets, language=language(sources.train))
 
 
 def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path) -> Augmented:
@@ -115,23 +118,35 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
     name, chosen = parsed(written, sets, seed)
     known = given(sources, workdir)
     method = methods.load(name, replace(chosen, given=known))
-    train, sentences, tongue = sources.train, known.sentences, known.language
+    train, tongue = sources.train, known.language
     held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
-    unique = hashlib.sha256(repr((method.signature, digest(train), sorted(held), copies, seed)).encode()).hexdigest()[:16]
+    lexicon = load_lexicon()
+    made_by = code_digest(*CODE), lexicon.digest, rules_digest(), method.signature
+    unique = hashlib.sha256(
+        repr((made_by, digest(train), known.sentences, sorted(held), copies, seed)).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:16]
     path = workdir / "augmented" / f"{name}-{unique}.json"
     if (before := _read(path, by_id)) is None:
-        cues = english_cues() if tongue == "en" else chinese(load_lexicon())
-        proposals = zip(sentences, method.propose(sentences, 2 * copies, seed), strict=True)
+        cues = english_cues() if tongue == "en" else chinese(lexicon)
+        proposals = zip(known.sentences, method.propose(known.sentences, 2 * copies, seed), strict=True)
         judged = judge(proposals, copies, cues, Seen(normalised, {row.key for row in train}, held, lambda one: str(by_id[one.id].aspect)))
-        whole = [one for one in judged.kept if rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)]
-        _write(path, whole, Counter(judged.reasons) + Counter({"phrase-broken": len(judged.kept) - len(whole)}))
+        judged = followed(judged, by_id)
+        _write(path, judged.kept, judged.reasons)
         before = _read(path, by_id)
         assert before is not None, f"{path} was just written"
     if not before.rows:
         said = ", ".join(f"{reason} {n:,}" for reason, n in before.rejected)
         raise InputError(f"{written} keeps nothing ({said})", where="--methods", fix="take more training rows, or another method")
     return replace(before, name=written)
+
+
+def followed(judged: Judged, by_id: Mapping[str, Row]) -> Judged:
+    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in its source."""
+    pairs = [(by_id[one.source.id], rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)) for one in judged.kept]
+    judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
+    held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
+    return lost(judged, label_lost(held), "label-lost") if any(triplets for (_, triplets), _ in held) else judged
 
 
 def rewritten(row: Row, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int) -> Row | None:
@@ -171,13 +186,13 @@ def first(rows: Iterable[Row], copies: int) -> Iterator[Row]:
             yield row
 
 
-def _write(path: Path, kept: Iterable[Trial], reasons: Counter[str]) -> None:
+def _write(path: Path, kept: Iterable[Trial], reasons: Mapping[str, int]) -> None:
     told = [
         {"source": one.source.id, "edits": [asdict(edit) for edit in one.candidate.edits], "label": one.candidate.label,
          "marks": [asdict(mark) for mark in one.marks if mark]}
         for one in kept
     ]  # fmt: skip
-    content = json.dumps({"rejected": dict(sorted(reasons.items())), "kept": told}, ensure_ascii=False, separators=(",", ":"))
+    content = json.dumps({"rejected": reasons, "kept": told}, ensure_ascii=False, separators=(",", ":"))
     writing.replace(path, content.encode("utf-8", "surrogatepass"))
 
 

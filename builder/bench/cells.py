@@ -11,14 +11,13 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from builder import __version__
 from builder.bench.augmented import NONE, Augmented, first
 from builder.bench.rows import Row, Task, digest, example, item
 from builder.bench.scores import classes, collapsed, spans, triplets
+from builder.code import code_digest
 from builder.errors import ConfigError, InputError, ModelError
 from builder.export import writing
 from builder.model.classify.fitting import fit
@@ -27,6 +26,8 @@ from builder.model.task import Progress, TaggerConfig, sized
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.model.tagger)."""
+CODE = ("model", "bench/scores.py", "bench/rows.py")
+"""What a score depends on: an edit of these makes other cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +94,22 @@ def settings(plan: Plan) -> Iterator[tuple[str, int, Choice | None, int]]:
 
 
 def run(plan: Plan, told: Progress | None = None) -> list[Cell]:
-    """All cells; those with a file are read. ModelError names the cell whose training fails; the others stay done."""
+    """All cells; those with a file are read. Seed by seed, so that what a stopped run leaves compares all methods.
+
+    ModelError names the cell whose training fails; the others stay done.
+    """
     check_plan(plan)
     due = list(settings(plan))
-    out = []
+    out: dict[int, Cell] = {}
     common = digest(plan.valid), digest(plan.test)
-    rows_by: dict[tuple[str, int], tuple[Row, ...]] = {}
-    for n, (method, copies, model, seed) in enumerate(due):
-        if (method, copies) not in rows_by:
-            rows_by = {(method, copies): training_rows(plan, method, copies)}
-        rows = rows_by[method, copies]
-        name = model.shown if model else TAGGER
+    for place, (method, copies, model, seed) in sorted(enumerate(due), key=lambda one: one[1][3]):
+        rows, name = training_rows(plan, method, copies), model.shown if model else TAGGER
         if told:
-            told(n, len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
-        out.append(_cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model))
+            told(len(out), len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
+        out[place] = _cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model)
     if told:
         told(len(due), len(due), "done")
-    return out
+    return [out[place] for place in range(len(due))]
 
 
 def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
@@ -123,7 +123,7 @@ def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
 def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str], model: Choice | None) -> Cell:
     config = config_of(plan, rows, model)
     inputs = (
-        code(),
+        code_digest(*CODE),
         plan.task,
         cell.model,
         model.base if model else "",
@@ -167,16 +167,6 @@ def config_of(plan: Plan, rows: Sequence[Row], model: Choice | None) -> Any:
         config = model.config
     changed: dict[str, Any] = {"epochs": plan.epochs} if plan.epochs else {}
     return replace(config, **changed)
-
-
-@cache
-def code() -> str:
-    """The version, and the sources that a score depends on: an edit of them makes other cells."""
-    total = hashlib.sha256(__version__.encode())
-    package = Path(__file__).parent.parent
-    for path in (*sorted((package / "model").rglob("*.py")), package / "bench" / "scores.py", package / "bench" / "rows.py"):
-        total.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
-    return total.hexdigest()[:16]
 
 
 def means_digest(means: Means) -> str:

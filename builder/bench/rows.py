@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.augment.records import Mark, Sentence
+from builder.augment.views import cut
 from builder.errors import InputError
 from builder.model.classify.task import Item, words_of
 from builder.model.task import Example
 from builder.records import Element, Span, Triplet
+from builder.stages.proposing import segmented
 from builder.text import HAN, View, fold, from_source, view
 
 Task = Literal["tc", "absc", "ate", "aste"]
@@ -112,14 +114,11 @@ def item(row: Row, task: Task) -> Item:
     return Item(row.text, words_of(row.text), row.label if task != "ate" else "", row.aspect, row.spans if task == "ate" else ())
 
 
-def sentence(row: Row, tongue: Literal["zh", "en"]) -> Sentence:
-    """A row as augmentation methods read it; words are cut where a mark begins or ends."""
-    edges = {edge for mark in row.marks for edge in (mark.start, mark.end)}
-    words: list[Span] = []
-    for start, end in words_of(row.text):
-        inner = sorted(edge for edge in edges if start < edge < end)
-        words += zip([start, *inner], [*inner, end], strict=True)
-    return Sentence(row.id, row.text, tuple(words), row.marks, row.label or None, tongue)
+def sentences(rows: Sequence[Row]) -> list[Sentence]:
+    """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark begins or ends."""
+    tongue = language(rows)
+    made = [Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue) for row in rows]
+    return segmented(made) if tongue == "zh" else made
 
 
 def example(row: Row) -> Example:

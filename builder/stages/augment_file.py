@@ -13,7 +13,7 @@ from pathlib import Path
 
 from builder import __version__, shards
 from builder.augment import cues, measures, methods
-from builder.augment.files import FORMATS, Item, Language, language_of
+from builder.augment.files import FORMATS, Item, Language, by_characters, language_of
 from builder.augment.judging import Judged, Rejected, Seen, judge
 from builder.augment.settings import Given, Settings, told
 from builder.errors import ConfigError, InputError
@@ -73,6 +73,8 @@ def run(plan: FilePlan, tell: Tell = lambda line: None) -> Written:
     chosen = _chosen(plan, [item for item in items if _key(item.sentence.text) not in held])
     skipped = [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
     sentences = tuple(item.sentence for item in chosen)
+    if language == "zh" and all(map(by_characters, sentences)):
+        sentences = tuple(proposing.segmented(sentences))
     texts = tuple(dict.fromkeys(one.text for one in sentences))
     given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
     settings = replace(plan.settings, given=given)

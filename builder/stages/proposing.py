@@ -113,6 +113,17 @@ def reader(added: tuple[Path, ...] = ()) -> tuple[Lexicon, nlp.Backend]:
     return lexicon, nlp.load("embedded", lexicon.words())
 
 
+def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
+    found = _segments(tuple(one.text for one in sentences))
+    return [replace(one, words=tuple(cut(map(_span, words), one.marks))) for one, words in zip(sentences, found, strict=True)]
+
+
+@lru_cache(maxsize=2)
+def _segments(texts: tuple[str, ...]) -> list[Any]:
+    return _words(reader(), texts)
+
+
 def _words(ready: tuple[Lexicon, nlp.Backend], texts: Sequence[str]) -> list[Any]:
     lexicon, backend = ready
     shown = [view(text, lexicon.variants) for text in texts]

@@ -20,6 +20,7 @@ import torch
 from builder.augment.records import Sentence
 from builder.augment.settings import Settings
 from builder.augment.word_embs import Options
+from builder.code import code_digest
 from builder.errors import ModelError
 from builder.model.boost.classes import bar, sized
 from builder.model.boost.masked import Masked, load_masked
@@ -99,7 +100,9 @@ def embedded(settings: Settings) -> Embedded:
     config = sized(config, sum(map(len, items)), settings.word_embs.epochs)
     with scope(config.threads, seed_of(settings.seed, "word-embs")):
         network = TwoWay(len(words), 0, config)
-    unique = hashlib.sha256(repr((config, settings.seed, given, torch.__version__)).encode("utf-8", "surrogatepass")).hexdigest()
+    unique = hashlib.sha256(
+        repr((code_digest("model"), config, settings.seed, given, torch.__version__)).encode("utf-8", "surrogatepass")
+    ).hexdigest()
     with TemporaryDirectory(prefix="builder-fill-") as nowhere, bar("masked language model") as progress:
         folder = (settings.given.models or Path(nowhere)) / f"word-embs-{unique[:16]}"
         fit(
