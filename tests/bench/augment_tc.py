@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from builder.bench.rows import normalised
 
@@ -47,7 +48,7 @@ def main() -> None:
         print(f"{model:6}{method:16}{cells}{statistics.mean(mean for mean, _ in scores.values()):8.2f}")
 
 
-def benched(name: str, options: argparse.Namespace) -> dict[str, list[dict[str, object]]]:
+def benched(name: str, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
     """What `builder bench` writes of a set."""
     given, test = (options.folder / name / f"{part}.tsv" for part in ("train", "dev"))
     workdir = options.workdir / name
@@ -60,7 +61,7 @@ def benched(name: str, options: argparse.Namespace) -> dict[str, list[dict[str, 
                "--methods", f"none,{options.methods}", "--models", options.models, "--seeds", str(options.seeds), "--copies", "1",
                "--workdir", str(workdir), *(part for one in options.set for part in ("--set", one))]  # fmt: skip
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    told: dict[str, list[dict[str, object]]] = json.loads((workdir / "bench.json").read_text("utf-8"))
+    told: dict[str, list[dict[str, Any]]] = json.loads((workdir / "bench.json").read_text("utf-8"))
     return told
 
 
