@@ -22,6 +22,7 @@ from builder.model.augment.beam import banned, search
 from builder.model.augment.fragments import Writing, embedded, trimmed
 from builder.model.augment.fragments import write as write_fragments
 from builder.model.augment.keeping import Schedule, trained
+from builder.model.augment.layers import Reading
 from builder.model.augment.pieces import BOS, MASK, SPECIAL, Units
 from builder.model.augment.seq2seq import Labelled, Masked, Shape, collate
 
@@ -127,6 +128,24 @@ def test_the_encoder_reads_labels_and_without_label_embeddings_nothing_does() ->
     plain = network(used=False)
     assert torch.equal(logits(plain, ITEM), logits(plain, other))
     assert not plain.labels.weight.requires_grad
+
+
+def test_what_is_read_of_a_row_does_not_depend_on_its_padding() -> None:
+    reading = Reading(8)
+    rows, seen = torch.randn(2, 6, 8), torch.tensor([[True] * 4 + [False] * 2, [True] * 6])
+    torch.testing.assert_close(reading(rows, seen)[0, :4], reading(rows[:1, :4], seen[:1, :4])[0])
+    turned = reading(rows.index_copy(1, torch.tensor([3]), rows[:, :1]), seen)
+    assert not torch.allclose(turned[:, 0], reading(rows, seen)[:, 0])  # it reads from either side
+
+
+def test_the_network_writes_step_by_step_what_it_was_trained_to_say_at_once() -> None:
+    network = embedded(12, len(LABELS), SMALL, True, 1).eval()
+    items = [Masked((5, 2, 2, 6, 7), (0, 0, 0, 1, 0), 1, (8, 9, 6), 5), Masked((5, 2, 2, 2), (0,) * 4, 1, (8, 9, 10), 5)]
+    rows = collate(items, 0)
+    with torch.inference_mode():
+        state = network.core.remember(network.encode(rows), rows.seen, rows.start, 1)
+        steps = [network.step(rows.previous[:, t], rows.before[:, t], rows.due[:, t], state) for t in range(3)]
+        torch.testing.assert_close(torch.stack(steps, 1), network(rows).log_softmax(-1))
 
 
 def test_an_exhaustive_beam_finds_the_best_of_all_sequences_with_the_forced_token_in_place() -> None:

@@ -33,6 +33,8 @@ NAME = "masked-seq2seq"
 _CHUNK = 4096
 _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
+_FAST = 3
+"""By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves it half taught."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ class MaskedSeq2SeqSettings(InDomain):
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
-    encoder: int = 3
-    decoder: int = 2
+    encoder: int = 1
+    decoder: int = 1
 
     def __post_init__(self) -> None:
         InDomain.__post_init__(self)
@@ -226,7 +228,7 @@ def _learned(
         return (
             lambda epoch: source.draw(count, _seed(seed, labelled, epoch), labelled),
             checked.draw(max(200, len(held)), seed, labelled),
-            settings.schedule(epochs, sentences, settings.own_rate),
+            settings.schedule(epochs, sentences, settings.own_rate * (_FAST if settings.base == "embedded" else 1)),
         )
 
     made = [phase(*one) for one in phases]

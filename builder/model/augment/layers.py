@@ -1,4 +1,5 @@
-"""A small Transformer (Vaswani et al. 2017) with its normalisation first: encoder, and a decoder that remembers what it has read.
+"""A small Transformer (Vaswani et al. 2017) with its normalisation first: encoder, and a decoder that remembers what it has read. And LSTMs before
+their first layers: in the minutes that an embedded model is trained, order and neighbours are learnt by these, and hardly by attention alone.
 
 Shapes: B rows, T tokens of the encoder, K beams a row (1 in training), S steps, D width, H heads. All attention is over [B, H, ., D / H]. The beams of
 a row share the encoder's keys and values, so that a wide beam costs queries alone.
@@ -39,6 +40,21 @@ class Feed(nn.Sequential):
 
     def __init__(self, width: int) -> None:
         super().__init__(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+
+class Reading(nn.Module):
+    """What two LSTMs read, one from either side, added to the embeddings [B, T, D]; `seen` [B, T] true where there are tokens, which stand before the
+    padding. Rows are turned round for the second, so that neither reads padding before tokens: a row depends on itself alone."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.both = nn.ModuleList(nn.LSTM(width, width // 2, batch_first=True) for _ in range(2))
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        turned = (seen.sum(1, keepdim=True) - 1 - torch.arange(x.shape[1])[None]).clamp(min=0)[:, :, None]
+        there, back = self.both
+        behind = back(x.gather(1, turned.expand_as(x)))[0]
+        return x + torch.cat([there(x)[0], behind.gather(1, turned.expand_as(behind))], 2)
 
 
 class EncoderLayer(nn.Module):

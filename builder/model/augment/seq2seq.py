@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.model.augment.layers import DecoderLayer, EncoderLayer, begun, padded
+from builder.model.augment.layers import DecoderLayer, EncoderLayer, Reading, begun, padded
 
 IGNORED = -100
 
@@ -70,23 +70,24 @@ def collate(items: Sequence[Masked], pad: int) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The embedded Transformer. A deep encoder and a shallow decoder: the decoder runs once a token and beam."""
+    """The embedded network: layers of a Transformer behind an LSTM each."""
 
     width: int = 192
     heads: int = 4
-    encoder: int = 3
-    decoder: int = 2
+    encoder: int = 1
+    decoder: int = 1
     dropout: float = 0.1
     longest: int = 512
 
 
 class EmbeddedCore(nn.Module):
-    """The embedded Transformer without labels and head. Decoder positions are those of the sentence, as in MASS."""
+    """The embedded network without labels and head. Decoder positions are those of the sentence, as in MASS."""
 
     def __init__(self, size: int, shape: Shape) -> None:
         super().__init__()
         self.width, self.longest = shape.width, shape.longest
         self.positions = nn.Embedding(shape.longest, shape.width)
+        self.reading, self.writing = Reading(shape.width), nn.LSTM(shape.width, shape.width, batch_first=True)
         self.encoder = nn.ModuleList(EncoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.encoder))
         self.decoder = nn.ModuleList(DecoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.decoder))
         self.norms = nn.ModuleList(nn.LayerNorm(shape.width) for _ in range(2))
@@ -100,7 +101,7 @@ class EmbeddedCore(nn.Module):
         return out
 
     def encode(self, x: Tensor, seen: Tensor) -> Tensor:
-        x = self.dropout(x + self.positions.weight[: x.shape[1]])
+        x = self.dropout(self.reading(x, seen) + self.positions.weight[: x.shape[1]])
         for layer in self.encoder:
             x = layer(x, seen[:, None, None, :])
         out: Tensor = self.norms[0](x)
@@ -108,20 +109,21 @@ class EmbeddedCore(nn.Module):
 
     def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
         at = (start[:, None] + torch.arange(x.shape[1])[None]).clamp(max=self.longest - 1)
-        x = self.dropout(x + self.positions(at))
+        x = self.dropout(x + self.writing(x)[0] + self.positions(at))
         for layer in self.decoder:
             x = layer(x, layer.memory(memory), seen[:, None, None, :])  # type: ignore[operator]
         out: Tensor = self.norms[1](x)
         return out
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
-        """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of every layer."""
+        """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of every layer and of the LSTM."""
         kept = [layer.memory(memory) for layer in self.decoder]  # type: ignore[operator]
-        return [kept, seen[:, None, None, :], start.repeat_interleave(beams), [None] * len(self.decoder)]
+        return [kept, seen[:, None, None, :], start.repeat_interleave(beams), [None] * len(self.decoder), None]
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
-        kept, seen, at, past = state
-        x = x + self.positions(at.clamp(max=self.longest - 1))[:, None]
+        kept, seen, at, past, written = state
+        said, state[4] = self.writing(x, written)
+        x = x + said + self.positions(at.clamp(max=self.longest - 1))[:, None]
         for i, layer in enumerate(self.decoder):
             x, past[i] = layer.step(x, past[i], kept[i], seen, None)  # type: ignore[operator]
         state[2] = at + 1
@@ -130,6 +132,7 @@ class EmbeddedCore(nn.Module):
 
     def reorder(self, state: list[Any], beams: Tensor) -> None:
         state[3] = [(keys[beams], values[beams]) for keys, values in state[3]]
+        state[4] = tuple(one[:, beams] for one in state[4])
 
     def head(self, s: Tensor) -> Tensor:
         return functional.linear(s, self.tokens.weight, self.bias)
