@@ -146,7 +146,9 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
 
 
 def _excess(rule: Rule) -> Excess:
-    return Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below"), number(rule, "value"))
+    value = number(rule, "value")
+    least = number(rule, "least") if "least" in rule.params else value
+    return Excess(strings(rule, "kinds"), strings(rule, "categories") or ("",), least, number(rule, "below"), value)
 
 
 def _grammar(rules: Sequence[Rule]) -> Grammar:
