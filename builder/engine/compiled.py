@@ -10,7 +10,8 @@ from types import MappingProxyType
 from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar
-from builder.engine.pairing import Pairer, number, strings, table
+from builder.engine.pairing import Pairer
+from builder.engine.params import number, strings, table
 from builder.engine.polarity import Denial, Excess
 from builder.engine.units import Vocabulary
 from builder.errors import ResourceError

@@ -81,3 +81,10 @@ class Grammar:
     levels: frozenset[str]
     unequal: frozenset[str]
     level_gap: int
+
+
+def is_dish(item: Item) -> bool:
+    """Whether an item names a dish or a drink itself, no attribute or part of one."""
+    assert item.term is not None
+    cls = item.term.cls
+    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))
