@@ -14,7 +14,10 @@ from builder.resources import Lexicon
 PRAISE = 7.5
 """From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""
 
-_DISHES = tuple(f"food.{kind}" for kind in "dish noodle rice soup hotpot grill fried dumpling bread snack dessert set".split())
+_DISHES = tuple(
+    f"food.{kind}"
+    for kind in ["dish", "noodle", "rice", "soup", "hotpot", "grill", "fried", "dumpling", "bread", "snack", "dessert", "set"]
+)
 """Classes of whole dishes: 牛肉 of 牛肉麵 is none."""
 _ALL = frozenset(("都", "皆", "均", "俱", "全都", "也都"))
 
