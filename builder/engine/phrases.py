@@ -82,12 +82,12 @@ def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
 def _one_run(before: Item, item: Item, text: str, grammar: Grammar) -> Item | None:
     """親切熱情: opinions of one sign that touch are one phrase, read with the first one's entry.
 
-    A verdict on the whole (軟嫩好吃) and what a thing has (厚實有彈性) say something of their own.
+    A verdict on the whole (軟嫩好吃), what a thing has (厚實有彈性) and a longer phrase (軟嫩不油膩) say something of their own.
     """
     first, second = before.phrase, item.phrase
     if first is None or second is None or before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
-    if second.entry.category.startswith(grammar.apart) or second.entry.word[0] in grammar.having:
+    if second.entry.category.startswith(grammar.apart) or second.entry.word[0] in grammar.having or len(second.entry.word) > 2:
         return None
     if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
         return None
