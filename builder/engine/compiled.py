@@ -173,6 +173,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         adverbial=frozenset(strings(rule, "adverbial")),
         verbal=frozenset(strings(rule, "verbal")),
         gradable=frozenset(strings(rule, "gradable")),
+        predicates=frozenset(strings(rule, "predicates")),
         quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),
         merge=bool(rule.params.get("merge", False)),
@@ -191,5 +192,6 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,
+        refusals=frozenset(strings(rule, "refusals")),
         compounds=bool(rule.params.get("compounds", True)),
     )

@@ -17,7 +17,7 @@ from builder.engine.items import Item, Phrase, is_dish
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
 from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
-from builder.engine.terms import chain, compared, terms
+from builder.engine.terms import chain, compared, left_out, terms
 from builder.engine.units import lower, units
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
@@ -117,7 +117,7 @@ class Engine:
                 at = piece
                 if {word.symbol for word in words}.isdisjoint("OA"):
                     continue  # three clauses in ten name nothing and judge nothing
-                listed = compared(phrases(words, text, lexicon, grammar), grammar)
+                listed = left_out(compared(phrases(words, text, lexicon, grammar), grammar), grammar)
                 out.append(_Clause(terms(listed, text, lexicon, grammar), clause.sentence, asked))
         return out
 

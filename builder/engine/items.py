@@ -62,6 +62,7 @@ class Grammar:
     adverbial: frozenset[str]
     verbal: frozenset[str]
     gradable: frozenset[str]
+    predicates: frozenset[str]
     quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
@@ -81,6 +82,7 @@ class Grammar:
     levels: frozenset[str]
     unequal: frozenset[str]
     level_gap: int
+    refusals: frozenset[str]
 
 
 def is_dish(item: Item) -> bool:

@@ -99,7 +99,8 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     """Whether opinion word k says something here.
 
     小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
-    adverb here. 經典 古早味: words that judge only with a degree word. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
+    adverb here. 經典 古早味: words that judge only with a degree word, some also as
+    predicates (口感特別). 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
     """
     unit = units[k]
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
@@ -111,9 +112,10 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
         return False
     if not plain:
         return True
+    touches = k > 0 and units[k - 1].symbol == "A" and units[k - 1].end == unit.start
     if unit.word in grammar.gradable:
-        return False
-    if k and units[k - 1].symbol == "A" and units[k - 1].end == unit.start:  # 湯濃麵硬: said of the aspect it touches
+        return touches and unit.word in grammar.predicates and k + 1 == len(units)
+    if touches:  # 湯濃麵硬: said of the aspect it touches
         return True
     return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
 

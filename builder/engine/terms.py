@@ -40,6 +40,16 @@ def compared(listed: list[Item], grammar: Grammar) -> list[Item]:
     return out
 
 
+def left_out(listed: list[Item], grammar: Grammar) -> list[Item]:
+    """不沾醬就很好吃, 不用醬料: what one does not take is no aspect."""
+    return [
+        item._replace(symbol="t", term=None)
+        if i and item.symbol == "A" and listed[i - 1].end == item.start and listed[i - 1].word in grammar.refusals
+        else item
+        for i, item in enumerate(listed)
+    ]
+
+
 def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
     out: list[Item] = []
