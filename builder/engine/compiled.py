@@ -186,6 +186,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         naming=strings(rule, "naming") or ("-",),
         standards=frozenset(strings(rule, "standards")),
         companions=frozenset(strings(rule, "companions")),
+        common=frozenset(strings(rule, "common")),
         sameness=frozenset(strings(rule, "sameness")),
         wholes=frozenset(strings(rule, "wholes")),
         houses=frozenset(strings(rule, "houses")),

@@ -76,6 +76,7 @@ class Grammar:
     naming: tuple[str, ...]
     standards: frozenset[str]
     companions: frozenset[str]
+    common: frozenset[str]
     sameness: frozenset[str]
     wholes: frozenset[str]
     houses: frozenset[str]

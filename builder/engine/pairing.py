@@ -84,7 +84,10 @@ def pattern(rule: Rule) -> Pairer:
 
 
 def back(rule: Rule) -> Pairer:
-    """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅口感酥脆好吃, but not 口感好吃."""
+    """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
+
+    The owner of an attribute (餐點份量) only where the attribute has an opinion of its own.
+    """
     nearest, foreign = pattern(rule), _foreign(rule)
 
     def find(scene: Scene) -> Found | None:
@@ -94,6 +97,9 @@ def back(rule: Rule) -> Pairer:
         attribute = found.aspects[0]
         if attribute.term is None or not foreign(phrase.entry.category, attribute.term.cls):
             return None
+        owner = attribute.term.owner
+        if owner and any(attribute.end <= item.start for item in scene.items[: scene.at] if item.phrase):
+            return Found((_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
         dishes = [item for item in scene.items if item.start < attribute.start and item.term is not None and is_dish(item)]
         return Found((dishes[-1],), f"dish before {attribute.word}") if dishes else None
 

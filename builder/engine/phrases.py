@@ -101,6 +101,7 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
     adverb here. 經典 古早味: words that judge only with a degree word, some also as
     predicates (口感特別). 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
+    比一般的店: what a thing is held against.
     """
     unit = units[k]
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
@@ -109,6 +110,8 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     if unit.word in grammar.quantities and after is not None and after.symbol in "ntm" and (plain or after.word[0] not in NUMERALS):
         return False
     if unit.word in grammar.verbal and after is not None and (after.symbol == "v" or after.word[0] in _DOING) and after.word != "到":
+        return False
+    if unit.word in grammar.common and k and units[k - 1].word in grammar.standards | grammar.companions:
         return False
     if not plain:
         return True
