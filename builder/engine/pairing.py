@@ -88,19 +88,19 @@ def back(rule: Rule) -> Pairer:
 
     The owner of an attribute (餐點份量) only where the attribute has an opinion of its own.
     """
-    nearest, foreign = pattern(rule), _foreign(rule)
+    foreign = _foreign(rule)
 
     def find(scene: Scene) -> Found | None:
-        found, phrase = nearest(scene), scene.opinion.phrase
-        if found is None or phrase is None:
+        at, phrase = scene.symbols.rfind("A", 0, scene.at), scene.opinion.phrase
+        if at < 0 or phrase is None:
             return None
-        attribute = found.aspects[0]
+        attribute = scene.items[at]
         if attribute.term is None or not foreign(phrase.entry.category, attribute.term.cls):
             return None
         owner = attribute.term.owner
-        if owner and any(attribute.end <= item.start for item in scene.items[: scene.at] if item.phrase):
+        if owner and "O" in scene.symbols[at : scene.at]:
             return Found((_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
-        dishes = [item for item in scene.items if item.start < attribute.start and item.term is not None and is_dish(item)]
+        dishes = [item for item in scene.items[:at] if item.term is not None and is_dish(item)]
         return Found((dishes[-1],), f"dish before {attribute.word}") if dishes else None
 
     return find

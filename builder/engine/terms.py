@@ -42,20 +42,21 @@ def compared(listed: list[Item], grammar: Grammar) -> list[Item]:
 
 def left_out(listed: list[Item], grammar: Grammar) -> list[Item]:
     """不沾醬就很好吃, 不用醬料: what one does not take is no aspect."""
-    return [
-        item._replace(symbol="t", term=None)
-        if i and item.symbol == "A" and listed[i - 1].end == item.start and listed[i - 1].word in grammar.refusals
-        else item
-        for i, item in enumerate(listed)
-    ]
+    out = listed
+    for i in [i for i, item in enumerate(listed[:-1]) if item.symbol == "N" and item.word in grammar.refusals]:
+        after = listed[i + 1]
+        if after.symbol == "A" and after.start == listed[i].end:
+            out = [*out[: i + 1], after._replace(symbol="t", term=None), *out[i + 2 :]]
+    return out
 
 
 def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
     out: list[Item] = []
     for i, item in enumerate([_cut(item, grammar) for item in listed] if grammar.heads else listed):
-        apart = not out or (item.term is None and out[-1].term is None) or (grammar.list_touching and _listed_dishes(out[-1], listed, i))
-        joined = None if apart else _join(out, item, text, lexicon, grammar)
+        joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
+        if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
+            joined = None
         if joined is None:
             out.append(item)
             continue
