@@ -18,7 +18,7 @@ from builder.text import HAN, converter, view
 LEXICONS = data_dir("lexicons")
 UPOS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"}
 KINDS = {
-    "degree": {"high", "mid", "low", "lean", "over", "post"},
+    "degree": {"high", "mid", "low", "lean", "than", "over", "post"},
     "negators": {"not", "hedge", "fail", "short", "without"},
     "irrealis": {"wish", "condition", "past", "hearsay", "question"},
     "general": UPOS,

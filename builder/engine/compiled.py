@@ -10,7 +10,8 @@ from types import MappingProxyType
 from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.items import Grammar
-from builder.engine.pairing import Pairer, number, strings, table
+from builder.engine.pairing import Pairer
+from builder.engine.params import number, strings, table
 from builder.engine.polarity import Denial, Excess
 from builder.engine.units import Vocabulary
 from builder.errors import ResourceError
@@ -146,7 +147,9 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
 
 
 def _excess(rule: Rule) -> Excess:
-    return Excess(strings(rule, "kinds"), strings(rule, "categories"), number(rule, "below"), number(rule, "value"))
+    value = number(rule, "value")
+    least = number(rule, "least") if "least" in rule.params else value
+    return Excess(strings(rule, "kinds"), strings(rule, "categories") or ("",), least, number(rule, "below"), value)
 
 
 def _grammar(rules: Sequence[Rule]) -> Grammar:
@@ -170,6 +173,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         adverbial=frozenset(strings(rule, "adverbial")),
         verbal=frozenset(strings(rule, "verbal")),
         gradable=frozenset(strings(rule, "gradable")),
+        predicates=frozenset(strings(rule, "predicates")),
         quantities=frozenset(strings(rule, "quantities")),
         absorbed=strings(rule, "absorbed"),
         merge=bool(rule.params.get("merge", False)),
@@ -182,11 +186,13 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         naming=strings(rule, "naming") or ("-",),
         standards=frozenset(strings(rule, "standards")),
         companions=frozenset(strings(rule, "companions")),
+        common=frozenset(strings(rule, "common")),
         sameness=frozenset(strings(rule, "sameness")),
         wholes=frozenset(strings(rule, "wholes")),
         houses=frozenset(strings(rule, "houses")),
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,
+        refusals=frozenset(strings(rule, "refusals")),
         compounds=bool(rule.params.get("compounds", True)),
     )

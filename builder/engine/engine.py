@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from builder.config import Convention
 from builder.engine.compiled import compile_rules
-from builder.engine.items import Item, Phrase
+from builder.engine.items import Item, Phrase, is_dish
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
 from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
-from builder.engine.terms import chain, compared, terms
+from builder.engine.terms import chain, compared, left_out, terms
 from builder.engine.units import lower, units
 from builder.records import Element, Span, Token, Triplet, polarity_of
 from builder.resources import Lexicon, Rule
@@ -117,7 +117,7 @@ class Engine:
                 at = piece
                 if {word.symbol for word in words}.isdisjoint("OA"):
                     continue  # three clauses in ten name nothing and judge nothing
-                listed = compared(phrases(words, text, lexicon, grammar), grammar)
+                listed = left_out(compared(phrases(words, text, lexicon, grammar), grammar), grammar)
                 out.append(_Clause(terms(listed, text, lexicon, grammar), clause.sentence, asked))
         return out
 
@@ -234,15 +234,8 @@ def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None,
         return topic
     last = paired[-1] if paired else named[-1]
     aspects = _coordinated(listed, (last,), touching)
-    if _is_dish(last):
+    if is_dish(last):
         return Topic(aspects, not paired, None)
-    dishes = [item for item in named if item.start < last.start and _is_dish(item)]
-    before = (topic.aspects[-1] if _is_dish(topic.aspects[-1]) else topic.whole) if topic else None
+    dishes = [item for item in named if item.start < last.start and is_dish(item)]
+    before = (topic.aspects[-1] if is_dish(topic.aspects[-1]) else topic.whole) if topic else None
     return Topic(aspects, not paired, dishes[-1] if dishes else before)
-
-
-def _is_dish(item: Item) -> bool:
-    """Whether an item names a dish or a drink itself, no attribute or part of one."""
-    assert item.term is not None
-    cls = item.term.cls
-    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))

@@ -62,6 +62,7 @@ class Grammar:
     adverbial: frozenset[str]
     verbal: frozenset[str]
     gradable: frozenset[str]
+    predicates: frozenset[str]
     quantities: frozenset[str]
     absorbed: tuple[str, ...]
     merge: bool
@@ -75,9 +76,18 @@ class Grammar:
     naming: tuple[str, ...]
     standards: frozenset[str]
     companions: frozenset[str]
+    common: frozenset[str]
     sameness: frozenset[str]
     wholes: frozenset[str]
     houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
     level_gap: int
+    refusals: frozenset[str]
+
+
+def is_dish(item: Item) -> bool:
+    """Whether an item names a dish or a drink itself, no attribute or part of one."""
+    assert item.term is not None
+    cls = item.term.cls
+    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))

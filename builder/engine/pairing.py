@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from builder.engine.items import Item, Term
+from builder.engine.items import Item, Term, is_dish
+from builder.engine.params import string, strings, table, whole_number
 from builder.engine.patterns import CURRENT, compile_pattern, named
-from builder.errors import ResourceError
 from builder.records import Span, Token
 from builder.resources import Rule
 
@@ -59,9 +59,9 @@ def pattern(rule: Rule) -> Pairer:
     `heads`: endings of the word on which the construction must end (是很推薦的料理). `needs`: a unit of the pattern that most clauses lack,
     which saves them the search.
     """
-    expression = compile_pattern(_string(rule, "pattern"), rule.where)
+    expression = compile_pattern(string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
-    needs = compile_pattern(_string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
+    needs = compile_pattern(string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
 
     @cache
     def reads(category: str) -> bool:
@@ -83,12 +83,35 @@ def pattern(rule: Rule) -> Pairer:
     return find
 
 
+def back(rule: Rule) -> Pairer:
+    """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
+
+    The owner of an attribute (餐點份量) only where the attribute has an opinion of its own.
+    """
+    foreign = _foreign(rule)
+
+    def find(scene: Scene) -> Found | None:
+        at, phrase = scene.symbols.rfind("A", 0, scene.at), scene.opinion.phrase
+        if at < 0 or phrase is None:
+            return None
+        attribute = scene.items[at]
+        if attribute.term is None or not foreign(phrase.entry.category, attribute.term.cls):
+            return None
+        owner = attribute.term.owner
+        if owner and "O" in scene.symbols[at : scene.at]:
+            return Found((_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
+        dishes = [item for item in scene.items[:at] if item.term is not None and is_dish(item)]
+        return Found((dishes[-1],), f"dish before {attribute.word}") if dishes else None
+
+    return find
+
+
 def path(rule: Rule) -> Pairer:
     """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to the nearer one.
 
     An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching` (必點牛肉麵).
     """
-    longest, touching = _number(rule, "longest"), strings(rule, "touching")
+    longest, touching = whole_number(rule, "longest"), strings(rule, "touching")
 
     def find(scene: Scene) -> Found | None:
         best: tuple[int, int, Item] | None = None
@@ -115,7 +138,7 @@ def sentence(rule: Rule) -> Pairer:
 
     `step` characters are added for each dependency arc between them; nothing beyond `farthest` is paired.
     """
-    behind, step, farthest = _number(rule, "behind"), _number(rule, "step"), _number(rule, "farthest")
+    behind, step, farthest = whole_number(rule, "behind"), whole_number(rule, "step"), whole_number(rule, "farthest")
 
     def find(scene: Scene) -> Found | None:
         opinion = scene.opinion
@@ -142,8 +165,8 @@ def sentence(rule: Rule) -> Pairer:
 
 def noun(rule: Rule) -> Pairer:
     """A noun that no lexicon holds, where the parse or the word order makes it the subject of the opinion."""
-    expression = compile_pattern(_string(rule, "pattern").replace("TARGET", "NOUN"), rule.where)
-    shortest, relations = _number(rule, "shortest"), strings(rule, "relations")
+    expression = compile_pattern(string(rule, "pattern").replace("TARGET", "NOUN"), rule.where)
+    shortest, relations = whole_number(rule, "shortest"), strings(rule, "relations")
 
     def find(scene: Scene) -> Found | None:
         marked = scene.symbols[: scene.at] + CURRENT
@@ -170,16 +193,12 @@ def carry(rule: Rule) -> Pairer:
     )
     named = bool(rule.params.get("named", False))
     wholes, others = strings(rule, "wholes"), frozenset(strings(rule, "others"))
-    attributes = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
+    foreign = _foreign(rule)
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
 
     @cache
     def reads(category: str, cls: str) -> bool:
         return not any(category.startswith(one) and cls.startswith(other) for one, other in never)
-
-    @cache
-    def foreign(category: str, cls: str) -> bool:
-        return any(cls.startswith(one) and category.startswith(categories) for one, categories in attributes)
 
     def find(scene: Scene) -> Found | None:
         if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.at]):
@@ -204,6 +223,17 @@ def carry(rule: Rule) -> Pairer:
     return find
 
 
+def _foreign(rule: Rule) -> Callable[[str, str], bool]:
+    """Whether opinions of a category do not describe attributes of a class (table `foreign`: class -> categories, all by prefix)."""
+    listed = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
+
+    @cache
+    def foreign(category: str, cls: str) -> bool:
+        return any(cls.startswith(one) and category.startswith(categories) for one, categories in listed)
+
+    return foreign
+
+
 def _owner(item: Item, owner: Span, tokens: Sequence[Token]) -> Item:
     """豆皮 of 豆皮份量."""
     last = item.last
@@ -216,6 +246,7 @@ def _owner(item: Item, owner: Span, tokens: Sequence[Token]) -> Item:
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pattern,
+    "pair-back": back,
     "pair-path": path,
     "pair-sentence": sentence,
     "pair-noun": noun,
@@ -251,38 +282,3 @@ def dependency_path(tokens: Sequence[Token], source: int, target: int) -> list[s
         down.append("↓" + tokens[node].rel)
         node = tokens[node].head
     return None
-
-
-def strings(rule: Rule, key: str) -> tuple[str, ...]:
-    value = rule.params.get(key, ())
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
-        raise ResourceError(f"rule {rule.name!r}: {key} is no list of strings", where=rule.where)
-    return tuple(value)
-
-
-def table(rule: Rule, key: str) -> dict[str, list[str]]:
-    value = rule.params.get(key)
-    if not isinstance(value, dict):
-        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
-    return {str(name): [str(one) for one in listed] for name, listed in value.items()}
-
-
-def number(rule: Rule, key: str) -> float:
-    value = rule.params.get(key)
-    if not isinstance(value, int | float):
-        raise ResourceError(f"rule {rule.name!r} needs {key} = a number", where=rule.where)
-    return float(value)
-
-
-def _string(rule: Rule, key: str) -> str:
-    value = rule.params.get(key)
-    if not isinstance(value, str):
-        raise ResourceError(f'rule {rule.name!r} needs {key} = "…"', where=rule.where)
-    return value
-
-
-def _number(rule: Rule, key: str) -> int:
-    value = rule.params.get(key)
-    if not isinstance(value, int):
-        raise ResourceError(f"rule {rule.name!r} needs {key} = a whole number", where=rule.where)
-    return value

@@ -82,12 +82,12 @@ def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
 def _one_run(before: Item, item: Item, text: str, grammar: Grammar) -> Item | None:
     """親切熱情: opinions of one sign that touch are one phrase, read with the first one's entry.
 
-    A verdict on the whole (軟嫩好吃) and what a thing has (厚實有彈性) say something of their own.
+    A verdict on the whole (軟嫩好吃), what a thing has (厚實有彈性) and a longer phrase (軟嫩不油膩) say something of their own.
     """
     first, second = before.phrase, item.phrase
     if first is None or second is None or before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
-    if second.entry.category.startswith(grammar.apart) or second.entry.word[0] in grammar.having:
+    if second.entry.category.startswith(grammar.apart) or second.entry.word[0] in grammar.having or len(second.entry.word) > 2:
         return None
     if (first.entry.valence > 5) != (second.entry.valence > 5) or (first.entry.valence < 5) != (second.entry.valence < 5):
         return None
@@ -99,7 +99,9 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     """Whether opinion word k says something here.
 
     小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
-    adverb here. 經典 古早味: words that judge only with a degree word. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
+    adverb here. 經典 古早味: words that judge only with a degree word, some also as
+    predicates (口感特別). 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
+    比一般的店: what a thing is held against.
     """
     unit = units[k]
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
@@ -109,11 +111,14 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
         return False
     if unit.word in grammar.verbal and after is not None and (after.symbol == "v" or after.word[0] in _DOING) and after.word != "到":
         return False
+    if unit.word in grammar.common and k and units[k - 1].word in grammar.standards | grammar.companions:
+        return False
     if not plain:
         return True
+    touches = k > 0 and units[k - 1].symbol == "A" and units[k - 1].end == unit.start
     if unit.word in grammar.gradable:
-        return False
-    if k and units[k - 1].symbol == "A" and units[k - 1].end == unit.start:  # 湯濃麵硬: said of the aspect it touches
+        return touches and unit.word in grammar.predicates and k + 1 == len(units)
+    if touches:  # 湯濃麵硬: said of the aspect it touches
         return True
     return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
 

@@ -21,11 +21,12 @@ CONTEXT_ONLY = "context.only"
 class Excess:
     """Parameters of rules/30_polarity.toml: after a degree word of `kinds`, words of `categories` have the valence `value`.
 
-    Words of less than `value` keep their own; words of `below` or more praise even then (太好吃).
+    Words of less than `least` (unless said, `value`) keep their own; words of `below` or more praise even then (太好吃).
     """
 
     kinds: tuple[str, ...]
     categories: tuple[str, ...]
+    least: float
     below: float
     value: float
 
@@ -47,7 +48,7 @@ def valence(
         if (
             any(kind in rule.kinds for kind in phrase.degrees)
             and phrase.entry.category.startswith(rule.categories)
-            and rule.value <= base < rule.below
+            and rule.least <= base < rule.below
         ):
             base = rule.value
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))

@@ -14,6 +14,11 @@ from builder.resources import Lexicon
 PRAISE = 7.5
 """From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""
 
+_DISHES = tuple(
+    f"food.{kind}"
+    for kind in ["dish", "noodle", "rice", "soup", "hotpot", "grill", "fried", "dumpling", "bread", "snack", "dessert", "set"]
+)
+"""Classes of whole dishes: 牛肉 of 牛肉麵 is none."""
 _ALL = frozenset(("都", "皆", "均", "俱", "全都", "也都"))
 
 
@@ -35,11 +40,23 @@ def compared(listed: list[Item], grammar: Grammar) -> list[Item]:
     return out
 
 
+def left_out(listed: list[Item], grammar: Grammar) -> list[Item]:
+    """不沾醬就很好吃, 不用醬料: what one does not take is no aspect."""
+    out = listed
+    for i in [i for i, item in enumerate(listed[:-1]) if item.symbol == "N" and item.word in grammar.refusals]:
+        after = listed[i + 1]
+        if after.symbol == "A" and after.start == listed[i].end:
+            out = [*out[: i + 1], after._replace(symbol="t", term=None), *out[i + 2 :]]
+    return out
+
+
 def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
     out: list[Item] = []
-    for item in [_cut(item, grammar) for item in listed] if grammar.heads else listed:
+    for i, item in enumerate([_cut(item, grammar) for item in listed] if grammar.heads else listed):
         joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
+        if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
+            joined = None
         if joined is None:
             out.append(item)
             continue
@@ -48,6 +65,19 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
             out[-2:] = [_joined(out[-2], out[-1], text, None)]
     return _listed_nouns(out)
+
+
+def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
+    """牛肉麵排骨飯都很油: two names of whole dishes before a word that gathers them are a list, not one name."""
+    item = listed[i]
+    return (
+        item.term is not None
+        and before.term is not None
+        and before.end == item.start
+        and item.term.cls.startswith(_DISHES)
+        and before.term.cls.startswith(_DISHES)
+        and _said_of_all(listed, i)
+    )
 
 
 def _touching_dishes(out: Sequence[Item]) -> bool:

@@ -51,6 +51,8 @@ _WORDS = {
     "、": "l", "和": "c", "跟": "c", "與": "c", "及": "c", "以及": "c", "還有": "c", "或": "c", "或是": "c", "&": "c", "+": "c", "比": "b", "比起": "b",
     "了": "k", "著": "k", "過": "k", "啊": "k", "啦": "k", "喔": "k", "哦": "k", "呢": "k", "吧": "k", "欸": "k", "耶": "k",
 }  # fmt: skip
+_PARTS = {"method": "v", "flavour": "j", "ingredient": "n"}
+"""Parts of dish names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
 LONGEST_SPLIT = 6
 """Longest unknown word in characters that is taken apart into known ones."""
 MAX_WORD = 12
@@ -92,7 +94,8 @@ class Vocabulary:
     @classmethod
     def of(cls, lexicon: Lexicon, apart: Collection[str] = (), had: bool = True) -> Vocabulary:
         """Opinion before negator, degree word, aspect …; `_resolve` settles words with two roles. `apart` become `pieces`."""
-        symbols = {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
+        symbols = {word: _PARTS[role] for word, role in lexicon.morphemes.items() if len(word) > 1 and role in _PARTS}
+        symbols |= {word: "t" if _POS.get(pos) == "n" else _POS.get(pos, "x") for word, pos in lexicon.general.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, "t") | dict.fromkeys(lexicon.irrealis, "I") | dict.fromkeys(lexicon.aspects, "A")
         symbols |= {word: "Q" if kind == "post" else "D" for word, kind in lexicon.degree.items()}
         lacking = {word for word, kind in lexicon.negators.items() if kind in ("fail", "short")}

@@ -139,7 +139,7 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
             if kind is None or kind == "post" or base is None or not listed:
                 continue
             made = _made(kind, base)
-            if made * listed < 0 and not (kind in ("over", "low", "lean") and listed < 0):
+            if made * listed < 0 and not (kind in ("over", "low", "lean", "than") and listed < 0):
                 yield Finding(
                     "contradiction",
                     word,

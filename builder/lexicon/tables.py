@@ -51,7 +51,7 @@ TABLES = (
     Table("aspect_classes", 2),
     Table("aspects", 2, folder=True),
     Table("food_morphemes", 2, frozenset({"ingredient", "method", "flavour", "head"})),
-    Table("degree", 2, frozenset({"high", "mid", "low", "lean", "over", "post"})),
+    Table("degree", 2, frozenset({"high", "mid", "low", "lean", "than", "over", "post"})),
     Table("negators", 2, frozenset({"not", "hedge", "fail", "short", "without"})),
     Table("irrealis", 2, frozenset({"wish", "condition", "past", "hearsay", "question"})),
     Table("general", 2, frozenset(_POS.split())),
