@@ -105,7 +105,7 @@ def test_workers_that_do_not_close_in_time_are_ended(tmp_path: Path, monkeypatch
         patched.setattr(LocalCluster, "close", late)
     assert len(born) == 2
     for process in born:
-        process.join(10)
+        process.join(60)
         assert not process.is_alive()
 
 
