@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal
 
@@ -268,6 +269,11 @@ def folded_spans(text: str, words: Iterable[str]) -> list[Span]:
         else:
             merged.append((start, end))
     return merged
+
+
+def hashed(text: str, size: int = 16) -> bytes:
+    """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed too."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
 def in_order(spans: Iterable[Span]) -> bool:

@@ -9,13 +9,13 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
 from builder.export.reading import opened, uncollected
 from builder.export.records import ReviewRow, TripletRow
 from builder.export.shelf import Shelf
+from builder.text import hashed
 
 Level = Literal["patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("patch", "minor", "major")
@@ -121,11 +121,11 @@ def _place(item: tuple[str, object]) -> tuple[int, str]:
 
 def _missing(missing: Iterable[str], old: Reviews, new: Reviews, tally: _Tally) -> set[str]:
     """Reviews whose id is gone: under another id, of those returned, by their text; or removed."""
-    by_text = {_hashed(row["text"]): i for i, (_, row) in new.items() if i not in old} if missing else {}
+    by_text = {hashed(row["text"]): i for i, (_, row) in new.items() if i not in old} if missing else {}
     renamed = set()
     for i in missing:
         split, row = old[i]
-        if found := by_text.pop(_hashed(row["text"]), None):
+        if found := by_text.pop(hashed(row["text"]), None):
             renamed.add(found)
             tally.note("reviews_renamed", f"{i} is now {found}")
             _review(i, (split, row), new[found], tally)
@@ -134,10 +134,6 @@ def _missing(missing: Iterable[str], old: Reviews, new: Reviews, tally: _Tally) 
             for one in row["triplets"]:
                 tally.note("triplets_removed", _shown(i, one))
     return renamed
-
-
-def _hashed(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tally: _Tally) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from builder.export.reading import row, rows, rows_path, sized
 from builder.export.records import ReviewRow
+from builder.text import hashed
 
 
 class Shelf(Mapping[str, tuple[str, ReviewRow]]):
@@ -24,7 +24,7 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
         for n, split in enumerate(self._splits):
             start = 0
             for length, one in sized(release, split):
-                hashes.append(_hashed(one["id"]))
+                hashes.append(_number(one["id"]))
                 starts.append(start)
                 lengths.append(length)
                 which.append(n)
@@ -59,8 +59,8 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
 
     def _places(self, i: str) -> range:
         """Where those lie whose hash is that of an id."""
-        hashed = np.uint64(_hashed(i))
-        return range(int(np.searchsorted(self._hashes, hashed)), int(np.searchsorted(self._hashes, hashed, side="right")))
+        number = np.uint64(_number(i))
+        return range(int(np.searchsorted(self._hashes, number)), int(np.searchsorted(self._hashes, number, side="right")))
 
     def _read(self, n: int, start: int, length: int) -> ReviewRow:
         with open(self._paths[n], "rb", buffering=0) as handle:
@@ -77,5 +77,5 @@ class _Stream(ItemsView[str, tuple[str, ReviewRow]]):
         return self._mapping.stream()
 
 
-def _hashed(i: str) -> int:
-    return int.from_bytes(blake2b(i.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+def _number(i: str) -> int:
+    return int.from_bytes(hashed(i, 8), "big")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import mean, median
 
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
@@ -60,14 +61,14 @@ class Tally:
     def numbers(self) -> Numbers:
         """Lengths are in code points."""
         reviews, triplets = self.counts["reviews"], self.counts["triplets"]
-        characters = sum(length * count for length, count in self.lengths.items())
+        lengths = list(self.lengths.elements())
         return {
             "reviews": reviews,
             "reviews_without_triplet": self.counts["bare"],
             "gold_reviews": self.counts["gold"],
-            "characters": characters,
-            "length_mean": self._mean(characters, reviews),
-            "length_median": self._median(),
+            "characters": sum(lengths),
+            "length_mean": round(mean(lengths), 1) if lengths else 0.0,
+            "length_median": median(lengths) if lengths else 0,
             "languages": dict(sorted(self.languages.items())),
             "triplets": triplets,
             "triplets_per_review": round(triplets / reviews, 2) if reviews else 0.0,
@@ -78,28 +79,6 @@ class Tally:
             "discontinuous": self.counts["parted"],
             "sources": dict(sorted(self.sources.items())),
         }
-
-    @staticmethod
-    def _mean(characters: int, reviews: int) -> float:
-        """As statistics.mean has it: a whole number where it is one."""
-        if not reviews:
-            return 0.0
-        return round(characters / reviews, 1) if characters % reviews else characters // reviews
-
-    def _median(self) -> float:
-        """As statistics.median has it: the middle length, or the mean of the two in the middle."""
-        count = self.counts["reviews"]
-        if not count:
-            return 0
-        low, high = (self._nth(place) for place in ((count - 1) // 2, count // 2))
-        return high if count % 2 else (low + high) / 2
-
-    def _nth(self, place: int) -> int:
-        for length in sorted(self.lengths):
-            if place < self.lengths[length]:
-                return length
-            place -= self.lengths[length]
-        raise IndexError(place)
 
 
 _SHOWN = {

@@ -24,11 +24,10 @@ from builder.export.near_duplicates import normal
 from builder.export.reading import FORMAT, NAME, rows, uncollected
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
+from builder.text import hashed
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release of format 2."""
-_HASH = 16
-"""Bytes by which texts and ids are told apart."""
 
 
 def verify(release: Path) -> list[str]:
@@ -259,8 +258,8 @@ class _Seen:
         self._shown: list[str] = []
 
     def take(self, split: str, row: ReviewRow) -> None:
-        self._texts += _hashed(row["text"])
-        self._ids += _hashed(row["id"])
+        self._texts += hashed(row["text"])
+        self._ids += hashed(row["id"])
         listed = self._normal.setdefault(split, [])
         listed.append(normal(row["text"]))
         self._shown += [f"data/{split}.jsonl:{len(listed)}: shows personal data: {kind}" for kind in unmasked(row["text"])]
@@ -268,7 +267,7 @@ class _Seen:
     def twice(self) -> Iterator[str]:
         """A text or an id that stands twice."""
         for what, hashes in (("text", self._texts), ("id", self._ids)):
-            _, first, whose = np.unique(np.frombuffer(hashes, f"S{_HASH}"), return_index=True, return_inverse=True)
+            _, first, whose = np.unique(np.frombuffer(hashes, "S16"), return_index=True, return_inverse=True)
             for n in np.flatnonzero(first[whose] != np.arange(len(whose))).tolist():
                 yield f"{self._where(n)}: its {what} stands in {self._where(int(first[whose[n]]))} too"
 
@@ -283,7 +282,3 @@ class _Seen:
         for one, a, other, b in leaks(self._normal):
             yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
         yield from self._shown
-
-
-def _hashed(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH).digest()

@@ -119,8 +119,8 @@ def noise(judged: Sequence[Judged], said: Sequence[Shares]) -> Noise:
 
 def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], told: Noise) -> Panel:
     """The panel with its thresholds. Whatever is less probable than DROP is rejected, even if confident learning asks for less, by a panel that has
-    read enough. One that has read less doubts what is right as often as what is wrong, and gives the rules' triplets less on average: its
-    DROP is less, in proportion between SURE and UNSURE, which ten thousand reviews do not reach.
+    read enough. One that has read less doubts what is right as often as what is wrong, and gives the rules' triplets less on average: from SURE
+    down to UNSURE it drops in proportion less, and with ten thousand reviews or fewer nothing.
     """
     drop = round(DROP * min(1.0, max(0.0, (told.mean - UNSURE) / (SURE - UNSURE))), 3)
     return Panel(taggers, discriminators, max(told.cut, drop), drop)

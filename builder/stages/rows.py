@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
@@ -23,9 +22,10 @@ from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.stages import gold
 from builder.stages.context import Context
 from builder.stages.splits import disputed
+from builder.stages.training import beside
 from builder.store import reviews, runs, triplets
 from builder.store.queries import public_id
-from builder.text import same_script
+from builder.text import hashed, same_script
 
 SPLITS = ("train", "valid", "test")
 _FIRST = ("test", "valid", "train")
@@ -100,7 +100,7 @@ def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set
     """Write a split; its texts. What masks made equal to a review that is written already is left out: `seen` has the hashes."""
     with draft.path.open("wb") as out:
         for row in _rows(context, draft, labelled):
-            text = blake2b(row["text"].encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            text = hashed(row["text"])
             if text in seen:
                 draft.dropped.append((row["id"], "masked-duplicate", "masked, its text equals that of a review released already"))
                 continue
@@ -111,28 +111,15 @@ def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set
 
 
 def _rows(context: Context, draft: Draft, labelled: frozenset[str]) -> Iterator[ReviewRow]:
-    people, others = _Beside(_people(context, draft.name) if labelled else ()), _Beside(_others(context, draft.name))
-    for review in reviews.in_split(context.connection, draft.name):
-        annotation = "gold" if review.key in labelled else "silver"
-        stored = (people if annotation == "gold" else others).of(review.id)
-        row = _row(context, review, annotation, stored, draft.dropped)
-        if row["triplets"] or annotation == "gold":
+    people = ((True, one) for one in (_people(context, draft.name) if labelled else ()))
+    others = ((False, one) for one in _others(context, draft.name))
+    everyone = merge(people, others, key=lambda told: told[1].id)
+    for review, told in beside(reviews.in_split(context.connection, draft.name), everyone, lambda told: told[1].review):
+        by_people = review.key in labelled
+        stored = [one for whose, one in told if whose is by_people]
+        row = _row(context, review, "gold" if by_people else "silver", stored, draft.dropped)
+        if row["triplets"] or by_people:
             yield row
-
-
-class _Beside:
-    """The triplets of one review after another, from a stream in the order of reviews."""
-
-    def __init__(self, stored: Iterable[StoredTriplet]) -> None:
-        self._groups = groupby(stored, key=lambda one: one.review)
-        self._next: tuple[int, Sequence[StoredTriplet]] | None = (-1, ())
-
-    def of(self, review: int) -> Sequence[StoredTriplet]:
-        """Those of a review; the next one asked for must come later."""
-        while self._next and self._next[0] < review:
-            found = next(self._groups, None)
-            self._next = found and (found[0], list(found[1]))
-        return self._next[1] if self._next and self._next[0] == review else ()
 
 
 def _people(context: Context, name: str) -> Iterable[StoredTriplet]:
