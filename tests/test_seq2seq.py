@@ -90,24 +90,32 @@ def test_a_training_lowers_the_loss_and_the_same_training_gives_the_same_weights
     assert (first.losses, weights_then) == (second.losses, weights_now)
 
 
+KILLED = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from test_seq2seq import CONFIG, trained
+
+calls = 0
+
+def killer(done, total, note):
+    global calls
+    calls += 1
+    if calls == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+trained(Path(sys.argv[1]), Path(sys.argv[2]), replace(CONFIG, save_steps=2), progress=killer)
+"""
+
+
 def test_a_training_killed_inside_an_epoch_goes_on_to_the_same_losses_and_weights(folder: Path, tmp_path: Path) -> None:
     config = replace(CONFIG, save_steps=2)
     whole, due = trained(folder, tmp_path / "whole", config)
     steps = len(whole.losses)
     assert steps >= 8
-    calls = 0
-
-    def killer(done: int, total: int, note: str) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == steps // 2 + 2:  # in the second epoch
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    child = os.fork()
-    if child == 0:
-        trained(folder, tmp_path / "killed", config, progress=killer)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"}
+    program = [sys.executable, "-c", KILLED, str(folder), str(tmp_path / "killed"), str(steps // 2 + 2)]  # in the second epoch
+    assert subprocess.run(program, env=place, timeout=120, check=False).returncode == -signal.SIGKILL
     assert list((tmp_path / "killed").glob("step-*.safetensors")), "there is something to go on from"
     resumed, found = trained(folder, tmp_path / "killed", config)
     assert 0 < len(resumed.losses) < steps
