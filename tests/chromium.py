@@ -8,12 +8,21 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECONDS = 60.0
+BEGIN = """
+import os, sys
+ours = [os.dup(int(place)) for place in sys.argv[1:3]]
+for place, pipe in zip((3, 4), ours):  # Chromium reads commands from 3 and answers on 4
+    os.dup2(pipe, place)
+    os.set_inheritable(place, True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 class Browser:
@@ -23,16 +32,11 @@ class Browser:
         assert CHROMIUM is not None
         to_child, self._write = os.pipe()
         self._read, from_child = os.pipe()
-
-        def pipes() -> None:  # Chromium reads commands from 3 and answers on 4
-            first, second = os.dup(to_child), os.dup(from_child)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
         words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars"]
         words += ["--remote-debugging-pipe", f"--user-data-dir={folder}", "--disable-background-networking", "about:blank"]
+        begin = [sys.executable, "-c", BEGIN, str(to_child), str(from_child), *words]
         self._process = subprocess.Popen(
-            words, preexec_fn=pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            begin, pass_fds=(to_child, from_child), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         os.close(to_child)
         os.close(from_child)

@@ -416,18 +416,18 @@ class Running:
 def running(workdir: Path) -> Iterator[Running]:
     """`builder serve` as a user starts it."""
     command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
-    process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True, cwd="/")
-    assert process.stderr is not None
-    url = ""
-    for line in process.stderr:
-        if match := re.match(r"(http://127\.0\.0\.1:\d+)/", line):
-            url = match[1]
-            break
-    assert url, "the server says where it is"
-    yield Running(process, url)
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True, cwd="/") as process:
+        assert process.stderr is not None
+        url = ""
+        for line in process.stderr:
+            if match := re.match(r"(http://127\.0\.0\.1:\d+)/", line):
+                url = match[1]
+                break
+        assert url, "the server says where it is"
+        yield Running(process, url)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
 
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
