@@ -15,7 +15,7 @@ from test_pipeline import ask
 
 from builder import pipeline
 from builder.config import resolve
-from builder.export import near_duplicates
+from builder.export import near_duplicates, rare_pairs
 from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
 from builder.pipeline import Build
 from builder.stages.splits import assign, by_hash, norm_hash
@@ -50,7 +50,9 @@ def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
 @pytest.mark.parametrize("long", [3, 20, 60])
 def test_texts_that_are_too_long_for_pairs_are_joined_all_the_same(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "_LONG", long)
-    monkeypatch.setattr(near_duplicates, "_PART", 64)
+    monkeypatch.setattr(near_duplicates, "PART", 64)
+    monkeypatch.setattr(rare_pairs, "PART", 64)
+    monkeypatch.setattr(rare_pairs, "_CHUNK", 100)
     rng = random.Random(long)
     texts = []
     for n in range(40):
@@ -69,7 +71,7 @@ def test_script_width_case_and_marks_make_no_difference() -> None:
 
 
 def test_clusters_are_named_by_their_first_member() -> None:
-    assert clusters(6, [(1, 4), (4, 5), (2, 3)]) == [0, 1, 2, 2, 1, 1]
+    assert list(clusters(6, [(1, 4), (4, 5), (2, 3)])) == [0, 1, 2, 2, 1, 1]
 
 
 HASHES = st.lists(st.integers(0, 16**13 - 1), min_size=1, max_size=12, unique=True).map(lambda listed: [f"{one:013x}" for one in listed])

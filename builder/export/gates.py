@@ -98,17 +98,17 @@ def unmasked(text: str) -> list[str]:
     return sorted({kind for _, _, kind in privacy.mask(text).masks})
 
 
-def leaks(splits: Mapping[str, Sequence[str]]) -> list[tuple[str, int, str, int]]:
-    """(split, row, split, row), rows from 0, of near-duplicates in different splits, whose texts are `normal`: not every pair, but one at least wherever there is one.
+def leaks(splits: Mapping[str, int], texts: Sequence[str]) -> list[tuple[str, int, str, int]]:
+    """(split, row, split, row), rows from 0, of near-duplicates in different splits: not every pair, but one at least wherever there is one.
 
-    An augmentation layer (train-synonym) belongs to its split.
+    `splits`: how many of the `normal` texts, in order, are of each. An augmentation layer (train-synonym) belongs to its split.
     """
-    ends = list(accumulate(map(len, splits.values())))
+    ends = list(accumulate(splits.values()))
     names = list(splits)
 
     def where(n: int) -> tuple[str, int]:
         split = bisect_right(ends, n)
         return names[split], n - (ends[split - 1] if split else 0)
 
-    pairs = ((where(a), where(b)) for a, b in links([text for texts in splits.values() for text in texts]))
+    pairs = ((where(a), where(b)) for a, b in links(texts))
     return [(*one, *other) for one, other in pairs if one[0].partition("-")[0] != other[0].partition("-")[0]]

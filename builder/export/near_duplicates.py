@@ -1,10 +1,11 @@
-"""Which texts say nearly the same? All pairs whose sets of character bigrams have a Jaccard index of at least 0.7, none missed. Pure.
+"""Which texts say nearly the same? All pairs whose sets of character bigrams have a Jaccard index of at least 0.7, none missed.
 
 An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two elements: Wang et al. 2012) instead of MinHash: of two sets
 that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so texts are looked up by pairs of rare bigrams,
 which few have in common by chance. There is no random hash to miss a leak, and a gate that asks the same question gets the same answer.
 Copies of a text share most of its pairs: `links` connects neighbours first and compares only what is not connected yet; `pairs` names each
-pair, and there may be many. Memory grows as the number of texts; time somewhat faster, since among more texts more share two bigrams by chance.
+pair, and there may be many. Some fifty bytes of each text are in memory; time grows somewhat faster than their number, since among more texts
+more share two bigrams by chance.
 """
 
 from __future__ import annotations
@@ -18,17 +19,9 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.export.rare_pairs import PART, SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.text import script_of, view
 
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
-
-SEVEN, TEN = 7, 10
-"""The threshold as a fraction: floats would round pairs away that lie on it."""
-_CHUNK = 1 << 14
-"""Texts whose bigrams are in memory at a time."""
-_PART = 1 << 19
-"""Pairs of bigrams in memory at a time."""
 _MANY = 32
 """The texts of a smaller group are compared each with each."""
 _LONG = 2000
@@ -37,8 +30,6 @@ _WORDS, _WIDE = 4, 64
 """Numbers of 64 bits in a sketch, and in that of a long text."""
 _HELD = 1 << 10
 """Texts whose sets are kept for the next comparison."""
-_BITS = 20
-"""How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as well."""
 
 
 def normal(text: str) -> str:
@@ -93,7 +84,7 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
     if (sizes > _LONG).any():  # few: each with each that may be alike
         long = np.flatnonzero(TEN * sizes > SEVEN * _LONG)
         _compare(long, _sketches([texts[i] for i in long.tolist()], _WIDE), forest, near)
-    for who, start, end in _groups(texts, sizes):
+    for who, start, end in groups(texts, sizes, _LONG):
         if not every:  # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared again
             compare(*_neighbours(who, start, end, sketches, forest))
             mixed = forest.mixed(who, start, end)
@@ -139,17 +130,17 @@ class _Forest:
 
 def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
     """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a part each once."""
-    at = _within(start, end)
+    at = ranges(start, end)
     left = np.repeat(end, end - start) - at - 1
-    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
+    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), PART))
     for first, last in pairwise([*cuts.tolist(), len(at)]):
         here, count = at[first:last], left[first:last]
-        yield _sifted(who[np.repeat(here, count)], who[_within(here + 1, here + 1 + count)], sketches, forest)
+        yield _sifted(who[np.repeat(here, count)], who[ranges(here + 1, here + 1 + count)], sketches, forest)
 
 
 def _neighbours(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:
     """Of the pairs of neighbours inside groups those that `_pairs` would give."""
-    at = _within(start, end - 1)
+    at = ranges(start, end - 1)
     return _sifted(who[at], who[at + 1], sketches, forest)
 
 
@@ -191,9 +182,9 @@ def _likely(a: Words, b: Words) -> NDArray[np.bool_]:
 def _sketches(texts: Sequence[str], words: int = _WORDS) -> Words:
     """Per text its set of bigrams as so many words of bits, some of which share one, and the size of the set."""
     out = np.zeros((len(texts), words + 1), np.uint64)
-    for start, gram, owner in _bigrams(texts):
-        gram, owner = _distinct(gram, owner, np.lexsort((gram, owner)))
-        mixed = _mixed(gram)
+    for start, gram, owner in bigram_arrays(texts):
+        gram, owner = distinct(gram, owner, np.lexsort((gram, owner)))
+        mixed = scattered(gram)
         cell = (owner + start) * (words + 1) + (mixed >> np.uint64(6)).astype(np.int64) % words
         order = np.argsort(cell, kind="stable")
         edges = np.flatnonzero(np.diff(cell[order], prepend=-1))
@@ -212,81 +203,6 @@ def _alone(texts: Sequence[str]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _groups(texts: Sequence[str], sizes: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them, ascending inside.
-
-    Made in parts that fit into memory. `sizes`: of the sets of bigrams; long texts are left out.
-    """
-    scattered, owner, left = _prefixes(texts)
-    left = np.where(sizes[owner] > _LONG, np.uint32(0), left)
-    parts = min(max(1, int(left.sum(dtype=np.int64)) // _PART), 1 << 16)
-    turn = (scattered % np.uint64(parts)).astype(np.uint16)
-    turns = np.argsort(turn, kind="stable")
-    for first in np.split(turns, np.cumsum(np.bincount(turn, minlength=parts))[:-1]):
-        count = left[first].astype(np.int64)
-        at, after = np.repeat(first, count), _within(first + 1, first + 1 + count)
-        key = _mixed(scattered[at] + _mixed(scattered[after] + np.uint64(1)))
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
-        several = np.diff(edges) > 1
-        yield owner[at[order]].astype(np.int64), edges[:-1][several], edges[1:][several]
-
-
-def _prefixes(texts: Sequence[str]) -> tuple[Words, NDArray[np.uint32], NDArray[np.uint32]]:
-    """The rarest bigrams of each text, rarest first: the bigrams, scattered; whose they are; and how many of the same text follow each."""
-    bits = min(_BITS, 8 + len(texts).bit_length())
-    often = np.zeros(1 << bits, np.int64)
-    for _, gram, _ in _bigrams(texts):
-        often += np.bincount(_bucket(gram, bits), minlength=len(often))
-    kept, owners, follow = array("Q"), array("I"), array("I")  # which grow in place: they are most of what is in memory
-    for start, gram, owner in _bigrams(texts):
-        gram, owner = _distinct(gram, owner, np.lexsort((gram, often[_bucket(gram, bits)], owner)))
-        size = np.bincount(owner)
-        taken = np.minimum(size - (SEVEN * size + TEN - 1) // TEN + 2, size)
-        place = _within(np.zeros_like(size), size)
-        inside = place < taken[owner]
-        kept.frombytes(_mixed(gram[inside]).tobytes())
-        owners.frombytes((owner[inside] + start).astype(np.uint32).tobytes())
-        follow.frombytes((taken[owner] - place - 1)[inside].astype(np.uint32).tobytes())
-    return np.frombuffer(kept, np.uint64), np.frombuffer(owners, np.uint32), np.frombuffer(follow, np.uint32)
-
-
-def _distinct(gram: Words, owner: Ints, order: Ints) -> tuple[Words, Ints]:
-    """Bigrams and whose they are in an order that puts equal ones together, each once."""
-    gram, owner = gram[order], owner[order]
-    fresh = np.concatenate([[True], (gram[1:] != gram[:-1]) | (owner[1:] != owner[:-1])])
-    return gram[fresh], owner[fresh]
-
-
-def _within(start: Ints, end: Ints) -> Ints:
-    """The numbers of several ranges, one after another."""
-    count = end - start
-    return np.asarray(np.arange(int(count.sum())) + np.repeat(start - np.cumsum(count) + count, count))
-
-
-def _bigrams(texts: Sequence[str]) -> Iterator[tuple[int, Words, Ints]]:
-    """Chunks of texts: the first's index, the bigrams as numbers (repeated ones too), and which text of the chunk each is of."""
-    for start in range(0, len(texts), _CHUNK):
-        chunk = texts[start : start + _CHUNK]
-        codes = np.frombuffer("".join(chunk).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
-        owner = np.repeat(np.arange(len(chunk)), [len(text) for text in chunk])
-        inside = owner[:-1] == owner[1:]
-        if inside.any():
-            yield start, ((codes[:-1] << np.uint64(21)) | codes[1:])[inside], owner[:-1][inside]
-
-
-def _bucket(gram: Words, bits: int) -> Ints:
-    return (_mixed(gram) >> np.uint64(64 - bits)).astype(np.int64)
-
-
-def _mixed(x: Words) -> Words:
-    """Numbers scattered over 64 bits (splitmix64, Steele et al. 2014). What falls together is compared all the same."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
 def _root(parent: MutableSequence[int], i: int) -> int:
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -299,10 +215,10 @@ def among(texts: Sequence[str], groups: Mapping[int, Sequence[int]]) -> list[tup
     return [(own[a], own[b]) for own in groups.values() for a, b in pairs([texts[i] for i in own])]
 
 
-def clusters(count: int, near: Iterable[tuple[int, int]]) -> list[int]:
+def clusters(count: int, near: Iterable[tuple[int, int]]) -> Sequence[int]:
     """For each of `count` texts the smallest index among those it is connected to by pairs."""
     parent = array("q", range(count))
     for one, other in near:
         a, b = sorted((_root(parent, one), _root(parent, other)))
         parent[b] = a
-    return [_root(parent, i) for i in range(count)]
+    return array("q", (_root(parent, i) for i in range(count)))

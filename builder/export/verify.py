@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from builder.export.manifest import sums
 from builder.export.near_duplicates import normal
 from builder.export.reading import FORMAT, NAME, rows, uncollected
 from builder.export.records import ReviewRow
+from builder.export.texts import Texts
 from builder.records import POLARITIES
 from builder.text import hashed
 
@@ -92,34 +94,39 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    seen = _Seen()
-    for split, facts in splits.items():
-        path = f"data/{split}.jsonl"
-        if not (release / path).is_file():
-            yield f"{path}: missing"
-            continue
-        counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
-        with closing(_Twins(release, split)) as twins:
-            for row in _split(release / path, path, counted):
-                if isinstance(row, str):
-                    yield row
-                    continue
-                seen.take(split, row)
-                if layout > 1:
-                    yield from twins.take(row)
-            yield from twins.end() if layout > 1 else ()
-        yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
-    augmented = manifest.get("augmentations", {})
-    if not isinstance(augmented, dict):
-        yield f"manifest.json: augmentations are {augmented!r}"
-        augmented = {}
-    for layer, told in augmented.items():
-        yield from _layer(release, layer, told, seen)
-    yield from seen.twice()
-    if layout > 1:
-        due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
-        yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
-        yield from seen.gates()
+    with _Seen() as seen:
+        for split, facts in splits.items():
+            yield from _reviews(release, split, facts, manifest.get("statistics", {}).get(split), layout, seen)
+        augmented = manifest.get("augmentations", {})
+        if not isinstance(augmented, dict):
+            yield f"manifest.json: augmentations are {augmented!r}"
+            augmented = {}
+        for layer, told in augmented.items():
+            yield from _layer(release, layer, told, seen)
+        yield from seen.twice()
+        if layout > 1:
+            due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
+            yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
+            yield from seen.gates()
+
+
+def _reviews(release: Path, split: str, facts: Any, statistics: Any, layout: int, seen: _Seen) -> Iterator[str]:
+    """The rows of a split, their twins in Parquet, and what the manifest says of them."""
+    path = f"data/{split}.jsonl"
+    if not (release / path).is_file():
+        yield f"{path}: missing"
+        return
+    counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
+    with closing(_Twins(release, split)) as twins:
+        for row in _split(release / path, path, counted):
+            if isinstance(row, str):
+                yield row
+                continue
+            seen.take(split, row)
+            if layout > 1:
+                yield from twins.take(row)
+        yield from twins.end() if layout > 1 else ()
+    yield from _counts(split, facts, counted, statistics if layout > 1 else None)
 
 
 def _layer(release: Path, layer: str, told: Mapping[str, Any], seen: _Seen) -> Iterator[str]:
@@ -254,15 +261,21 @@ class _Seen:
 
     def __init__(self) -> None:
         self._texts, self._ids = bytearray(), bytearray()
-        self._normal: dict[str, list[str]] = {}
+        self._normal, self._reviews = Texts(), Counter[str]()
         self._shown: list[str] = []
+
+    def __enter__(self) -> _Seen:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._normal.close()
 
     def take(self, split: str, row: ReviewRow) -> None:
         self._texts += hashed(row["text"])
         self._ids += hashed(row["id"])
-        listed = self._normal.setdefault(split, [])
-        listed.append(normal(row["text"]))
-        self._shown += [f"data/{split}.jsonl:{len(listed)}: shows personal data: {kind}" for kind in unmasked(row["text"])]
+        self._normal.append(normal(row["text"]))
+        self._reviews[split] += 1
+        self._shown += [f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in unmasked(row["text"])]
 
     def twice(self) -> Iterator[str]:
         """A text or an id that stands twice."""
@@ -272,13 +285,13 @@ class _Seen:
                 yield f"{self._where(n)}: its {what} stands in {self._where(int(first[whose[n]]))} too"
 
     def _where(self, n: int) -> str:
-        for split, listed in self._normal.items():
-            if n < len(listed):
+        for split, reviews in self._reviews.items():
+            if n < reviews:
                 return f"data/{split}.jsonl:{n + 1}"
-            n -= len(listed)
+            n -= reviews
         raise IndexError(n)
 
     def gates(self) -> Iterator[str]:
-        for one, a, other, b in leaks(self._normal):
+        for one, a, other, b in leaks(self._reviews, self._normal):
             yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
         yield from self._shown

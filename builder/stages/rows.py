@@ -18,6 +18,7 @@ from builder.export.manifest import Split
 from builder.export.near_duplicates import among, clusters, links, normal
 from builder.export.records import ReviewRow, TripletRow, triplet_row
 from builder.export.statistics import Tally
+from builder.export.texts import Texts
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.stages import gold
 from builder.stages.context import Context
@@ -67,8 +68,9 @@ def drafts(context: Context, folder: Path) -> dict[str, Draft]:
     labelled = _labelled(context)
     made = {name: Draft(name, folder / f"{name}.draft") for name in _FIRST}
     seen: set[bytes] = set()
-    texts = [normal(text) for name in _FIRST for text in _written(context, made[name], labelled if name == "test" else frozenset(), seen)]
-    _apart(made, texts)
+    written = (_written(context, made[name], labelled if name == "test" else frozenset(), seen) for name in _FIRST)
+    with Texts(normal(text) for texts in written for text in texts) as texts:
+        _apart(made, texts)
     return {name: made[name] for name in SPLITS}
 
 

@@ -7,6 +7,8 @@ new review joins two old ones of different splits, neither moves: the newcomer i
 from __future__ import annotations
 
 import hashlib
+from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,38 +16,35 @@ from builder import privacy
 from builder.config import flat
 from builder.export.near_duplicates import alike, among, bigrams, clusters, links, normal
 from builder.export.reading import Existing, existing, rows
+from builder.export.texts import Texts
 from builder.stages.context import Context
 from builder.store import reviews, runs
 from builder.store.queries import public_id
 
 SHARES = ("ingest.test_share", "ingest.valid_share")
 _RANK = ("test", "valid", "train")
-Distinct = tuple[int, str, str]
-"""id, key, norm_hash of a review that is no duplicate."""
 
 
 def place(context: Context, gold: frozenset[str]) -> None:
     """Give every distinct review its split and cluster; remember the splits. Inside the transaction of `ingest`."""
     connection, share = context.connection, context.config.ingest
-    listed, texts = [], []
-    for review, key, norm_hash, text in reviews.distinct(connection):
-        listed.append((review, key, norm_hash))
-        texts.append(normal(text))
-    near = links(texts)
-    pinned = _before(context, listed)
-    pinned |= {n: "test" for n, (_, key, *_) in enumerate(listed) if key in gold}
-    near += among(texts, disputed(clusters(len(listed), near), pinned))
-    test = 0.0 if gold else share.test_share
-    chosen = assign([one[2] for one in listed], near, pinned, test, share.valid_share)
-    reviews.set_splits(connection, [(split, one[0]) for split, one in zip(chosen, listed, strict=True)])
-    whose = clusters(len(listed), near)
+    ids = array("q", (review for review, *_ in reviews.distinct(connection)))
+    pinned = {bisect_left(ids, review): split for review, split in _before(context, gold).items()}
+    normal_texts = (normal(text) for *_, text in reviews.distinct(connection))
+    with Texts(normal_texts) as texts, Texts(known for *_, known, _ in reviews.distinct(connection)) as hashes:
+        near = links(texts)
+        near += among(texts, disputed(clusters(len(ids), near), pinned))
+        chosen = assign(hashes, near, pinned, 0.0 if gold else share.test_share, share.valid_share)
+    reviews.set_splits(connection, zip(chosen, ids, strict=True))
+    whose = clusters(len(ids), near)
     several = {whose[a] for a, _ in near}
-    reviews.set_clusters(connection, [(one[0], listed[first][0]) for first, one in zip(whose, listed, strict=True) if first in several])
+    reviews.set_clusters(connection, ((ids[n], ids[first]) for n, first in enumerate(whose) if first in several))
     reviews.clear_rejected(connection, "split")
+    nowhere = reviews.by_id(connection, [review for split, review in zip(chosen, ids, strict=True) if split is None])
     reviews.reject(
-        connection, "split", ((one[1], "near-duplicate", "it is near-duplicate of reviews in different splits", "") for split, one in zip(chosen, listed, strict=True) if split is None)
-    )  # fmt: skip
-    reviews.remember_splits(connection, [(one[2], split) for split, one in zip(chosen, listed, strict=True) if split])
+        connection, "split", ((one.key, "near-duplicate", "it is near-duplicate of reviews in different splits", "") for one in nowhere)
+    )
+    reviews.remember_splits(connection)
     runs.set_setting(connection, "splits.shares", _shares(flat(context.config)))
 
 
@@ -54,34 +53,37 @@ def assign(
 ) -> list[str | None]:
     """The split of each text by its hash, its near-duplicates and the texts that are `pinned` to one; None: in no split. Pure."""
     near = list(near)
-    beside: defaultdict[int, set[int]] = defaultdict(set)
-    for a, b in near:
-        beside[a].add(b)
-        beside[b].add(a)
     chosen: list[str | None] = [pinned.get(i) or by_hash(one, test, valid) for i, one in enumerate(hashes)]
     whose = clusters(len(hashes), near)
     members: defaultdict[int, list[int]] = defaultdict(list)
-    for i in sorted(beside):
+    for i in sorted({i for pair in near for i in pair}):
         members[whose[i]].append(i)
-    for cluster in members.values():
+    torn = set()
+    for first, cluster in members.items():
         fixed = {pinned[i] for i in cluster if i in pinned}
         split = None if len(fixed) > 1 else fixed.pop() if fixed else by_hash(min(hashes[i] for i in cluster), test, valid)
         for i in cluster:
             chosen[i] = split
         if split is None:
-            _settle(cluster, beside, pinned, chosen)
+            torn.add(first)
+    beside: defaultdict[int, set[int]] = defaultdict(set)
+    for a, b in near:
+        if whose[a] in torn:
+            beside[a].add(b)
+            beside[b].add(a)
+    for first in torn:
+        _settle(members[first], beside, pinned, chosen)
     return chosen
 
 
 def disputed(whose: Sequence[int], pinned: Mapping[int, str]) -> dict[int, list[int]]:
     """The members of the clusters that hold more than one split's texts: there every pair matters."""
-    splits: defaultdict[int, set[str]] = defaultdict(set)
-    for i, split in pinned.items():
-        splits[whose[i]].add(split)
+    first: dict[int, str] = {}
+    torn = {whose[i] for i, split in pinned.items() if first.setdefault(whose[i], split) != split}
     found: defaultdict[int, list[int]] = defaultdict(list)
-    for i, first in enumerate(whose):
-        if len(splits[first]) > 1:
-            found[first].append(i)
+    for i, cluster in enumerate(whose):
+        if cluster in torn:
+            found[cluster].append(i)
     return found
 
 
@@ -100,38 +102,45 @@ def _settle(cluster: Iterable[int], beside: Mapping[int, set[int]], pinned: Mapp
                 chosen[i] = split
 
 
-def _before(context: Context, listed: Sequence[Distinct]) -> dict[int, str]:
-    """Index in `listed` -> the split it had: in this working directory, or in the last release of this name, which goes first.
+def _before(context: Context, gold: frozenset[str]) -> dict[int, str]:
+    """Review id -> the split it had: in this working directory, or in the last release of this name, which goes first; test, if it is gold.
 
     Other shares in the settings are the wish for other splits: then nothing is kept.
     """
     shares = _shares(flat(context.config))
     if runs.setting(context.connection, "splits.shares") != shares:
         reviews.forget_splits(context.connection)
-    known = reviews.remembered_splits(context.connection)
-    kept = {i: known[norm_hash] for i, (_, _, norm_hash) in enumerate(listed) if norm_hash in known}
+    kept = reviews.remembered_splits(context.connection)
     parents = existing(context.out, context.config.release.name)
     if parents and _shares(parents[-1].manifest.get("config", {})) == shares:
-        kept |= _released(context, parents[-1], listed)
-    return kept
+        kept |= _released(context, parents[-1])
+    return kept | dict.fromkeys(reviews.ids(context.connection, sorted(gold)).values(), "test")
 
 
-def _released(context: Context, parent: Existing, listed: Sequence[Distinct]) -> dict[int, str]:
+def _released(context: Context, parent: Existing) -> dict[int, str]:
     """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and likeness."""
-    by_text = {hashed: i for i, (_, _, hashed) in enumerate(listed)}
-    by_id = {name: i for i, (_, key, _) in enumerate(listed) for name in (key, public_id(key))}
     found: dict[int, str] = {}
+    others: set[str] = set()
     for split in parent.splits:
         for row in rows(parent.path, split):
-            text = normal(row["text"])
-            i = by_text.get(norm_hash(text))
-            if i is None and (i := by_id.get(row["id"])) is not None:
-                (review,) = reviews.by_id(context.connection, [listed[i][0]])
-                masked = normal(privacy.mask(review.text, [review.place] if review.place else []).text)
-                i = i if alike(bigrams(masked), bigrams(text)) else None
-            if i is not None:
-                found.setdefault(i, split)
+            review = reviews.saying(context.connection, norm_hash(normal(row["text"])))
+            if review is None:
+                others.add(row["id"])
+            else:
+                found.setdefault(review, split)
+    named = {name: review for review, key, *_ in reviews.distinct(context.connection) for name in (key, public_id(key)) if name in others}
+    for split in parent.splits if named else ():
+        for row in rows(parent.path, split):
+            if row["id"] in named and _alike(context, named[row["id"]], row["text"]):
+                found.setdefault(named[row["id"]], split)
     return found
+
+
+def _alike(context: Context, i: int, released: str) -> bool:
+    """Whether a released text may be what masks and another script have made of a review."""
+    (review,) = reviews.by_id(context.connection, [i])
+    masked = privacy.mask(review.text, [review.place] if review.place else []).text
+    return alike(bigrams(normal(masked)), bigrams(normal(released)))
 
 
 def _shares(config: Mapping[str, object]) -> str:

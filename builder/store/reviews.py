@@ -80,18 +80,27 @@ def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, i
     connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
 
 
-def remember_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str, str]]) -> None:
-    """`splits` of (norm_hash, split). Texts that are not among them keep theirs, so that they find it again when they come back."""
-    connection.executemany("INSERT OR REPLACE INTO splits (norm_hash, split) VALUES (?,?)", splits)
+def remember_splits(connection: sqlite3.Connection) -> None:
+    """By norm_hash, those of all reviews. Texts that are not among them keep theirs, so that they find it again when they come back."""
+    connection.execute(
+        "INSERT OR REPLACE INTO splits (norm_hash, split)"
+        " SELECT norm_hash, split FROM reviews WHERE duplicate_of IS NULL AND split IS NOT NULL"
+    )
 
 
 def forget_splits(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM splits")
 
 
-def remembered_splits(connection: sqlite3.Connection) -> dict[str, str]:
-    """norm_hash -> split."""
-    return dict(connection.execute("SELECT norm_hash, split FROM splits"))
+def remembered_splits(connection: sqlite3.Connection) -> dict[int, str]:
+    """Review id -> the split that its text is remembered in, of the reviews that are no duplicates."""
+    return dict(connection.execute("SELECT r.id, s.split FROM reviews r JOIN splits s USING (norm_hash) WHERE r.duplicate_of IS NULL"))
+
+
+def saying(connection: sqlite3.Connection, norm_hash: str) -> int | None:
+    """The id of the review with this normalised text that is no duplicate."""
+    row = connection.execute("SELECT id FROM reviews WHERE norm_hash = ? AND duplicate_of IS NULL", (norm_hash,)).fetchone()
+    return int(row[0]) if row else None
 
 
 def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str]]:

@@ -3,8 +3,8 @@
 Makes files of so many rows by repeating REVIEWS (a CSV with `review_id` and `text`) under new ids, runs the stages up to seed on each as a
 build does, and prints per stage rows, seconds, processor seconds, rows per second of these, peak memory (resident, of the whole process tree,
 sampled), and the size of the database; at the end what questions to the database take (`inspection.best`), and the exponents: n where seconds,
-megabytes or milliseconds grew as rows to the power of n between the first size and the last. Every repetition after the first ends with a
-numbered sentence, so that no text is a duplicate; with `--same` the texts stay as they are, so that nearly all are.
+megabytes or milliseconds grew as rows to the power of n between the first size and the last. Every repetition after the first has the first half
+of a review and the second half of another, so that few texts are near-duplicates; with `--same` the texts stay as they are, so that nearly all are.
 """
 
 from __future__ import annotations
@@ -73,10 +73,12 @@ def repeat(source: Path, target: Path, rows: int, same: bool) -> None:
 
 
 def _texts(source: Path, same: bool) -> Iterator[str]:
+    with source.open(encoding="utf-8-sig", newline="") as handle:
+        texts = [row["text"] for row in csv.DictReader(handle)]
     for turn in count():
-        with source.open(encoding="utf-8-sig", newline="") as handle:
-            for number, row in enumerate(csv.DictReader(handle)):
-                yield row["text"] if same or not turn else f"{row['text']}。第{turn}次來，單號{number}。"
+        for number, text in enumerate(texts):
+            other = texts[(number + 7919 * turn) % len(texts)]
+            yield text if same or not turn else text[: len(text) // 2] + other[len(other) // 2 :]
 
 
 def measure(folder: Path, path: Path, rows: int, given: dict[str, str], stage: str | None) -> None:
