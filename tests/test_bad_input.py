@@ -8,10 +8,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -514,6 +516,25 @@ def test_a_disk_that_is_full_for_the_database_is_said_so_and_room_lets_the_build
         enlarge(disk)
         assert ingested(disk / "w", source).counts["reviews"] == 600
         assert ask(disk / "w", "PRAGMA integrity_check") == [("ok",)]
+
+
+@CAN_MOUNT
+@pytest.mark.parametrize("size", ["64k", "600k"])  # for the texts, and for the pairs of their bigrams
+def test_a_disk_that_is_full_for_temporary_files_is_said_so_and_room_lets_the_build_go_on(
+    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str
+) -> None:
+    rng = random.Random(1)
+    source = write(
+        tmp_path / "in.csv",
+        HEAD + "".join(f"r{n},,5,{''.join(rng.choices('湯頭濃郁服務親切麵條彈牙價格實在', k=60))}\n" for n in range(1500)),
+    )
+    with small_disk(tmp_path / "disk", size) as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+        assert ran.error.startswith(f"No space left on device: {disk}; "), ran.error
+        assert not any(disk.iterdir())
+        enlarge(disk)
+        assert ingested(tmp_path / "w", source).counts["reviews"] == 1500
 
 
 @CAN_MOUNT

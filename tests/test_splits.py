@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import random
+import tracemalloc
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from builder import pipeline
 from builder.config import resolve
 from builder.export import near_duplicates, rare_pairs
 from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
+from builder.export.texts import Texts
 from builder.pipeline import Build
 from builder.stages.splits import assign, by_hash, norm_hash
 
@@ -63,6 +66,38 @@ def test_texts_that_are_too_long_for_pairs_are_joined_all_the_same(long: int, mo
     assert pairs(texts) == due
     assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
     assert len(due) > 40 and any(len(bigrams(text)) > long for text in texts)
+
+
+@pytest.mark.parametrize("function", [links, pairs])
+def test_texts_on_the_disk_are_joined_in_little_memory(function: Callable[[Texts], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text of 40 characters has a hundred pairs of rare bigrams, of twelve bytes each."""
+    for module, name, value in (
+        (near_duplicates, "PART", 1 << 12),
+        (rare_pairs, "PART", 1 << 12),
+        (rare_pairs, "_CHUNK", 1 << 12),
+        (rare_pairs, "_BITS", 12),
+    ):
+        monkeypatch.setattr(module, name, value)
+    rng, peaks = random.Random(1), []
+    for number in (1000, 5000):
+        with Texts("".join(map(chr, rng.choices(range(0x4E00, 0x9FA5), k=40))) for _ in range(number)) as texts:
+            tracemalloc.start()
+            assert not function(texts)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 4000 * 150
+
+
+@given(st.lists(st.text(st.characters(), max_size=9), max_size=9), st.integers(-10, 10), st.integers(-10, 10))
+def test_texts_on_the_disk_are_a_list_of_them(listed: list[str], start: int, end: int) -> None:
+    with Texts(listed[:3]) as texts:
+        for text in listed[3:]:
+            assert list(texts) == listed[: len(texts)]
+            texts.append(text)
+        assert (list(texts), texts[start:end], len(texts)) == (listed, listed[start:end], len(listed))
+        assert [texts[n - len(listed)] for n in range(len(listed))] == listed
+        with pytest.raises(IndexError):
+            texts[len(listed)]
 
 
 def test_script_width_case_and_marks_make_no_difference() -> None:

@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.export.texts import writing
+
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
@@ -79,7 +81,7 @@ def _sorted_into(paths: Sequence[Path], key: Words, owner: NDArray[np.uint32]) -
     pairs["key"], pairs["owner"] = key[order], owner[order]
     for path, part in zip(paths, np.split(pairs, np.cumsum(np.bincount(turn, minlength=len(paths)))[:-1]), strict=True):
         if len(part):
-            with path.open("ab") as file:
+            with writing(), path.open("ab") as file:
                 file.write(part.tobytes())
 
 

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Sequence
-from tempfile import TemporaryFile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile, gettempdir
 from types import TracebackType
 from typing import overload
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """An OSError about a temporary file says in which folder it is: its name is nobody's."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = gettempdir()
+        raise
 
 
 class Texts(Sequence[str]):
@@ -19,6 +30,7 @@ class Texts(Sequence[str]):
         try:
             for text in texts:
                 self.append(text)
+            self._flush()
         except BaseException:
             self.close()
             raise
@@ -30,10 +42,12 @@ class Texts(Sequence[str]):
         self.close()
 
     def close(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # what was not written yet need not be any more
+            self._file.close()
 
     def append(self, text: str) -> None:
-        self._ends.append(self._ends[-1] + self._file.write(text.encode("utf-8", "surrogatepass")))
+        with writing():
+            self._ends.append(self._ends[-1] + self._file.write(text.encode("utf-8", "surrogatepass")))
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -51,5 +65,10 @@ class Texts(Sequence[str]):
         return self._read(self._ends[n], self._ends[n + 1])
 
     def _read(self, start: int, end: int) -> str:
-        self._file.flush()  # nothing, where nothing was written since
+        self._flush()
         return os.pread(self._file.fileno(), end - start, start).decode("utf-8", "surrogatepass")
+
+    def _flush(self) -> None:
+        """Nothing, where nothing was written since."""
+        with writing():
+            self._file.flush()

@@ -105,7 +105,7 @@ def saying(connection: sqlite3.Connection, norm_hash: str) -> int | None:
 
 def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str]]:
     """(id, key, norm_hash, text) of the reviews that are no duplicates."""
-    yield from connection.execute("SELECT id, key, norm_hash, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
+    return connection.execute("SELECT id, key, norm_hash, text FROM reviews WHERE duplicate_of IS NULL ORDER BY id")
 
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
