@@ -19,6 +19,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.export import rare_pairs
 from builder.export.rare_pairs import PART, SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.text import script_of, view
 
@@ -56,6 +57,11 @@ def links(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs enough to connect all that `pairs` would connect, and fewer than there are texts: a template filled a thousand times is no
     million pairs."""
     return _join(texts, every=False)
+
+
+def room(texts: Sequence[str]) -> int:
+    """Bytes that `links` takes in the temporary folder."""
+    return rare_pairs.room(np.array([len(bigrams(text)) for text in texts]), _LONG)
 
 
 def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:

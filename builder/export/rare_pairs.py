@@ -36,9 +36,7 @@ def groups(texts: Sequence[str], sizes: Ints, longest: int) -> Iterator[tuple[In
 
     `sizes`: of the sets of bigrams; texts with more than `longest` are left out. Pairs wait in a temporary folder (TMPDIR), a kilobyte of a review.
     """
-    taken = _taken(sizes)
-    pairs = int((taken * (taken - 1) // 2)[sizes <= longest].sum())
-    files = min(max(1, pairs // PART), _FILES)
+    files = min(max(1, room(sizes, longest) // (PART * _PAIR.itemsize)), _FILES)
     with TemporaryDirectory(prefix="builder-pairs-") as folder:
         paths = [Path(folder) / str(n) for n in range(files)]
         for key, owner in _pairs(texts, longest):
@@ -47,6 +45,12 @@ def groups(texts: Sequence[str], sizes: Ints, longest: int) -> Iterator[tuple[In
             if path.exists():
                 yield _grouped(np.fromfile(path, _PAIR))
                 path.unlink()
+
+
+def room(sizes: Ints, longest: int) -> int:
+    """Bytes of all pairs on the disk."""
+    taken = _taken(sizes)
+    return _PAIR.itemsize * int((taken * (taken - 1) // 2)[sizes <= longest].sum())
 
 
 def _taken(size: Ints) -> Ints:

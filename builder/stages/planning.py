@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import cycle, islice, takewhile
@@ -21,7 +21,8 @@ from typing import TypeVar
 
 from builder.config import Config
 from builder.errors import WorkdirError
-from builder.export.near_duplicates import links, normal
+from builder.export.near_duplicates import links, normal, room
+from builder.export.texts import Texts
 from builder.model.task import Example
 from builder.records import StoredTriplet
 from builder.resources import load_lexicon, overlays
@@ -129,7 +130,8 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         context = Context(connection, config, workdir, (), workdir, load_lexicon(overlays=overlays(workdir)), (), "", {})
         count = reviews.count(connection)
         predicted, training = _prediction(context, count)
-        near, fixed = _near(connection)
+        sample = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
+        near, fixed = _near(sample)
         memory = {"ingest": near, "discriminate": training, "self_train": training, "release": near}
         most = {"discriminate": config.discriminate.most, "self_train": config.self_train.most}
         rest = {stage: process + memory.get(stage, 0.0) * min(count, most.get(stage, count)) for stage in seconds}
@@ -139,6 +141,7 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
         if release is not None and release.is_dir():
             disk["release"] = _size(release, "**/*")
+        disk["temporary"] = (room(sample) + sum(len(text.encode()) for text in sample)) * count // max(1, len(sample))
         written = _writing(connection, count)
     order = [stage for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release") if stage in seconds]
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
@@ -181,16 +184,16 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     return made, (judged, encoded(Vocabulary.of((one.text for one in made), 1), DiscriminatorConfig(), judged))
 
 
-def _near(connection: sqlite3.Connection) -> tuple[float, float]:
+def _near(texts: Sequence[str]) -> tuple[float, float]:
     """Bytes that looking for near-duplicates holds for each review, and for any number of them.
 
     Of so many texts as a search takes in parts: those at hand, each again and again with its characters shuffled, so that few are alike.
     """
-    texts = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
     draw = random.Random(0)
 
     def search(count: int) -> int:
-        return len(links(["".join(draw.sample(text, len(text))) for text in islice(cycle(texts), count)]))
+        with Texts("".join(draw.sample(text, len(text))) for text in islice(cycle(texts), count)) as drawn:
+            return len(links(drawn))
 
     half, whole = (_peak(partial(search, count))[1] for count in (_SEARCHED // 2, _SEARCHED))
     each = max(0.0, (whole - half) / (_SEARCHED // 2))
