@@ -194,5 +194,8 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         unequal=frozenset(strings(rule, "unequal")),
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,
         refusals=frozenset(strings(rule, "refusals")),
+        scope=strings(rule, "scope"),
+        hedges=frozenset(strings(rule, "hedges")),
+        settings=strings(rule, "settings"),
         compounds=bool(rule.params.get("compounds", True)),
     )

@@ -50,7 +50,9 @@ class Grammar:
     """Parameters of the rule of kind `grammar`.
 
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
-    classes are a list without a comma (餐點服務都好) rather than one term.
+    classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
+    a degree word or negator (還 很好吃). `hedges`: copulas that belong to the phrase before a bare opinion (算是好吃). `settings`: what
+    belongs to `aspect_full` alone (整體 口感, 店內 環境).
     """
 
     fillers: frozenset[str]
@@ -84,6 +86,9 @@ class Grammar:
     unequal: frozenset[str]
     level_gap: int
     refusals: frozenset[str]
+    scope: tuple[str, ...]
+    hedges: frozenset[str]
+    settings: tuple[str, ...]
 
 
 def is_dish(item: Item) -> bool:

@@ -31,7 +31,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             continue
         out += [_plain(u, lexicon) for u in units[taken:first]]
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
-        start, end = units[first].start, units[last].end
+        start, end = _start(units, first, k, lexicon, grammar), units[last].end
         item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
         if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
             out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
@@ -41,6 +41,22 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             out.append(item)
         taken = last + 1
     return out + [_plain(u, lexicon) for u in units[taken:]]
+
+
+def _start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, grammar: Grammar) -> int:
+    """Where the phrase begins whose first unit is `first`: behind adverbs of the clause (還 蠻好吃, 都還 可以), at a copula that hedges (算是 好吃)."""
+    while first < k and units[first].word in grammar.scope and units[first + 1].symbol == "D":
+        first += 1
+    unit = units[first]
+    if first == k and k and units[k - 1].word in grammar.hedges and units[k - 1].end == unit.start:
+        return units[k - 1].start
+    return unit.start + (_lead(unit.word, lexicon, grammar) if first < k else 0)
+
+
+def _lead(word: str, lexicon: Lexicon, grammar: Grammar) -> int:
+    """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
+    lead = len(word) > 1 and word.startswith(grammar.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
+    return int(lead)
 
 
 def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
@@ -57,7 +73,9 @@ def _phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, gr
     return Phrase(
         core=(begin, unit.end),
         entry=entry,
-        negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
+        negators=tuple(
+            [(u.start + _lead(u.word, lexicon, grammar), u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]
+        ),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
         degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"]),
     )
