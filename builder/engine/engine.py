@@ -160,8 +160,8 @@ class Engine:
         return False
 
     def _term_start(self, aspect: Item) -> int:
-        """Where the term itself begins: 口感 of 整體口感, 環境 of 店內環境."""
-        lead = next((len(one) for one in self._rules.grammar.settings if aspect.word.startswith(one)), 0)
+        """Where the term itself begins: 口感 of 整體口感."""
+        lead = next((len(one) for one in self._rules.grammar.wholes if aspect.word.startswith(one)), 0)
         return aspect.start + lead if lead and aspect.word[lead:] in self._lexicon.aspects else aspect.start
 
     def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
@@ -176,7 +176,7 @@ class Engine:
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
         first, start = _full_start(scene.items, aspect), self._term_start(aspect)
         aspect_full = _element(doc.text, ((first, aspect.end),))
-        opinion_full = _element(doc.text, ((item.start, _full_end(doc.text, item)),))
+        opinion_full = _element(doc.text, ((item.start, item.end),))
         bare = not phrase.negators and phrase.core == opinion_full.spans[0]
         return Triplet(
             aspect=aspect_full if first == start else _element(doc.text, ((start, aspect.end),)),
@@ -189,13 +189,6 @@ class Engine:
             rules=(rule,),
             evidence=(("aspect", told), *evidence, *negators, ("pairing", detail), ("path", path)),
         )
-
-
-def _full_end(text: str, opinion: Item) -> int:
-    """Where an opinion ends with its particle: a word that doubles its last character takes 的 (脆脆的, 白白嫩嫩的)."""
-    end = opinion.end
-    doubled = text[end - 1] == text[end - 2] and end - opinion.start > 1
-    return end + 1 if doubled and text[end : end + 1] == "的" else end
 
 
 def _full_start(clause: Sequence[Item], aspect: Item) -> int:

@@ -44,13 +44,10 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
 
 
 def _start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, grammar: Grammar) -> int:
-    """Where the phrase begins whose first unit is `first`: behind adverbs of the clause (還 蠻好吃, 都還 可以), at a copula that hedges (算是 好吃)."""
+    """Where the phrase begins whose first unit is `first`: behind adverbs of the clause (還 蠻好吃, 都還 可以)."""
     while first < k and units[first].word in grammar.scope and units[first + 1].symbol == "D":
         first += 1
-    unit = units[first]
-    if first == k and k and units[k - 1].word in grammar.hedges and units[k - 1].end == unit.start:
-        return units[k - 1].start
-    return unit.start + (_lead(unit.word, lexicon, grammar) if first < k else 0)
+    return units[first].start + (_lead(units[first].word, lexicon, grammar) if first < k else 0)
 
 
 def _lead(word: str, lexicon: Lexicon, grammar: Grammar) -> int:
