@@ -195,5 +195,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,
         refusals=frozenset(strings(rule, "refusals")),
         scope=strings(rule, "scope"),
+        trailing=frozenset(strings(rule, "trailing")),
+        wishing=frozenset(strings(rule, "wishing")),
         compounds=bool(rule.params.get("compounds", True)),
     )

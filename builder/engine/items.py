@@ -86,6 +86,8 @@ class Grammar:
     level_gap: int
     refusals: frozenset[str]
     scope: tuple[str, ...]
+    trailing: frozenset[str]
+    wishing: frozenset[str]
 
 
 def is_dish(item: Item) -> bool:

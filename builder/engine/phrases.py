@@ -25,13 +25,19 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
+        if unit.word[-1] == "了" and k > taken and units[k - 1].symbol == "D" and unit.word[:-1] in lexicon.opinions:  # 太 多了
+            unit = unit._replace(end=unit.end - 1, word=unit.word[:-1])
         begin = k - 1 if k > taken and units[k - 1].symbol == "H" and grammar.had and _is_had(units[k - 1], unit, lexicon) else k
         first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
-        out += [_plain(u, lexicon) for u in units[taken:first]]
         last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
-        start, end = _start(units, first, k, lexicon, grammar), units[last].end
+        if last + 1 < len(units) and units[last + 1].word in grammar.trailing and units[last + 1].start == units[last].end:
+            if _wished(unit, units[first:k], lexicon, grammar):
+                continue
+            last += 1
+        out += [_plain(u, lexicon) for u in units[taken:first]]
+        start, end = _start(units, first, k, lexicon, grammar), units[last].end if last > k else unit.end
         item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
         if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
             out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
@@ -41,6 +47,11 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             out.append(item)
         taken = last + 1
     return out + [_plain(u, lexicon) for u in units[taken:]]
+
+
+def _wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> bool:
+    """甜一點, 更大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 tell how it is."""
+    return lexicon.opinions[unit.word.lower()].valence >= 5 and all(u.word in grammar.wishing for u in before)
 
 
 def _start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, grammar: Grammar) -> int:
