@@ -239,7 +239,9 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
 
 
 def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
-    """Whether word i of two roles is what an opinion is about: a smell only if one follows, over adverbs."""
+    """Whether word i of two roles is what an opinion is about: a smell only if one follows, over adverbs, or stands before 的 (很重的 腥味)."""
     if lexicon.aspects[word].cls != SMELL:
+        return True
+    if i > 1 and listed[i - 1].symbol == "d" and listed[i - 2].word in lexicon.context:
         return True
     return next((unit.symbol for unit in listed[i + 1 :] if unit.symbol not in "rDNS"), "") == "O"
