@@ -41,6 +41,8 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
         item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
         if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
             out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
+        elif grammar.merge and (free := _free_of(out, item, text)) is not None:
+            out[-2:] = [free]
         elif grammar.merge and out and (run := _one_run(out[-1], item, text, grammar)) is not None:
             out[-1] = run
         else:
@@ -103,6 +105,18 @@ def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
     phrase = item.phrase
     touches = before.phrase is not None and before.end == item.start and phrase is not None and not phrase.negators
     return touches and (not after or after[0].symbol in "kcr")
+
+
+def _free_of(out: Sequence[Item], item: Item, text: str) -> Item | None:
+    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies none."""
+    if len(out) < 2 or out[-1].word != "而" or out[-2].end != out[-1].start or out[-1].end != item.start:
+        return None
+    first, second = out[-2].phrase, item.phrase
+    if first is None or second is None or second.kinds != ("not",):
+        return None
+    decides = second if second.entry.valence < 5 else first
+    core = first.core[0], second.core[1]
+    return item._replace(start=out[-2].start, word=text[out[-2].start : item.end], phrase=decides._replace(core=core, negators=()))
 
 
 def _one_run(before: Item, item: Item, text: str, grammar: Grammar) -> Item | None:
