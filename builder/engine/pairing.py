@@ -186,7 +186,7 @@ def carry(rule: Rule) -> Pairer:
 
     Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
     `foreign` to the attribute's class (份量很多，很鮮甜). Those of `never` have another subject (很適合聚餐: the place), as has a clause with one
-    of `others` (其他), and an opinion with a unit of `before` behind it is no predicate. Words that begin with one of `resuming` are no subject
+    of `others` (其他, but 小孩很喜歡: what is `felt` has its cause), and an opinion with a unit of `before` behind it is no predicate. Words that begin with one of `resuming` are no subject
     of their own (每一口都很入味).
     """
     blockers, before = (
@@ -194,6 +194,7 @@ def carry(rule: Rule) -> Pairer:
     )
     named = bool(rule.params.get("named", False))
     wholes, others, resuming = strings(rule, "wholes"), frozenset(strings(rule, "others")), strings(rule, "resuming") or ("-",)
+    felt = strings(rule, "felt") or ("-",)
     foreign = _foreign(rule)
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
 
@@ -213,7 +214,11 @@ def carry(rule: Rule) -> Pairer:
         after = scene.items[scene.at + 1 : scene.at + 2]
         if after and after[0].symbol in before and after[0].word != "到":
             return None
-        if "t" in scene.symbols[: scene.at] and any(item.word in others for item in scene.items[: scene.at]):
+        if (
+            "t" in scene.symbols[: scene.at]
+            and not phrase.entry.category.startswith(felt)
+            and any(item.word in others for item in scene.items[: scene.at])
+        ):
             return None
         about = scene.topic.aspects[0].term
         if about is None or not reads(phrase.entry.category, about.cls):
