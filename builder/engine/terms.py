@@ -134,7 +134,7 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     food = item.term.cls.startswith(("food", "drink"))
     if before.symbol == "n":
         return len(before.word) > 1
-    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjn"
+    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
 
 
 def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
