@@ -132,6 +132,8 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     if before.end != item.start or item.term is None:
         return False
     food = item.term.cls.startswith(("food", "drink"))
+    if food and lexicon.not_aspects.get(before.word) == "origin":
+        return True
     if before.symbol == "n":
         return len(before.word) > 1
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
