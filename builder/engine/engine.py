@@ -15,6 +15,7 @@ from builder.config import Convention
 from builder.engine.compiled import compile_rules
 from builder.engine.items import Item, Phrase, is_dish
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
+from builder.engine.patterns import CURRENT
 from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.terms import chain, compared, left_out, terms
@@ -94,7 +95,8 @@ class Engine:
             for index, item in enumerate(clause.items) if "O" in line else ():
                 if item.phrase is None:
                     continue
-                scene = Scene(clause.items, line, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
+                marked = line[:index] + CURRENT + line[index + 1 :]
+                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 found = self._pair(scene)
                 paired += found[1] if found else ()
                 yield scene, found, found is not None and (clause.asked or self._unreal(clause.items, index))
@@ -161,8 +163,11 @@ class Engine:
 
     def _term_start(self, aspect: Item) -> int:
         """Where the term itself begins: 口感 of 整體口感."""
-        lead = next((len(one) for one in self._rules.grammar.wholes if aspect.word.startswith(one)), 0)
-        return aspect.start + lead if lead and aspect.word[lead:] in self._lexicon.aspects else aspect.start
+        wholes = self._rules.grammar.wholes
+        if not wholes or not aspect.word.startswith(wholes):
+            return aspect.start
+        lead = next(len(one) for one in wholes if aspect.word.startswith(one))
+        return aspect.start + lead if aspect.word[lead:] in self._lexicon.aspects else aspect.start
 
     def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
         item = scene.opinion

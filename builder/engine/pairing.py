@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from builder.engine.items import Item, Term, is_dish
 from builder.engine.params import string, strings, table, whole_number
-from builder.engine.patterns import CURRENT, compile_pattern, named
+from builder.engine.patterns import compile_pattern, named
 from builder.records import Span, Token
 from builder.resources import Rule
 
@@ -29,10 +29,14 @@ class Topic(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """One opinion to be paired: the clause's items and symbols, its place among them, the tokens, the topic carried over, and the sentence."""
+    """One opinion to be paired: the clause's items and symbols, its place among them, the tokens, the topic carried over, and the sentence.
+
+    `marked`: the symbols with CURRENT for the opinion.
+    """
 
     items: Sequence[Item]
     symbols: str
+    marked: str
     at: int
     tokens: Sequence[Token]
     topic: Topic | None
@@ -74,7 +78,7 @@ def pattern(rule: Rule) -> Pairer:
         assert phrase is not None
         if not reads(phrase.entry.category):
             return None
-        marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
+        marked = scene.marked
         match = expression.search(marked)
         if match is None or (heads and not scene.items[match.end() - 1].word.endswith(heads)):
             return None
@@ -169,7 +173,7 @@ def noun(rule: Rule) -> Pairer:
     shortest, relations = whole_number(rule, "shortest"), strings(rule, "relations")
 
     def find(scene: Scene) -> Found | None:
-        marked = scene.symbols[: scene.at] + CURRENT
+        marked = scene.marked[: scene.at + 1]
         match = expression.search(marked)
         if match is None:
             return None

@@ -21,7 +21,7 @@ _DOING = "加續"
 def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
     out: list[Item] = []
-    taken = 0
+    taken, count = 0, len(units)
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
@@ -31,17 +31,18 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
         first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
-        last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
-        if last + 1 < len(units) and units[last + 1].word in grammar.trailing and units[last + 1].start == units[last].end:
+        last = k + 1 if k + 1 < count and units[k + 1].symbol == "Q" else k
+        if last + 1 < count and units[last + 1].word in grammar.trailing and units[last + 1].start == units[last].end:
             if _wished(unit, units[first:k], lexicon, grammar):
                 continue
             last += 1
         out += [_plain(u, lexicon) for u in units[taken:first]]
-        start, end = _start(units, first, k, lexicon, grammar), units[last].end if last > k else unit.end
+        start = unit.start if first == k else _start(units, first, k, lexicon, grammar)
+        end = unit.end if last == k else units[last].end
         item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
         if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
             out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
-        elif grammar.merge and (free := _free_of(out, item, text)) is not None:
+        elif grammar.merge and out and out[-1].word == "而" and (free := _free_of(out, item, text)) is not None:
             out[-2:] = [free]
         elif grammar.merge and out and (run := _one_run(out[-1], item, text, grammar)) is not None:
             out[-1] = run
@@ -65,8 +66,8 @@ def _start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, grammar:
 
 def _lead(word: str, lexicon: Lexicon, grammar: Grammar) -> int:
     """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
-    lead = len(word) > 1 and word.startswith(grammar.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
-    return int(lead)
+    leads = word.startswith(grammar.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
+    return 1 if leads else 0
 
 
 def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
@@ -109,7 +110,7 @@ def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
 
 def _free_of(out: Sequence[Item], item: Item, text: str) -> Item | None:
     """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies none."""
-    if len(out) < 2 or out[-1].word != "而" or out[-2].end != out[-1].start or out[-1].end != item.start:
+    if len(out) < 2 or out[-2].end != out[-1].start or out[-1].end != item.start:
         return None
     first, second = out[-2].phrase, item.phrase
     if first is None or second is None or second.kinds != ("not",):

@@ -132,7 +132,7 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     if before.end != item.start or item.term is None:
         return False
     food = item.term.cls.startswith(("food", "drink"))
-    if food and lexicon.not_aspects.get(before.word) == "origin":
+    if food and before.symbol == "t" and lexicon.not_aspects.get(before.word) == "origin":
         return True
     if before.symbol == "n":
         return len(before.word) > 1
