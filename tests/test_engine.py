@@ -286,7 +286,7 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("牛肉麵還很好吃", "好吃", "很好吃"),
         ("豆腐炸得很酥脆", "酥脆", "很酥脆"),
         ("湯頭偏鹹一點", "鹹", "偏鹹一點"),
-        ("雞肉太老了", "老", "太老"),
+        ("份量真的太多了", "多", "真的太多"),
     ],
 )
 def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:
