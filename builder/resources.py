@@ -19,7 +19,7 @@ from builder.errors import ResourceError
 from builder.text import Variants, view
 
 Entry = TypeVar("Entry")
-_POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOUN", "place": "PROPN"}
+_POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOUN", "place": "PROPN", "origin": "PROPN"}
 """Reasons of not_aspects.tsv -> universal POS."""
 
 _PACKAGE = Path(__file__).parent

@@ -282,11 +282,21 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("湯頭有點鹹", "鹹", "有點鹹"),
         ("蛋糕非常的甜", "甜", "非常的甜"),
         ("牛肉麵鮮美極了", "鮮美", "鮮美極了"),
+        ("牛肉麵也蠻好吃", "好吃", "蠻好吃"),
+        ("牛肉麵還很好吃", "好吃", "很好吃"),
+        ("豆腐炸得很酥脆", "酥脆", "很酥脆"),
+        ("湯頭偏鹹一點", "鹹", "偏鹹一點"),
+        ("份量真的太多了", "多", "真的太多"),
     ],
 )
 def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:
     triplet = reader.one(text)
     assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
+
+
+def test_what_says_that_all_is_meant_is_part_of_aspect_full_alone(reader: Reader) -> None:
+    triplet = reader.one("整體口感不錯")
+    assert (triplet.aspect.text, triplet.aspect_full.text, triplet.owner) == ("口感", "整體口感", None)
 
 
 def test_a_word_of_the_middle_is_neutral(reader: Reader) -> None:

@@ -15,6 +15,7 @@ from builder.config import Convention
 from builder.engine.compiled import compile_rules
 from builder.engine.items import Item, Phrase, is_dish
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
+from builder.engine.patterns import CURRENT
 from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.terms import chain, compared, left_out, terms
@@ -94,7 +95,8 @@ class Engine:
             for index, item in enumerate(clause.items) if "O" in line else ():
                 if item.phrase is None:
                     continue
-                scene = Scene(clause.items, line, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
+                marked = line[:index] + CURRENT + line[index + 1 :]
+                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 found = self._pair(scene)
                 paired += found[1] if found else ()
                 yield scene, found, found is not None and (clause.asked or self._unreal(clause.items, index))
@@ -159,6 +161,14 @@ class Engine:
                 return False
         return False
 
+    def _term_start(self, aspect: Item) -> int:
+        """Where the term itself begins: 口感 of 整體口感."""
+        wholes = self._rules.grammar.wholes
+        if not wholes or not aspect.word.startswith(wholes):
+            return aspect.start
+        lead = next(len(one) for one in wholes if aspect.word.startswith(one))
+        return aspect.start + lead if aspect.word[lead:] in self._lexicon.aspects else aspect.start
+
     def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
@@ -169,18 +179,18 @@ class Engine:
         steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
         path = " ".join(steps) if steps is not None else "none: two trees"
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        first = _full_start(scene.items, aspect)
+        first, start = _full_start(scene.items, aspect), self._term_start(aspect)
         aspect_full = _element(doc.text, ((first, aspect.end),))
         opinion_full = _element(doc.text, ((item.start, item.end),))
         bare = not phrase.negators and phrase.core == opinion_full.spans[0]
         return Triplet(
-            aspect=aspect_full if first == aspect.start else _element(doc.text, ((aspect.start, aspect.end),)),
+            aspect=aspect_full if first == start else _element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
             opinion=opinion_full if bare else _element(doc.text, (*phrase.negators, phrase.core)),
             opinion_full=opinion_full,
             polarity=polarity_of(value),
             valence=round(value, 2),
-            owner=_element(doc.text, (term.owner,)) if term.owner else None,
+            owner=_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
             rules=(rule,),
             evidence=(("aspect", told), *evidence, *negators, ("pairing", detail), ("path", path)),
         )

@@ -50,7 +50,8 @@ class Grammar:
     """Parameters of the rule of kind `grammar`.
 
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
-    classes are a list without a comma (餐點服務都好) rather than one term.
+    classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
+    a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感).
     """
 
     fillers: frozenset[str]
@@ -78,12 +79,15 @@ class Grammar:
     companions: frozenset[str]
     common: frozenset[str]
     sameness: frozenset[str]
-    wholes: frozenset[str]
+    wholes: tuple[str, ...]
     houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
     level_gap: int
     refusals: frozenset[str]
+    scope: tuple[str, ...]
+    trailing: frozenset[str]
+    wishing: frozenset[str]
 
 
 def is_dish(item: Item) -> bool:

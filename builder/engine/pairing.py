@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from builder.engine.items import Item, Term, is_dish
 from builder.engine.params import string, strings, table, whole_number
-from builder.engine.patterns import CURRENT, compile_pattern, named
+from builder.engine.patterns import compile_pattern, named
 from builder.records import Span, Token
 from builder.resources import Rule
 
@@ -29,10 +29,14 @@ class Topic(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """One opinion to be paired: the clause's items and symbols, its place among them, the tokens, the topic carried over, and the sentence."""
+    """One opinion to be paired: the clause's items and symbols, its place among them, the tokens, the topic carried over, and the sentence.
+
+    `marked`: the symbols with CURRENT for the opinion.
+    """
 
     items: Sequence[Item]
     symbols: str
+    marked: str
     at: int
     tokens: Sequence[Token]
     topic: Topic | None
@@ -74,7 +78,7 @@ def pattern(rule: Rule) -> Pairer:
         assert phrase is not None
         if not reads(phrase.entry.category):
             return None
-        marked = scene.symbols[: scene.at] + CURRENT + scene.symbols[scene.at + 1 :]
+        marked = scene.marked
         match = expression.search(marked)
         if match is None or (heads and not scene.items[match.end() - 1].word.endswith(heads)):
             return None
@@ -169,7 +173,7 @@ def noun(rule: Rule) -> Pairer:
     shortest, relations = whole_number(rule, "shortest"), strings(rule, "relations")
 
     def find(scene: Scene) -> Found | None:
-        marked = scene.symbols[: scene.at] + CURRENT
+        marked = scene.marked[: scene.at + 1]
         match = expression.search(marked)
         if match is None:
             return None
@@ -186,13 +190,15 @@ def carry(rule: Rule) -> Pairer:
 
     Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
     `foreign` to the attribute's class (份量很多，很鮮甜). Those of `never` have another subject (很適合聚餐: the place), as has a clause with one
-    of `others` (其他), and an opinion with a unit of `before` behind it is no predicate.
+    of `others` (其他, but 小孩很喜歡: what is `felt` has its cause), and an opinion with a unit of `before` behind it is no predicate. Words that begin with one of `resuming` are no subject
+    of their own (每一口都很入味).
     """
     blockers, before = (
         frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
     )
     named = bool(rule.params.get("named", False))
-    wholes, others = strings(rule, "wholes"), frozenset(strings(rule, "others"))
+    wholes, others, resuming = strings(rule, "wholes"), frozenset(strings(rule, "others")), strings(rule, "resuming") or ("-",)
+    felt = strings(rule, "felt") or ("-",)
     foreign = _foreign(rule)
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
 
@@ -201,14 +207,22 @@ def carry(rule: Rule) -> Pairer:
         return not any(category.startswith(one) and cls.startswith(other) for one, other in never)
 
     def find(scene: Scene) -> Found | None:
-        if scene.topic is None or (scene.topic.named and not named) or blockers & set(scene.symbols[: scene.at]):
+        if scene.topic is None or (scene.topic.named and not named):
+            return None
+        if blockers & set(scene.symbols[: scene.at]) and any(
+            item.symbol in blockers and not item.word.startswith(resuming) for item in scene.items[: scene.at]
+        ):
             return None
         phrase, whole = scene.opinion.phrase, scene.topic.whole
         assert phrase is not None
         after = scene.items[scene.at + 1 : scene.at + 2]
         if after and after[0].symbol in before and after[0].word != "到":
             return None
-        if "t" in scene.symbols[: scene.at] and any(item.word in others for item in scene.items[: scene.at]):
+        if (
+            "t" in scene.symbols[: scene.at]
+            and not phrase.entry.category.startswith(felt)
+            and any(item.word in others for item in scene.items[: scene.at])
+        ):
             return None
         about = scene.topic.aspects[0].term
         if about is None or not reads(phrase.entry.category, about.cls):

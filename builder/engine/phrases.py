@@ -21,26 +21,53 @@ _DOING = "加續"
 def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
     """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
     out: list[Item] = []
-    taken = 0
+    taken, count = 0, len(units)
     for k, unit in enumerate(units):
         if unit.symbol != "O":
             continue
+        if unit.word[-1] == "了" and k > taken and units[k - 1].symbol == "D" and unit.word[:-1] in lexicon.opinions:  # 太 多了
+            unit = unit._replace(end=unit.end - 1, word=unit.word[:-1])
         begin = k - 1 if k > taken and units[k - 1].symbol == "H" and grammar.had and _is_had(units[k - 1], unit, lexicon) else k
         first = _left_edge(units, begin, taken, grammar)
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
+        last = k + 1 if k + 1 < count and units[k + 1].symbol == "Q" else k
+        if last + 1 < count and units[last + 1].word in grammar.trailing and units[last + 1].start == units[last].end:
+            if _wished(unit, units[first:k], lexicon, grammar):
+                continue
+            last += 1
         out += [_plain(u, lexicon) for u in units[taken:first]]
-        last = k + 1 if k + 1 < len(units) and units[k + 1].symbol == "Q" else k
-        start, end = units[first].start, units[last].end
+        start = unit.start if first == k else _start(units, first, k, lexicon, grammar)
+        end = unit.end if last == k else units[last].end
         item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
         if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
             out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
+        elif grammar.merge and out and out[-1].word == "而" and (free := _free_of(out, item, text)) is not None:
+            out[-2:] = [free]
         elif grammar.merge and out and (run := _one_run(out[-1], item, text, grammar)) is not None:
             out[-1] = run
         else:
             out.append(item)
         taken = last + 1
     return out + [_plain(u, lexicon) for u in units[taken:]]
+
+
+def _wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> bool:
+    """甜一點, 更大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 tell how it is."""
+    return lexicon.opinions[unit.word.lower()].valence >= 5 and all(u.word in grammar.wishing for u in before)
+
+
+def _start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, grammar: Grammar) -> int:
+    """Where the phrase begins whose first unit is `first`: behind adverbs of the clause (還 蠻好吃, 都還 可以)."""
+    while first < k and units[first].word in grammar.scope and units[first + 1].symbol == "D":
+        first += 1
+    return units[first].start + (_lead(units[first].word, lexicon, grammar) if first < k else 0)
+
+
+def _lead(word: str, lexicon: Lexicon, grammar: Grammar) -> int:
+    """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
+    leads = word.startswith(grammar.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
+    return 1 if leads else 0
 
 
 def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
@@ -57,7 +84,9 @@ def _phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, gr
     return Phrase(
         core=(begin, unit.end),
         entry=entry,
-        negators=tuple([(u.start, u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]),
+        negators=tuple(
+            [(u.start + _lead(u.word, lexicon, grammar), u.start + len(bare_negator(u.word, lexicon, grammar.fillers))) for u in negators]
+        ),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
         degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == "D"]),
     )
@@ -77,6 +106,18 @@ def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
     phrase = item.phrase
     touches = before.phrase is not None and before.end == item.start and phrase is not None and not phrase.negators
     return touches and (not after or after[0].symbol in "kcr")
+
+
+def _free_of(out: Sequence[Item], item: Item, text: str) -> Item | None:
+    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies none."""
+    if len(out) < 2 or out[-2].end != out[-1].start or out[-1].end != item.start:
+        return None
+    first, second = out[-2].phrase, item.phrase
+    if first is None or second is None or second.kinds != ("not",):
+        return None
+    decides = second if second.entry.valence < 5 else first
+    core = first.core[0], second.core[1]
+    return item._replace(start=out[-2].start, word=text[out[-2].start : item.end], phrase=decides._replace(core=core, negators=()))
 
 
 def _one_run(before: Item, item: Item, text: str, grammar: Grammar) -> Item | None:

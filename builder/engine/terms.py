@@ -132,9 +132,11 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     if before.end != item.start or item.term is None:
         return False
     food = item.term.cls.startswith(("food", "drink"))
+    if food and before.symbol == "t" and lexicon.not_aspects.get(before.word) == "origin":
+        return True
     if before.symbol == "n":
         return len(before.word) > 1
-    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjn"
+    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
 
 
 def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:

@@ -58,6 +58,8 @@ LONGEST_SPLIT = 6
 MAX_WORD = 12
 """Longest lexicon entry in characters that is looked for."""
 _CACHE = 100_000
+SMELL = "quality.smell"
+"""Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
 _TWO_ROLES = frozenset("ONQ")
 """Symbols that `_resolve` may change."""
 _Part = tuple[int, int, str]
@@ -225,12 +227,21 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
             symbol = "Q" if before == "O" else "O"
         elif degree and after and after in "ODNj":
             symbol = "D"
-        elif symbol == "O" and word in lexicon.aspects and (not before or before not in judging):
+        elif symbol == "O" and word in lexicon.aspects and (not before or before not in judging) and _described(word, out, i, lexicon):
             symbol = "A"
-        elif symbol == "N" and word in lexicon.opinions and (not after or after in "kd"):
+        elif symbol == "N" and word in lexicon.opinions and (not after or after in "kd" or (after in "Ac" and before == "A")):
             symbol = "O"
         elif symbol == "Q" and before != "O":
             symbol = "r"
         if symbol != unit.symbol:
             out[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return out
+
+
+def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+    """Whether word i of two roles is what an opinion is about: a smell only if one follows, over adverbs, or stands before 的 (很重的 腥味)."""
+    if lexicon.aspects[word].cls != SMELL:
+        return True
+    if i > 1 and listed[i - 1].symbol == "d" and listed[i - 2].word in lexicon.context:
+        return True
+    return next((unit.symbol for unit in listed[i + 1 :] if unit.symbol not in "rDNS"), "") == "O"
