@@ -44,7 +44,7 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/splits.py", "stages/gold.py", "export/near_duplicates.py", "export/reading.py"), ("inputs", "gold")),
+    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/splits.py", "stages/gold.py", "export/near_duplicates.py", "export/rare_pairs.py", "export/texts.py", "export/reading.py", "privacy.py", "place_names.py"), ("inputs", "gold")),
     Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "resources.py", "stages/annotate.py"), ("lexicons", "models")),
     Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
     Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/discriminate.py", "stages/predicting.py", "stages/training.py"), ("base",)),

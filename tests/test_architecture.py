@@ -313,6 +313,23 @@ def test_the_readme_names_every_stage_and_every_part(what: str) -> None:
     assert missing == []
 
 
+def test_what_decides_splits_is_code_of_ingest() -> None:
+    """What stages/splits.py asks of `export` and `privacy`, by detours too: an edit of it makes other splits."""
+    from builder.pipeline import STAGES
+
+    listed = next(stage.code for stage in STAGES if stage.name == "ingest")
+    todo, seen = ["builder.stages.splits"], set[str]()
+    while todo:
+        module = todo.pop()
+        for target in {one.target for one in OURS if one.module == module} - seen:
+            if part(target) in ("export", "privacy"):
+                path = MODULES[target][0].relative_to(PACKAGE)
+                assert not {path.as_posix(), *map(str, path.parents)}.isdisjoint(listed), f"{module} imports {target}"
+                seen.add(target)
+                todo.append(target)
+    assert "builder.export.rare_pairs" in seen
+
+
 def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do() -> None:
     from builder.pipeline import STAGES
 

@@ -62,6 +62,7 @@ def test_a_finished_build_tells_all_of_its_stages(built: Built, here: Command) -
     assert [one["stage"] for one in told["stages"]] == ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
     assert told["seconds"] == pytest.approx(sum(one["seconds"] for one in told["stages"]))
     assert set(told["disk"]) == {"database", "models", "release", "temporary"}
+    assert told["disk"]["temporary"] > 0
     assert told["measured"]["spread"]["discriminate"] > 0
     table = here("plan", "--reviews", "10000000", "--workers", "32", "--workdir", built.workdir)
     assert table.out.startswith("10,000,000 reviews, 32 workers\n")

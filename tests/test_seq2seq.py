@@ -115,7 +115,7 @@ def test_a_training_killed_inside_an_epoch_goes_on_to_the_same_losses_and_weight
     assert steps >= 8
     place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"}
     program = [sys.executable, "-c", KILLED, str(folder), str(tmp_path / "killed"), str(steps // 2 + 2)]  # in the second epoch
-    assert subprocess.run(program, env=place, timeout=120, check=False).returncode == -signal.SIGKILL
+    assert subprocess.run(program, env=place, timeout=300, check=False).returncode == -signal.SIGKILL
     assert list((tmp_path / "killed").glob("step-*.safetensors")), "there is something to go on from"
     resumed, found = trained(folder, tmp_path / "killed", config)
     assert 0 < len(resumed.losses) < steps

@@ -423,11 +423,13 @@ def running(workdir: Path) -> Iterator[Running]:
             if match := re.match(r"(http://127\.0\.0\.1:\d+)/", line):
                 url = match[1]
                 break
-        assert url, "the server says where it is"
-        yield Running(process, url)
-        if process.poll() is None:
+        try:
+            assert url, "the server says where it is"
+            yield Running(process, url)
             process.send_signal(signal.SIGINT)
             process.wait(30)
+        finally:
+            process.kill()
 
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")

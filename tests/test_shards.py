@@ -108,7 +108,8 @@ def test_workers_that_do_not_close_in_time_are_ended(tmp_path: Path, monkeypatch
         assert len(born) == 2
         wait_for(lambda: not any(process.is_alive() for process in born))  # dask's own thread may be the one that hears of their end
     finally:
-        left[0].close(timeout=30)  # lest it begins other workers in their place
+        for cluster in left:
+            cluster.close(timeout=30)  # lest it begins other workers in their place
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])

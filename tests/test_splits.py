@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import tracemalloc
 from collections.abc import Callable
@@ -19,9 +20,12 @@ from builder import pipeline
 from builder.config import resolve
 from builder.export import near_duplicates, rare_pairs
 from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
+from builder.export.reading import Existing
 from builder.export.texts import Texts
 from builder.pipeline import Build
+from builder.stages import splits
 from builder.stages.splits import assign, by_hash, norm_hash
+from builder.store import db, reviews
 
 
 @given(st.lists(st.text(st.sampled_from("湯頭好吃鹹甜a1"), min_size=1, max_size=14), max_size=14))
@@ -53,7 +57,7 @@ def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
 @pytest.mark.parametrize("long", [3, 20, 60])
 def test_texts_that_are_too_long_for_pairs_are_joined_all_the_same(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "_LONG", long)
-    monkeypatch.setattr(near_duplicates, "PART", 64)
+    monkeypatch.setattr(near_duplicates, "_PART", 64)
     monkeypatch.setattr(rare_pairs, "PART", 64)
     monkeypatch.setattr(rare_pairs, "_CHUNK", 100)
     rng = random.Random(long)
@@ -72,7 +76,7 @@ def test_texts_that_are_too_long_for_pairs_are_joined_all_the_same(long: int, mo
 def test_texts_on_the_disk_are_joined_in_little_memory(function: Callable[[Texts], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text of 40 characters has a hundred pairs of rare bigrams, of twelve bytes each."""
     for module, name, value in (
-        (near_duplicates, "PART", 1 << 12),
+        (near_duplicates, "_PART", 1 << 12),
         (rare_pairs, "PART", 1 << 12),
         (rare_pairs, "_CHUNK", 1 << 12),
         (rare_pairs, "_BITS", 12),
@@ -82,10 +86,18 @@ def test_texts_on_the_disk_are_joined_in_little_memory(function: Callable[[Texts
     for number in (1000, 5000):
         with Texts("".join(map(chr, rng.choices(range(0x4E00, 0x9FA5), k=40))) for _ in range(number)) as texts:
             tracemalloc.start()
-            assert not function(texts)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
+            try:
+                assert not function(texts)
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
     assert peaks[1] - peaks[0] < 4000 * 150
+
+
+def test_the_room_on_the_disk_is_told_beforehand() -> None:
+    texts = [normal(sentence(n, 1 + n % 9)) for n in range(200)]
+    pairs_ = sum(len(key) for key, _ in rare_pairs._pairs(texts, near_duplicates._LONG))
+    assert near_duplicates.room(texts) == pairs_ * rare_pairs._PAIR.itemsize > 0
 
 
 @given(st.lists(st.text(st.characters(), max_size=9), max_size=9), st.integers(-10, 10), st.integers(-10, 10))
@@ -199,3 +211,15 @@ def test_a_bridge_between_two_splits_is_in_no_split_and_said_to_be(tmp_path: Pat
     assert (after["a"], after["b"]) == (after["c"], after["d"]) or None in (after["c"], after["d"])
     left_out = [key for key, split in after.items() if split is None]
     assert sorted(key for (key,) in ask(tmp_path / "w", "SELECT item FROM rejected WHERE stage = 'split'")) == sorted(left_out)
+
+
+def test_a_text_of_the_last_release_goes_before_an_id_of_it(tmp_path: Path) -> None:
+    ingest(tmp_path, {"a": sentence(1), "b": sentence(2)})
+    rows = {"train": [("a", sentence(1) + "啊"), ("b", sentence(2) + "啊")], "test": [("c", sentence(1))]}
+    for split, listed in rows.items():
+        (tmp_path / "data").mkdir(exist_ok=True)
+        lines = [json.dumps({"id": i, "text": text, "triplets": []}) + "\n" for i, text in listed]
+        (tmp_path / "data" / f"{split}.jsonl").write_text("".join(lines))
+    with db.reading(tmp_path / "w") as connection:
+        found = splits.released(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
+        assert {key: found[i] for i, key, *_ in reviews.distinct(connection)} == {"a": "test", "b": "train"}

@@ -1,5 +1,5 @@
 """What no release may hold: rows of another schema, spans that do not match their text, contradicting polarities, a text or near-duplicate
-in two splits, unmasked personal data. Pure; `verify` and the release stage ask the same questions."""
+in two splits, unmasked personal data. `verify` and the release stage ask the same questions."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two ele
 that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so texts are looked up by pairs of rare bigrams,
 which few have in common by chance. There is no random hash to miss a leak, and a gate that asks the same question gets the same answer.
 Copies of a text share most of its pairs: `links` connects neighbours first and compares only what is not connected yet; `pairs` names each
-pair, and there may be many. Some fifty bytes of each text are in memory; time grows somewhat faster than their number, since among more texts
+pair, and there may be many. HELD bytes of each text are in memory, and some 170 of each link that is found; time grows somewhat faster than their number, since among more texts
 more share two bigrams by chance.
 """
 
@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.export import rare_pairs
-from builder.export.rare_pairs import PART, SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
+from builder.export.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.text import script_of, view
 
+_PART = 1 << 19
+"""Pairs of texts in memory at a time."""
 _MANY = 32
 """The texts of a smaller group are compared each with each."""
 _LONG = 2000
@@ -57,6 +59,10 @@ def links(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs enough to connect all that `pairs` would connect, and fewer than there are texts: a template filled a thousand times is no
     million pairs."""
     return _join(texts, every=False)
+
+
+HELD = 8 * (_WORDS + 1) + 3 * 8
+"""Bytes of memory that `links` holds of each text: its sketch, its size and its place in the forest, and where it lies (`Texts`)."""
 
 
 def room(texts: Sequence[str]) -> int:
@@ -138,7 +144,7 @@ def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) 
     """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a part each once."""
     at = ranges(start, end)
     left = np.repeat(end, end - start) - at - 1
-    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), PART))
+    cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
     for first, last in pairwise([*cuts.tolist(), len(at)]):
         here, count = at[first:last], left[first:last]
         yield _sifted(who[np.repeat(here, count)], who[ranges(here + 1, here + 1 + count)], sketches, forest)

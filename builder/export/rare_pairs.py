@@ -6,14 +6,15 @@ A pair of bigrams that two texts share is found by sorting, on the disk: with ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.export.texts import writing
+from builder.export.texts import named
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -34,17 +35,17 @@ _PAIR = np.dtype([("key", "<u8"), ("owner", "<u4")])
 def groups(texts: Sequence[str], sizes: Ints, longest: int) -> Iterator[tuple[Ints, Ints, Ints]]:
     """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them, ascending inside.
 
-    `sizes`: of the sets of bigrams; texts with more than `longest` are left out. Pairs wait in a temporary folder (TMPDIR), a kilobyte of a review.
+    `sizes`: of the sets of bigrams; texts with more than `longest` are left out. Pairs wait in temporary files (in TMPDIR), a kilobyte of a review.
     """
-    files = min(max(1, room(sizes, longest) // (PART * _PAIR.itemsize)), _FILES)
-    with TemporaryDirectory(prefix="builder-pairs-") as folder:
-        paths = [Path(folder) / str(n) for n in range(files)]
+    number = min(max(1, -(-room(sizes, longest) // (PART * _PAIR.itemsize))), _FILES)
+    with named(), ExitStack() as held:
+        files = [held.enter_context(TemporaryFile(prefix="builder-pairs-")) for _ in range(number)]
         for key, owner in _pairs(texts, longest):
-            _sorted_into(paths, key, owner)
-        for path in paths:
-            if path.exists():
-                yield _grouped(np.fromfile(path, _PAIR))
-                path.unlink()
+            _sorted_into(files, key, owner)
+        for file in files:
+            file.seek(0)
+            yield _grouped(np.frombuffer(file.read(), _PAIR))
+            file.close()
 
 
 def room(sizes: Ints, longest: int) -> int:
@@ -77,16 +78,14 @@ def _pairs(texts: Sequence[str], longest: int) -> Iterator[tuple[Words, NDArray[
             yield scattered(rarest[one] + scattered(rarest[other] + np.uint64(1))), (owner[one] + start).astype(np.uint32)
 
 
-def _sorted_into(paths: Sequence[Path], key: Words, owner: NDArray[np.uint32]) -> None:
+def _sorted_into(files: Sequence[IO[bytes]], key: Words, owner: NDArray[np.uint32]) -> None:
     """Append each pair to the file of its number."""
-    turn = (key % np.uint64(len(paths))).astype(np.uint16)
+    turn = (key % np.uint64(len(files))).astype(np.uint16)
     order = np.argsort(turn, kind="stable")
     pairs = np.empty(len(key), _PAIR)
     pairs["key"], pairs["owner"] = key[order], owner[order]
-    for path, part in zip(paths, np.split(pairs, np.cumsum(np.bincount(turn, minlength=len(paths)))[:-1]), strict=True):
-        if len(part):
-            with writing(), path.open("ab") as file:
-                file.write(part.tobytes())
+    for file, part in zip(files, np.split(pairs, np.cumsum(np.bincount(turn, minlength=len(files)))[:-1]), strict=True):
+        file.write(part.tobytes())
 
 
 def _grouped(pairs: NDArray[np.void]) -> tuple[Ints, Ints, Ints]:

@@ -12,7 +12,7 @@ from typing import overload
 
 
 @contextmanager
-def writing() -> Iterator[None]:
+def named() -> Iterator[None]:
     """An OSError about a temporary file says in which folder it is: its name is nobody's."""
     try:
         yield
@@ -46,7 +46,7 @@ class Texts(Sequence[str]):
             self._file.close()
 
     def append(self, text: str) -> None:
-        with writing():
+        with named():
             self._ends.append(self._ends[-1] + self._file.write(text.encode("utf-8", "surrogatepass")))
 
     def __len__(self) -> int:
@@ -70,5 +70,5 @@ class Texts(Sequence[str]):
 
     def _flush(self) -> None:
         """Nothing, where nothing was written since."""
-        with writing():
+        with named():
             self._file.flush()

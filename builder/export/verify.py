@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -94,9 +93,9 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    with _Seen() as seen:
+    with closing(_Seen()) as seen:
         for split, facts in splits.items():
-            yield from _reviews(release, split, facts, manifest.get("statistics", {}).get(split), layout, seen)
+            yield from _reviews(release, split, facts, manifest, layout, seen)
         augmented = manifest.get("augmentations", {})
         if not isinstance(augmented, dict):
             yield f"manifest.json: augmentations are {augmented!r}"
@@ -110,7 +109,7 @@ def _content(release: Path) -> Iterator[str]:
             yield from seen.gates()
 
 
-def _reviews(release: Path, split: str, facts: Any, statistics: Any, layout: int, seen: _Seen) -> Iterator[str]:
+def _reviews(release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
     path = f"data/{split}.jsonl"
     if not (release / path).is_file():
@@ -126,7 +125,7 @@ def _reviews(release: Path, split: str, facts: Any, statistics: Any, layout: int
             if layout > 1:
                 yield from twins.take(row)
         yield from twins.end() if layout > 1 else ()
-    yield from _counts(split, facts, counted, statistics if layout > 1 else None)
+    yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
 
 
 def _layer(release: Path, layer: str, told: Mapping[str, Any], seen: _Seen) -> Iterator[str]:
@@ -264,10 +263,7 @@ class _Seen:
         self._normal, self._reviews = Texts(), Counter[str]()
         self._shown: list[str] = []
 
-    def __enter__(self) -> _Seen:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
         self._normal.close()
 
     def take(self, split: str, row: ReviewRow) -> None:

@@ -182,7 +182,7 @@ def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
     """The indices of made texts that are near-duplicates of one held out."""
     texts = [normal(text) for text in (*held, *made)]
     whose = clusters(len(texts), links(texts))
-    crossing = disputed(whose, {n: "held" if n < len(held) else "made" for n in range(len(texts))})
+    crossing = disputed(whose, ((n, "held" if n < len(held) else "made") for n in range(len(texts))))
     return {max(pair) - len(held) for pair in among(texts, crossing) if min(pair) < len(held) <= max(pair)}
 
 

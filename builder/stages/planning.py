@@ -14,19 +14,20 @@ import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import cycle, islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
 from builder.config import Config
 from builder.errors import WorkdirError
-from builder.export.near_duplicates import links, normal, room
+from builder.export.near_duplicates import HELD, links, normal, room
 from builder.export.texts import Texts
 from builder.model.task import Example
 from builder.records import StoredTriplet
 from builder.resources import load_lexicon, overlays
 from builder.stages.context import Context
+from builder.stages.rows import KNOWN
+from builder.stages.splits import HASH, PLACED
 from builder.stages.training import examples
 from builder.store import db, reviews, runs, triplets
 
@@ -131,8 +132,8 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         count = reviews.count(connection)
         predicted, training = _prediction(context, count)
         sample = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
-        near, fixed = _near(sample)
-        memory = {"ingest": near, "discriminate": training, "self_train": training, "release": near}
+        fixed = _near(sample)
+        memory = {"ingest": HELD + PLACED, "discriminate": training, "self_train": training, "release": HELD + KNOWN}
         most = {"discriminate": config.discriminate.most, "self_train": config.self_train.most}
         rest = {stage: process + memory.get(stage, 0.0) * min(count, most.get(stage, count)) for stage in seconds}
         held = {stage: max(0.0, told - rest[stage]) for stage, told in runs.memory(connection).items() if stage in rest}
@@ -141,7 +142,7 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
         if release is not None and release.is_dir():
             disk["release"] = _size(release, "**/*")
-        disk["temporary"] = (room(sample) + sum(len(text.encode()) for text in sample)) * count // max(1, len(sample))
+        disk["temporary"] = (room(sample) + sum(len(text.encode()) + HASH for text in sample)) * count // max(1, len(sample))
         written = _writing(connection, count)
     order = [stage for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release") if stage in seconds]
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
@@ -184,20 +185,18 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     return made, (judged, encoded(Vocabulary.of((one.text for one in made), 1), DiscriminatorConfig(), judged))
 
 
-def _near(texts: Sequence[str]) -> tuple[float, float]:
-    """Bytes that looking for near-duplicates holds for each review, and for any number of them.
+def _near(texts: Sequence[str]) -> float:
+    """Bytes that looking for near-duplicates holds for any number of reviews, beside HELD of each.
 
     Of so many texts as a search takes in parts: those at hand, each again and again with its characters shuffled, so that few are alike.
     """
     draw = random.Random(0)
 
-    def search(count: int) -> int:
-        with Texts("".join(draw.sample(text, len(text))) for text in islice(cycle(texts), count)) as drawn:
+    def search() -> int:
+        with Texts("".join(draw.sample(text, len(text))) for text in islice(cycle(texts), _SEARCHED)) as drawn:
             return len(links(drawn))
 
-    half, whole = (_peak(partial(search, count))[1] for count in (_SEARCHED // 2, _SEARCHED))
-    each = max(0.0, (whole - half) / (_SEARCHED // 2))
-    return each, max(0.0, whole - each * _SEARCHED)
+    return max(0.0, _peak(search)[1] - HELD * _SEARCHED)
 
 
 def _writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:

@@ -31,6 +31,8 @@ from builder.text import hashed, same_script
 SPLITS = ("train", "valid", "test")
 _FIRST = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
+KNOWN = 100
+"""Bytes of memory of each review that is written: its text's hash, in a set, and the name of its split."""
 Dropped = tuple[str, str, str]
 """(triplet or review, reason, detail)."""
 _NOBODY: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
@@ -201,7 +203,7 @@ def _apart(made: Mapping[str, Draft], texts: Sequence[str]) -> None:
     """Mark what is a near-duplicate of a review in a split that goes first. `texts` are normal, in the order of `made`."""
     where = [name for name, draft in made.items() for _ in range(draft.reviews)]
     first = {name: where.index(name) for name in set(where)}
-    crossing = disputed(clusters(len(texts), links(texts)), dict(enumerate(where)))
+    crossing = disputed(clusters(len(texts), links(texts)), enumerate(where))
     gone: set[int] = set()
     for a, b in sorted(among(texts, crossing)):  # in order: a stands in the split that goes first
         if where[a] != where[b] and a not in gone:

@@ -7,6 +7,7 @@ new review joins two old ones of different splits, neither moves: the newcomer i
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
@@ -23,27 +24,32 @@ from builder.store.queries import public_id
 
 SHARES = ("ingest.test_share", "ingest.valid_share")
 _RANK = ("test", "valid", "train")
+HASH = 32
+"""Characters of a normalised text's hash."""
+PLACED = 6 * 8
+"""Bytes of memory that `place` holds of each review, beside the search for near-duplicates, where none had a split before: its id, split, cluster and
+the place of its hash."""
 
 
 def place(context: Context, gold: frozenset[str]) -> None:
     """Give every distinct review its split and cluster; remember the splits. Inside the transaction of `ingest`."""
     connection, share = context.connection, context.config.ingest
-    ids = array("q", (review for review, *_ in reviews.distinct(connection)))
-    pinned = {bisect_left(ids, review): split for review, split in _before(context, gold).items()}
-    normal_texts = (normal(text) for *_, text in reviews.distinct(connection))
-    with Texts(normal_texts) as texts, Texts(known for *_, known, _ in reviews.distinct(connection)) as hashes:
+    ids = array("q")
+    with Texts() as texts, Texts() as hashes:
+        for review, _, known, text in reviews.distinct(connection):
+            ids.append(review)
+            texts.append(normal(text))
+            hashes.append(known)
+        pinned = {_place_of(ids, review): split for review, split in _before(context, gold).items()}
         near = links(texts)
-        near += among(texts, disputed(clusters(len(ids), near), pinned))
+        near += among(texts, disputed(clusters(len(ids), near), pinned.items()))
         chosen = assign(hashes, near, pinned, 0.0 if gold else share.test_share, share.valid_share)
     reviews.set_splits(connection, zip(chosen, ids, strict=True))
     whose = clusters(len(ids), near)
     several = {whose[a] for a, _ in near}
     reviews.set_clusters(connection, ((ids[n], ids[first]) for n, first in enumerate(whose) if first in several))
     reviews.clear_rejected(connection, "split")
-    nowhere = reviews.by_id(connection, [review for split, review in zip(chosen, ids, strict=True) if split is None])
-    reviews.reject(
-        connection, "split", ((one.key, "near-duplicate", "it is near-duplicate of reviews in different splits", "") for one in nowhere)
-    )
+    reviews.reject_nowhere(connection, "split", "near-duplicate", "it is near-duplicate of reviews in different splits")
     reviews.remember_splits(connection)
     runs.set_setting(connection, "splits.shares", _shares(flat(context.config)))
 
@@ -76,15 +82,25 @@ def assign(
     return chosen
 
 
-def disputed(whose: Sequence[int], pinned: Mapping[int, str]) -> dict[int, list[int]]:
-    """The members of the clusters that hold more than one split's texts: there every pair matters."""
-    first: dict[int, str] = {}
-    torn = {whose[i] for i, split in pinned.items() if first.setdefault(whose[i], split) != split}
+def disputed(whose: Sequence[int], pinned: Iterable[tuple[int, str]]) -> dict[int, list[int]]:
+    """The members of the clusters that hold more than one split's texts: there every pair matters. `pinned`: texts with their splits."""
+    several = {cluster for i, cluster in enumerate(whose) if cluster != i}
+    splits: defaultdict[int, set[str]] = defaultdict(set)
+    for i, split in pinned:
+        if whose[i] in several:
+            splits[whose[i]].add(split)
     found: defaultdict[int, list[int]] = defaultdict(list)
     for i, cluster in enumerate(whose):
-        if cluster in torn:
+        if len(splits.get(cluster, ())) > 1:
             found[cluster].append(i)
     return found
+
+
+def _place_of(ids: Sequence[int], review: int) -> int:
+    """Where an id stands among ids in order."""
+    n = bisect_left(ids, review)
+    assert ids[n] == review, review
+    return n
 
 
 def by_hash(norm_hash: str, test: float, valid: float) -> str:
@@ -110,35 +126,37 @@ def _before(context: Context, gold: frozenset[str]) -> dict[int, str]:
     shares = _shares(flat(context.config))
     if runs.setting(context.connection, "splits.shares") != shares:
         reviews.forget_splits(context.connection)
-    kept = reviews.remembered_splits(context.connection)
+    kept = dict(reviews.remembered_splits(context.connection))
     parents = existing(context.out, context.config.release.name)
     if parents and _shares(parents[-1].manifest.get("config", {})) == shares:
-        kept |= _released(context, parents[-1])
-    return kept | dict.fromkeys(reviews.ids(context.connection, sorted(gold)).values(), "test")
+        kept.update(released(context.connection, parents[-1]))
+    kept.update(dict.fromkeys(reviews.ids(context.connection, sorted(gold)).values(), "test"))
+    return kept
 
 
-def _released(context: Context, parent: Existing) -> dict[int, str]:
-    """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and likeness."""
+def released(connection: sqlite3.Connection, parent: Existing) -> dict[int, str]:
+    """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and likeness; a review for
+    which both are found has that of its text."""
     found: dict[int, str] = {}
     others: set[str] = set()
     for split in parent.splits:
         for row in rows(parent.path, split):
-            review = reviews.saying(context.connection, norm_hash(normal(row["text"])))
+            review = reviews.saying(connection, norm_hash(normal(row["text"])))
             if review is None:
                 others.add(row["id"])
             else:
                 found.setdefault(review, split)
-    named = {name: review for review, key, *_ in reviews.distinct(context.connection) for name in (key, public_id(key)) if name in others}
+    named = {name: review for review, key, *_ in reviews.distinct(connection) for name in (key, public_id(key)) if name in others}
     for split in parent.splits if named else ():
         for row in rows(parent.path, split):
-            if row["id"] in named and _alike(context, named[row["id"]], row["text"]):
+            if row["id"] in named and _alike(connection, named[row["id"]], row["text"]):
                 found.setdefault(named[row["id"]], split)
     return found
 
 
-def _alike(context: Context, i: int, released: str) -> bool:
+def _alike(connection: sqlite3.Connection, i: int, released: str) -> bool:
     """Whether a released text may be what masks and another script have made of a review."""
-    (review,) = reviews.by_id(context.connection, [i])
+    (review,) = reviews.by_id(connection, [i])
     masked = privacy.mask(review.text, [review.place] if review.place else []).text
     return alike(bigrams(normal(masked)), bigrams(normal(released)))
 
@@ -149,4 +167,4 @@ def _shares(config: Mapping[str, object]) -> str:
 
 def norm_hash(text: str) -> str:
     """The hash by which a normalised text is known."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]

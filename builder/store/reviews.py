@@ -47,6 +47,15 @@ def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str,
     connection.executemany("INSERT INTO rejected (stage, item, reason, detail, raw) VALUES (?,?,?,?,?)", ((stage, *row) for row in rows))
 
 
+def reject_nowhere(connection: sqlite3.Connection, stage: str, reason: str, detail: str) -> None:
+    """Reject the distinct reviews that are in no split."""
+    connection.execute(
+        "INSERT INTO rejected (stage, item, reason, detail, raw)"
+        " SELECT ?, key, ?, ?, '' FROM reviews WHERE duplicate_of IS NULL AND split IS NULL ORDER BY id",
+        (stage, reason, detail),
+    )
+
+
 def clear_rejected(connection: sqlite3.Connection, stage: str) -> None:
     connection.execute("DELETE FROM rejected WHERE stage = ?", (stage,))
 
@@ -92,9 +101,9 @@ def forget_splits(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM splits")
 
 
-def remembered_splits(connection: sqlite3.Connection) -> dict[int, str]:
-    """Review id -> the split that its text is remembered in, of the reviews that are no duplicates."""
-    return dict(connection.execute("SELECT r.id, s.split FROM reviews r JOIN splits s USING (norm_hash) WHERE r.duplicate_of IS NULL"))
+def remembered_splits(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """Review ids with the split that their text is remembered in, of the reviews that are no duplicates."""
+    return connection.execute("SELECT r.id, s.split FROM reviews r JOIN splits s USING (norm_hash) WHERE r.duplicate_of IS NULL")
 
 
 def saying(connection: sqlite3.Connection, norm_hash: str) -> int | None:

@@ -77,7 +77,7 @@ def _texts(source: Path, same: bool) -> Iterator[str]:
         texts = [row["text"] for row in csv.DictReader(handle)]
     for turn in count():
         for number, text in enumerate(texts):
-            other = texts[(number + 7919 * turn) % len(texts)]
+            other = texts[(number + turn) % len(texts)]
             yield text if same or not turn else text[: len(text) // 2] + other[len(other) // 2 :]
 
 
