@@ -197,5 +197,6 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         scope=strings(rule, "scope"),
         trailing=frozenset(strings(rule, "trailing")),
         wishing=frozenset(strings(rule, "wishing")),
+        loose=frozenset(strings(rule, "loose")),
         compounds=bool(rule.params.get("compounds", True)),
     )

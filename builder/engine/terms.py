@@ -64,6 +64,8 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         out[-joined[0] :] = [joined[1]]
         if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
             out[-2:] = [_joined(out[-2], out[-1], text, None)]
+        while grammar.compounds and len(out) > 1 and _modifies(out[-2], out[-1], lexicon, grammar):  # 清蒸 野生 石斑
+            out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]
     return _listed_nouns(out)
 
 
@@ -104,7 +106,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
         return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
     touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
-    if grammar.compounds and (_modifies(before, item, lexicon) or (not touches and _names_a_kind(before, item, grammar))):
+    if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, grammar))):
         return 1, _joined(before, item, text, None)
     return None
 
@@ -127,7 +129,7 @@ def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
     return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner))
 
 
-def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
+def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
     """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from food_morphemes."""
     if before.end != item.start or item.term is None:
         return False
@@ -135,7 +137,9 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     if food and before.symbol == "t" and lexicon.not_aspects.get(before.word) == "origin":
         return True
     if before.symbol == "n":
-        return len(before.word) > 1
+        return len(before.word) > 1 or (food and before.word not in grammar.loose)
+    if before.symbol == "k":
+        return food and len(before.word) == 1 and before.word not in grammar.loose and before.word not in lexicon.general
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
 
 
