@@ -198,5 +198,6 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         trailing=frozenset(strings(rule, "trailing")),
         wishing=frozenset(strings(rule, "wishing")),
         loose=frozenset(strings(rule, "loose")),
+        epithets=strings(rule, "epithets") or ("-",),
         compounds=bool(rule.params.get("compounds", True)),
     )

@@ -53,6 +53,7 @@ class Grammar:
     classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
     a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感). `loose`: characters that stand before a dish
     and are no part of its name (measure words, particles).
+    `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨).
     """
 
     fillers: frozenset[str]
@@ -90,6 +91,7 @@ class Grammar:
     trailing: frozenset[str]
     wishing: frozenset[str]
     loose: frozenset[str]
+    epithets: tuple[str, ...]
 
 
 def is_dish(item: Item) -> bool:

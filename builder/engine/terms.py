@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.items import Grammar, Item, Term
+from builder.engine.items import Grammar, Item, Term, is_dish
 from builder.records import Span
 from builder.resources import Lexicon
 
@@ -106,7 +106,7 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
         return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
     touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
-    if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, grammar))):
+    if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, out, grammar))):
         return 1, _joined(before, item, text, None)
     return None
 
@@ -143,8 +143,11 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> b
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
 
 
-def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
-    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name."""
+def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
+    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name.
+
+    Epithets (香酥荔茸鴨, 現沖牛肉湯) only where the clause names nothing before them: 外皮酥脆肉質厚實.
+    """
     if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls == "food.generic":
         return False
     if before.symbol == "j" and len(before.word) == 1:
@@ -152,7 +155,10 @@ def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
     phrase = before.phrase
     if phrase is None or phrase.core != (before.start, before.end):
         return False
-    return phrase.entry.category.startswith(grammar.absorbed) and phrase.entry.valence < PRAISE
+    category, valence = phrase.entry.category, phrase.entry.valence
+    if category.startswith(grammar.absorbed) and valence < PRAISE:
+        return True
+    return category.startswith(grammar.epithets) and is_dish(item) and not any(one.term or one is not before and one.phrase for one in out)
 
 
 def _listed_nouns(out: list[Item]) -> list[Item]:
