@@ -64,7 +64,8 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         out[-joined[0] :] = [joined[1]]
         if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
             out[-2:] = [_joined(out[-2], out[-1], text, None)]
-        while grammar.compounds and len(out) > 1 and _modifies(out[-2], out[-1], lexicon, grammar):  # 清蒸 野生 石斑
+        listing = _said_of_all(listed, i)
+        while grammar.compounds and len(out) > 1 and _leads(out[-2], out[-1], listing, lexicon, grammar):  # 清蒸 野生石斑
             out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]
     return _listed_nouns(out)
 
@@ -90,7 +91,7 @@ def _touching_dishes(out: Sequence[Item]) -> bool:
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
     """How many of the last items of `out` the new item joins, and the item they become; None if it stands alone."""
     before = out[-1]
-    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item.word, lexicon, grammar):
+    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item, lexicon, grammar):
         return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
@@ -111,9 +112,17 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     return None
 
 
-def _suffix(term: Term, word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
+def _suffix(term: Term, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
     """Whether a word belongs to the aspect it touches: a suffix of any, or the head of a dish (麵, 湯, 鍋)."""
-    return word in grammar.suffixes or (term.cls.startswith("food") and lexicon.morphemes.get(word) == "head")
+    if item.word in grammar.suffixes:
+        return True
+    food = term.cls.startswith("food")
+    return food and (lexicon.morphemes.get(item.word) == "head" or (item.symbol in "nk" and _unknown(item.word, lexicon, grammar)))
+
+
+def _unknown(word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether a character that touches a dish is likely a part of its name (羊油拌麵 線)."""
+    return grammar.compounds and len(word) == 1 and word not in grammar.loose and word not in lexicon.general
 
 
 def _cut(item: Item, grammar: Grammar) -> Item:
@@ -137,10 +146,18 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> b
     if food and before.symbol == "t" and lexicon.not_aspects.get(before.word) == "origin":
         return True
     if before.symbol == "n":
-        return len(before.word) > 1 or (food and before.word not in grammar.loose)
+        return len(before.word) > 1 or (food and _unknown(before.word, lexicon, grammar))
     if before.symbol == "k":
-        return food and len(before.word) == 1 and before.word not in grammar.loose and before.word not in lexicon.general
+        return food and _unknown(before.word, lexicon, grammar)
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
+
+
+def _leads(before: Item, item: Item, listing: bool, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether a name of several parts goes on to the left: by a part, or by food that is no kind of food (餐點, 甜點) nor one of a list."""
+    if before.term is None or item.term is None:
+        return _modifies(before, item, lexicon, grammar)
+    food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
+    return food and before.end == item.start and before.term.cls != "food.generic" and not listing
 
 
 def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
