@@ -53,7 +53,7 @@ class Grammar:
     classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
     a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感). `loose`: characters that stand before a dish
     and are no part of its name (measure words, particles).
-    `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨).
+    `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨). `kinds`: words for kinds of dishes (這道 菜).
     """
 
     fillers: frozenset[str]
@@ -92,6 +92,7 @@ class Grammar:
     wishing: frozenset[str]
     loose: frozenset[str]
     epithets: tuple[str, ...]
+    kinds: frozenset[str]
 
 
 def is_dish(item: Item) -> bool:

@@ -67,7 +67,17 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         listing = _said_of_all(listed, i)
         while grammar.compounds and len(out) > 1 and _leads(out[-2], out[-1], listing, lexicon, grammar):  # 清蒸 野生石斑
             out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]
-    return _listed_nouns(out)
+    return _listed_nouns(_apposed(out, grammar))
+
+
+def _apposed(out: list[Item], grammar: Grammar) -> list[Item]:
+    """豬腳這道菜很香, 芋圓這款甜品很好吃: the kind that is named behind a dish is the dish again."""
+    for i in range(2, len(out)):
+        if out[i].symbol == "A" and out[i].word in grammar.kinds and out[i - 1].word[0] in "這那此該":
+            before = out[i - 3] if out[i - 2].symbol == "d" else out[i - 2]
+            if before.term and before.term.cls.startswith(("food", "drink")) and out[i - 1].end == out[i].start:
+                out[i] = out[i]._replace(symbol="t", term=None)
+    return out
 
 
 def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
