@@ -238,7 +238,7 @@ def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...], touching: bo
 
 
 def _subject(listed: Sequence[Item], named: Sequence[Item]) -> Item:
-    """Of the aspects of a clause that judges nothing the one it is about: 湯頭 of 湯頭有油蔥酥, else the last."""
+    """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
     told = is_dish(named[0]) and any(item.symbol == "H" and named[0].end <= item.start < named[-1].start for item in listed)
     return named[0] if told else named[-1]
 
