@@ -60,10 +60,7 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         if joined is None:
             out.append(item)
             continue
-        method = lexicon.morphemes.get(out[-1].word) == "method"
         out[-joined[0] :] = [joined[1]]
-        if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
-            out[-2:] = [_joined(out[-2], out[-1], text, None)]
         listing = _said_of_all(listed, i)
         while grammar.compounds and len(out) > 1 and _leads(out[-2], out[-1], listing, lexicon, grammar):  # 清蒸 野生石斑
             out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]
@@ -74,7 +71,7 @@ def _apposed(out: list[Item], grammar: Grammar) -> list[Item]:
     """豬腳這道菜很香, 芋圓這款甜品很好吃: the kind that is named behind a dish is the dish again."""
     for i in range(2, len(out)):
         if out[i].symbol == "A" and out[i].word in grammar.kinds and out[i - 1].word[0] in "這那此該":
-            before = out[i - 3] if out[i - 2].symbol == "d" else out[i - 2]
+            before = out[i - 3] if i > 2 and out[i - 2].symbol == "d" else out[i - 2]
             if before.term and before.term.cls.startswith(("food", "drink")) and out[i - 1].end == out[i].start:
                 out[i] = out[i]._replace(symbol="t", term=None)
     return out
@@ -91,11 +88,6 @@ def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
         and before.term.cls.startswith(_DISHES)
         and _said_of_all(listed, i)
     )
-
-
-def _touching_dishes(out: Sequence[Item]) -> bool:
-    """Whether the last two items are food and touch."""
-    return len(out) > 1 and out[-2].end == out[-1].start and all(one.term and one.term.cls.startswith("food") for one in out[-2:])
 
 
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
@@ -132,7 +124,7 @@ def _suffix(term: Term, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
 
 def _unknown(word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
     """Whether a character that touches a dish is likely a part of its name (羊油拌麵 線)."""
-    return grammar.compounds and len(word) == 1 and word not in grammar.loose and word not in lexicon.general
+    return grammar.compounds and len(word) == 1 and word.isalpha() and word not in grammar.loose and word not in lexicon.general
 
 
 def _cut(item: Item, grammar: Grammar) -> Item:
@@ -185,7 +177,7 @@ def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Gramma
     category, valence = phrase.entry.category, phrase.entry.valence
     if category.startswith(grammar.absorbed) and valence < PRAISE:
         return True
-    return category.startswith(grammar.epithets) and is_dish(item) and not any(one.term or one is not before and one.phrase for one in out)
+    return category.startswith(grammar.epithets) and is_dish(item) and not any(one.term or one.phrase for one in out[:-1])
 
 
 def _listed_nouns(out: list[Item]) -> list[Item]:
