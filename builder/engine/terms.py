@@ -58,23 +58,20 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
             joined = None
         if joined is None:
-            out.append(item)
+            out.append(item._replace(symbol="t", term=None) if item.word in grammar.kinds and _apposed(out, item) else item)
             continue
         out[-joined[0] :] = [joined[1]]
-        listing = _said_of_all(listed, i)
-        while grammar.compounds and len(out) > 1 and _leads(out[-2], out[-1], listing, lexicon, grammar):  # 清蒸 野生石斑
-            out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]
-    return _listed_nouns(_apposed(out, grammar))
+        while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):
+            out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]  # 清蒸 野生石斑
+    return _listed_nouns(out)
 
 
-def _apposed(out: list[Item], grammar: Grammar) -> list[Item]:
-    """豬腳這道菜很香, 芋圓這款甜品很好吃: the kind that is named behind a dish is the dish again."""
-    for i in range(2, len(out)):
-        if out[i].symbol == "A" and out[i].word in grammar.kinds and out[i - 1].word[0] in "這那此該":
-            before = out[i - 3] if i > 2 and out[i - 2].symbol == "d" else out[i - 2]
-            if before.term and before.term.cls.startswith(("food", "drink")) and out[i - 1].end == out[i].start:
-                out[i] = out[i]._replace(symbol="t", term=None)
-    return out
+def _apposed(out: Sequence[Item], item: Item) -> bool:
+    """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of dish `item` is the dish named before it again."""
+    if len(out) < 2 or out[-1].word[0] not in "這那此該" or out[-1].end != item.start:
+        return False
+    before = out[-3] if len(out) > 2 and out[-2].symbol == "d" else out[-2]
+    return before.term is not None and before.term.cls.startswith(("food", "drink"))
 
 
 def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
@@ -154,12 +151,13 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> b
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
 
 
-def _leads(before: Item, item: Item, listing: bool, lexicon: Lexicon, grammar: Grammar) -> bool:
-    """Whether a name of several parts goes on to the left: by a part, or by food that is no kind of food (餐點, 甜點) nor one of a list."""
+def _leads(out: Sequence[Item], listed: Sequence[Item], i: int, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether the name that ends `out` goes on to the left: by a part, or by food that is no kind of food (餐點, 甜點) nor one of a list."""
+    before, item = out[-2:]
     if before.term is None or item.term is None:
         return _modifies(before, item, lexicon, grammar)
     food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
-    return food and before.end == item.start and before.term.cls != "food.generic" and not listing
+    return food and before.term.cls != "food.generic" and not _said_of_all(listed, i)
 
 
 def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
