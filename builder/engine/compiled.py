@@ -197,5 +197,8 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         scope=strings(rule, "scope"),
         trailing=frozenset(strings(rule, "trailing")),
         wishing=frozenset(strings(rule, "wishing")),
+        loose=frozenset(strings(rule, "loose")),
+        kinds=frozenset(strings(rule, "kinds")),
+        epithets=strings(rule, "epithets") or ("-",),
         compounds=bool(rule.params.get("compounds", True)),
     )

@@ -237,12 +237,18 @@ def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...], touching: bo
     return aspects
 
 
+def _subject(listed: Sequence[Item], named: Sequence[Item]) -> Item:
+    """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
+    told = is_dish(named[0]) and any(item.symbol == "H" and named[0].end <= item.start < named[-1].start for item in listed)
+    return named[0] if told else named[-1]
+
+
 def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None, touching: bool) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
     named = [item for item in listed if item.term is not None]
     if not paired and not named:
         return topic
-    last = paired[-1] if paired else named[-1]
+    last = paired[-1] if paired else _subject(listed, named)
     aspects = _coordinated(listed, (last,), touching)
     if is_dish(last):
         return Topic(aspects, not paired, None)

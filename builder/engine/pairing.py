@@ -237,6 +237,24 @@ def carry(rule: Rule) -> Pairer:
     return find
 
 
+def kind(rule: Rule) -> Pairer:
+    """The dish of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
+
+    `pattern` as of `pattern`; what it finds is one of `kinds` and the only aspect of its clause.
+    """
+    find_kind, kinds = pattern(rule), frozenset(strings(rule, "kinds"))
+
+    def find(scene: Scene) -> Found | None:
+        if scene.topic is None or scene.symbols.count("A") != 1:
+            return None
+        about = scene.topic.aspects[0]
+        if not is_dish(about) or about.word in kinds or not (found := find_kind(scene)) or found.aspects[0].word not in kinds:
+            return None
+        return Found(scene.topic.aspects, f"dish of an earlier clause, {found.aspects[0].word} here")
+
+    return find
+
+
 def _foreign(rule: Rule) -> Callable[[str, str], bool]:
     """Whether opinions of a category do not describe attributes of a class (table `foreign`: class -> categories, all by prefix)."""
     listed = [(cls, tuple(categories)) for cls, categories in (table(rule, "foreign") if "foreign" in rule.params else {}).items()]
@@ -260,6 +278,7 @@ def _owner(item: Item, owner: Span, tokens: Sequence[Token]) -> Item:
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pattern,
+    "pair-kind": kind,
     "pair-back": back,
     "pair-path": path,
     "pair-sentence": sentence,

@@ -58,8 +58,12 @@ def _wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Gramm
 
 
 def _start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, grammar: Grammar) -> int:
-    """Where the phrase begins whose first unit is `first`: behind adverbs of the clause (還 蠻好吃, 都還 可以)."""
-    while first < k and units[first].word in grammar.scope and units[first + 1].symbol == "D":
+    """Where the phrase begins whose first unit is `first`: behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃)."""
+    while first < k and (
+        (units[first].word in grammar.scope and units[first + 1].symbol == "D")
+        or units[first].word in grammar.levels
+        or units[first].symbol == "d"
+    ):
         first += 1
     return units[first].start + (_lead(units[first].word, lexicon, grammar) if first < k else 0)
 

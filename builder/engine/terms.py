@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.items import Grammar, Item, Term
+from builder.engine.items import Grammar, Item, Term, is_dish
 from builder.records import Span
 from builder.resources import Lexicon
 
@@ -58,13 +58,20 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
             joined = None
         if joined is None:
-            out.append(item)
+            out.append(item._replace(symbol="t", term=None) if item.word in grammar.kinds and _apposed(out, item) else item)
             continue
-        method = lexicon.morphemes.get(out[-1].word) == "method"
         out[-joined[0] :] = [joined[1]]
-        if method and _touching_dishes(out):  # 水蓮炒肉絲: what stands before the method belongs to the name
-            out[-2:] = [_joined(out[-2], out[-1], text, None)]
+        while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):
+            out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]  # 清蒸 野生石斑
     return _listed_nouns(out)
+
+
+def _apposed(out: Sequence[Item], item: Item) -> bool:
+    """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of dish `item` is the dish named before it again."""
+    if len(out) < 2 or out[-1].word[0] not in "這那此該" or out[-1].end != item.start:
+        return False
+    before = out[-3] if len(out) > 2 and out[-2].symbol == "d" else out[-2]
+    return before.term is not None and before.term.cls.startswith(("food", "drink"))
 
 
 def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
@@ -80,15 +87,10 @@ def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
     )
 
 
-def _touching_dishes(out: Sequence[Item]) -> bool:
-    """Whether the last two items are food and touch."""
-    return len(out) > 1 and out[-2].end == out[-1].start and all(one.term and one.term.cls.startswith("food") for one in out[-2:])
-
-
 def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
     """How many of the last items of `out` the new item joins, and the item they become; None if it stands alone."""
     before = out[-1]
-    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item.word, lexicon, grammar):
+    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item, lexicon, grammar):
         return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
@@ -104,14 +106,22 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
     if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
         return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
     touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
-    if grammar.compounds and (_modifies(before, item, lexicon) or (not touches and _names_a_kind(before, item, grammar))):
+    if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, out, grammar))):
         return 1, _joined(before, item, text, None)
     return None
 
 
-def _suffix(term: Term, word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
+def _suffix(term: Term, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
     """Whether a word belongs to the aspect it touches: a suffix of any, or the head of a dish (麵, 湯, 鍋)."""
-    return word in grammar.suffixes or (term.cls.startswith("food") and lexicon.morphemes.get(word) == "head")
+    if item.word in grammar.suffixes:
+        return True
+    food = term.cls.startswith("food")
+    return food and (lexicon.morphemes.get(item.word) == "head" or (item.symbol in "nk" and _unknown(item.word, lexicon, grammar)))
+
+
+def _unknown(word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether a character that touches a dish is likely a part of its name (羊油拌麵 線)."""
+    return grammar.compounds and len(word) == 1 and word.isalpha() and word not in grammar.loose and word not in lexicon.general
 
 
 def _cut(item: Item, grammar: Grammar) -> Item:
@@ -127,7 +137,7 @@ def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
     return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner))
 
 
-def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
+def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
     """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from food_morphemes."""
     if before.end != item.start or item.term is None:
         return False
@@ -135,12 +145,26 @@ def _modifies(before: Item, item: Item, lexicon: Lexicon) -> bool:
     if food and before.symbol == "t" and lexicon.not_aspects.get(before.word) == "origin":
         return True
     if before.symbol == "n":
-        return len(before.word) > 1
+        return len(before.word) > 1 or (food and _unknown(before.word, lexicon, grammar))
+    if before.symbol == "k":
+        return food and _unknown(before.word, lexicon, grammar)
     return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
 
 
-def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
-    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name."""
+def _leads(out: Sequence[Item], listed: Sequence[Item], i: int, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether the name that ends `out` goes on to the left: by a part, or by food that is no kind of food (餐點, 甜點) nor one of a list."""
+    before, item = out[-2:]
+    if before.term is None or item.term is None:
+        return _modifies(before, item, lexicon, grammar)
+    food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
+    return food and before.term.cls != "food.generic" and not _said_of_all(listed, i)
+
+
+def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
+    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name.
+
+    Epithets (香酥荔茸鴨, 現沖牛肉湯) only where the clause names nothing before them: 外皮酥脆肉質厚實.
+    """
     if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls == "food.generic":
         return False
     if before.symbol == "j" and len(before.word) == 1:
@@ -148,7 +172,10 @@ def _names_a_kind(before: Item, item: Item, grammar: Grammar) -> bool:
     phrase = before.phrase
     if phrase is None or phrase.core != (before.start, before.end):
         return False
-    return phrase.entry.category.startswith(grammar.absorbed) and phrase.entry.valence < PRAISE
+    category, valence = phrase.entry.category, phrase.entry.valence
+    if category.startswith(grammar.absorbed) and valence < PRAISE:
+        return True
+    return category.startswith(grammar.epithets) and is_dish(item) and not any(one.term or one.phrase for one in out[:-1])
 
 
 def _listed_nouns(out: list[Item]) -> list[Item]:

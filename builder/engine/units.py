@@ -229,7 +229,11 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
             symbol = "D"
         elif symbol == "O" and word in lexicon.aspects and (not before or before not in judging) and _described(word, out, i, lexicon):
             symbol = "A"
-        elif symbol == "N" and word in lexicon.opinions and (not after or after in "kd" or (after in "Ac" and before == "A")):
+        elif (
+            symbol == "N"
+            and word in lexicon.opinions
+            and (not after or after in "kd" or (after in "Ac" and before == "A" and word[-1] != "了"))
+        ):
             symbol = "O"
         elif symbol == "Q" and before != "O":
             symbol = "r"
