@@ -1,9 +1,10 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
 
-In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), best of the beams. Labelled
-tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a folder. Bases:
+In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), of the beams the one that is
+likeliest under its context and its context under it. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a folder. Bases:
 `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
-encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words, and beside aspects opinions can be kept.
+encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
+punctuation stay and none are written, beams are chosen by what stands around them, and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
+from builder.augment.beams import Beam, best_fitting
+from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.replacing import unit_inventory
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
 from builder.augment.told import LATER, taught, told
 from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError, ModelError
+from builder.records import Span
 
 if TYPE_CHECKING:
     from builder.model.augment.beam import Barred, Found
@@ -41,6 +44,7 @@ _FAST = 3
 class MaskedSeq2SeqSettings(InDomain):
     """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
     table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
+    `whole`: fragments are of whole words, and punctuation stays; `fitting`: the beam counts that fits best, else the likeliest (both false: as in the paper).
     `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
     """
 
@@ -49,6 +53,8 @@ class MaskedSeq2SeqSettings(InDomain):
     beams: int = field(default=5, metadata=LATER)
     label_embeddings: bool = True
     again: bool = field(default=False, metadata=LATER)
+    whole: bool = field(default=True, metadata=LATER)
+    fitting: bool = field(default=True, metadata=LATER)
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
@@ -92,16 +98,24 @@ class MaskedSeq2Seq:
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         from builder.model.augment.fragments import Writing, write
+        from builder.model.augment.pieces import own_marks
 
         plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._masked(one, copies, seed)]
-        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads, self.barred)
-        made: dict[int, dict[int, Candidate]] = {}
+        how = self.settings
+        writing = Writing(how.beams, how.batch, how.threads, self.barred, own_marks(self.inventory) or () if how.whole else ())
+        beams: dict[int, list[Beam]] = {}
         for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
             n, cut, item = plans[i]
-            if (candidate := self._candidate(sentences[n], cut, item, found)) is not None:
-                made.setdefault(n, {})[i] = candidate
-        for n in range(len(sentences)):
-            yield tuple(candidate for _, candidate in sorted(made.get(n, {}).items()))
+            beams[i] = list(self._beams(sentences[n], cut, item, found))
+        listed = [(cut.ids, item, beams.get(i, [])) for i, (_, cut, item) in enumerate(plans)]
+        chosen = (
+            best_fitting(self.network, self.inventory, listed, how.batch, how.threads) if how.fitting else [one[:1] for *_, one in listed]
+        )
+        made: list[list[Candidate]] = [[] for _ in sentences]
+        for (n, _, _), one in zip(plans, chosen, strict=True):
+            made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit) for beam in one]
+        for candidates in made:
+            yield tuple(sorted(candidates, key=lambda one: -(one.fit or 0.0)))
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked]]:
         from builder.model.network import seed_of
@@ -110,25 +124,32 @@ class MaskedSeq2Seq:
         labels = bio(cut.spans, kept(sentence, self.settings.keep))
         if not len(cut) or len(cut) >= self.network.core.longest:
             return
-        draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
-        for u in chosen_starts(labels, self.settings.r, copies, draw):
-            yield cut, masked(cut.ids, labels, u, self.settings.r, self.inventory)
+        draw, r = random.Random(seed_of(seed, NAME, sentence.id, sentence.text)), self.settings.r
+        held: Sequence[object] = labels
+        edges: Sequence[bool] = ()
+        if self.settings.whole:
+            words = {start for start, _ in sentence.words}
+            edges = [*(start in words for start, _ in cut.spans), True]
+            marks = (not any(map(str.isalnum, sentence.text[start:end])) for start, end in cut.spans)
+            held = [bool(label) or mark for label, mark in zip(labels, marks, strict=True)]
+        for span in chosen_fragments(held, r, copies, draw, edges):
+            yield cut, masked(cut.ids, labels, span, self.inventory, held)
 
-    def _candidate(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Candidate | None:
-        """The best beam that is not the source again; one that ends within a character of several bytes is none."""
+    def _beams(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Iterator[Beam]:
+        """The beams that are not the source again; one that ends within a character of several bytes is none."""
         for said, score in found.sequences:
             new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
             edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
             if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
-                return Candidate(sentence.id, edits, score)
-        return None
+                yield Beam(said, edits, score)
 
 
-def masked(ids: Sequence[int], labels: Sequence[int], u: int, r: float, inventory: Inventory) -> Masked:
-    """MaskFrag as a model's example."""
+def masked(ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()) -> Masked:
+    """MaskFrag as a model's example; `held` are the tokens that stay, if more do than those with a label."""
     from builder.model.augment.seq2seq import Masked
 
-    hidden, (first, end) = mask_frag(ids, labels, u, r, inventory.mask)
+    first, end = span
+    hidden = mask_frag(ids, held or labels, span, inventory.mask)
     return Masked(
         hidden, tuple(labels), first, tuple(ids[first:end]), ids[first - 1] if first else inventory.first, labels[first - 1] if first else 0
     )
@@ -154,7 +175,8 @@ class _Source:
         for n in draw.choices(range(len(self.cuts)), cum_weights=self.cumulated, k=count):
             ids, labels = self.cuts[n]
             said = labels if labelled else (0,) * len(ids)
-            out.append(masked(ids, said, draw.choice(starts(len(ids), self.r)), self.r, self.inventory))
+            u = draw.choice(starts(len(ids), self.r))
+            out.append(masked(ids, said, fragment(len(ids), u, self.r), self.inventory))
         return out
 
 

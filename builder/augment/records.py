@@ -66,13 +66,15 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
-    marks that are no longer what they were, where the method changes them."""
+    marks that are no longer what they were, where the method changes them. `fit`: the logarithm of how much likelier the words around are beside the new ones
+    than beside the old, where the method can tell."""
 
     source: str
     edits: tuple[Edit, ...]
     score: float | None = None
     label: str | None = None
     changed: tuple[Changed, ...] = ()
+    fit: float | None = None
 
 
 class Method(Protocol):
