@@ -44,6 +44,7 @@ _FAST = 3
 class MaskedSeq2SeqSettings(InDomain):
     """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
     table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
+    `most`: so many tokens are written at once and one more (0: as many as `r` says), which long sentences need where the model is small.
     `whole`: fragments are of whole words, and punctuation stays; `fitting`: the beam counts that fits best, else the likeliest (both false: as in the paper).
     `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
     """
@@ -53,6 +54,7 @@ class MaskedSeq2SeqSettings(InDomain):
     beams: int = field(default=5, metadata=LATER)
     label_embeddings: bool = True
     again: bool = field(default=False, metadata=LATER)
+    most: int = field(default=0, metadata=LATER)
     whole: bool = field(default=True, metadata=LATER)
     fitting: bool = field(default=True, metadata=LATER)
     pretrain_epochs: int = 4
@@ -67,8 +69,8 @@ class MaskedSeq2SeqSettings(InDomain):
             raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.encoder, self.decoder) < 1:
-            raise ConfigError("beams and layers are at least 1", where=NAME)
+        if min(self.beams, self.encoder, self.decoder) < 1 or self.most < 0:
+            raise ConfigError("beams and layers are at least 1, most at least 0", where=NAME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +126,8 @@ class MaskedSeq2Seq:
         labels = bio(cut.spans, kept(sentence, self.settings.keep))
         if not len(cut) or len(cut) >= self.network.core.longest:
             return
-        draw, r = random.Random(seed_of(seed, NAME, sentence.id, sentence.text)), self.settings.r
+        draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
+        r = min(self.settings.r, self.settings.most / len(cut)) if self.settings.most else self.settings.r
         held: Sequence[object] = labels
         edges: Sequence[bool] = ()
         if self.settings.whole:
