@@ -46,9 +46,12 @@ def test_each_constraint_rejects_with_its_own_reason(replaced: list[tuple[str, s
     assert broken(trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))) == reason
 
 
-@pytest.mark.parametrize(("fit", "reason"), [(None, None), (0.3, None), (-0.99, None), (-1.01, "unfitting")])
-def test_a_candidate_that_its_method_finds_out_of_place_is_rejected(fit: float | None, reason: str | None) -> None:
-    told = replace(candidate(BATTERY, ("night", "nighttime")), fit=fit)
+@pytest.mark.parametrize(
+    ("fit", "surprise", "reason"),
+    [(None, None, None), (0.0, 5.0, None), (-0.01, 5.0, "unfitting"), (0.0, 5.01, "surprising"), (None, 9.0, "surprising")],
+)
+def test_a_candidate_that_its_method_finds_out_of_place_is_rejected(fit: float | None, surprise: float | None, reason: str | None) -> None:
+    told = replace(candidate(BATTERY, ("night", "nighttime")), fit=fit, surprise=surprise)
     assert broken(trial(BATTERY, told, cues_of("en"))) == reason
 
 

@@ -13,13 +13,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.augment.beams import Beam, Reader, best_fitting, usual
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
 from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
 from builder.model.augment.beam import banned, search
-from builder.model.augment.fitting import around, likely
+from builder.model.augment.fitting import alone, around, likely
 from builder.model.augment.fragments import Writing, embedded, trimmed
 from builder.model.augment.fragments import write as write_fragments
 from builder.model.augment.keeping import Schedule, trained
@@ -93,7 +94,7 @@ def test_nothing_to_learn_from_is_an_error(tmp_path: Path) -> None:
         load(TINY, [Sentence("s", "很好", ((0, 2),))], tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [{"r": 0.0}, {"r": 1.5}, {"keep": "opinion"}, {"beams": 0}])
+@pytest.mark.parametrize("wrong", [{"r": 0.0}, {"r": 1.5}, {"keep": "opinion"}, {"beams": 0}, {"most": -1}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         MaskedSeq2SeqSettings(**wrong)  # type: ignore[arg-type]
@@ -235,8 +236,8 @@ def test_of_the_beams_the_one_whose_context_is_likeliest_counts(method: MaskedSe
     best = [one for found in method.propose(sentences, 3, 1) for one in found]
     assert len(plain) == len(best)
     assert {one.fit for one in plain} == {None}
-    fits = {(one.source, one.edits): one.fit for one in best}
-    assert None not in fits.values()
+    fits = {(one.source, one.edits): (one.fit, one.surprise) for one in best}
+    assert not any(None in told for told in fits.values())
     assert any((one.source, one.edits) not in fits for one in plain), "another beam than the likeliest"
     for found in method.propose(sentences, 3, 1):
         told = [one.fit or 0.0 for one in found]
@@ -250,6 +251,30 @@ def test_what_stands_beside_a_fragment_is_hidden_and_told_as_the_network_does() 
     told = torch.log_softmax(logits(net, item), -1)
     due = sum(float(told[t, i]) for t, i in enumerate(item.target) if t != 2)
     assert likely(net, [item, ITEM], MASK, 0, 2, 1)[0] == pytest.approx(due, abs=0.006)
+
+
+def test_each_token_beside_a_fragment_and_in_it_is_hidden_alone_and_surprise_counts_in_usual_ones() -> None:
+    items = alone((7, 8, 9, 10, 11, 6), 3, 4, MASK, BOS)
+    assert [(one.start, one.target, one.source.count(MASK)) for one in items] == [
+        (at, (i,), 1) for at, i in enumerate((8, 9, 10, 11, 6), 1)
+    ]
+    reader = Reader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
+    each = usual(reader, [(7, 8, 9)])
+    assert each == pytest.approx(-sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 9, 1)) / 3, abs=0.006)
+    (beam,), () = best_fitting(reader, [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])])
+    (twice,), _ = best_fitting(replace(reader, usual=0.5), [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])])
+    assert twice.surprise == pytest.approx(2 * (beam.surprise or 0.0), abs=0.02)
+    due = -sum(likely(reader.network, alone((7, 6, 9, 6, 8), 1, 4, MASK, BOS), MASK, 0, 9, 1))
+    assert beam.surprise == pytest.approx(due, abs=0.006)
+
+
+def test_a_bound_on_what_is_written_holds_in_long_sentences(method: MaskedSeq2Seq) -> None:
+    one = Sentence("s", "這家的湯頭很濃店員親切下次再來", tuple((i, i + 1) for i in range(15)), (Mark(3, 5),))
+    bound = replace(method, settings=replace(method.settings, most=1))
+    for made, longest in ((method, 8), (bound, 2)):
+        spans = [(found[0].start, found[-1].end) for found in (each.edits for each in next(made.propose([one], 20, 1)))]
+        assert max(end - start for start, end in spans) <= longest
+    assert len(spans) > 9, "bounded fragments begin everywhere"
 
 
 def test_a_sentence_that_is_labelled_throughout_has_no_candidates(method: MaskedSeq2Seq) -> None:

@@ -1,7 +1,7 @@
 """Of the beams of a fragment the one that fits best where it stands.
 
 In: beams as `masked-seq2seq` searches them. Out: of each fragment the beam for which log P(beam | context) + log P(context | beam) is highest (Li et al. 2016, MMI-bidi,
-both of equal weight), and how much likelier its context is beside it than beside the fragment that stood there.
+both of equal weight), how much likelier its context is beside it than beside the fragment that stood there, and how surprising it is.
 """
 
 from __future__ import annotations
@@ -19,37 +19,77 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """The tokens of a fragment, the edits that they make, their log-probability, and how they fit (see Candidate)."""
+    """The tokens of a fragment, the edits that they make, their log-probability, how they fit and surprise (see Candidate)."""
 
     said: tuple[int, ...]
     edits: tuple[Edit, ...]
     score: float
     fit: float | None = None
+    surprise: float | None = None
 
 
-def best_fitting(
-    network: Labelled, inventory: Inventory, listed: Sequence[tuple[Sequence[int], Masked, Sequence[Beam]]], batch: int, threads: int
-) -> list[list[Beam]]:
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A network that reads what it has written; `usual`: -log P of a token of its training sentences that is hidden alone."""
+
+    network: Labelled
+    inventory: Inventory
+    usual: float
+    batch: int = 64
+    threads: int = 2
+
+    def told(self, items: Sequence[Masked]) -> list[float]:
+        from builder.model.augment.fitting import likely
+        from builder.model.augment.fragments import pad_of
+
+        return likely(self.network, items, self.inventory.mask, pad_of(self.inventory), self.batch, self.threads)
+
+
+def best_fitting(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, Sequence[Beam]]]) -> list[list[Beam]]:
     """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beam, of no beams none."""
-    from builder.model.augment.fitting import likely
-    from builder.model.augment.fragments import pad_of
+    from builder.model.augment.fitting import around
 
-    asked = [
-        _around(ids, item, said, inventory) for ids, item, beams in listed if beams for said in (item.target, *(one.said for one in beams))
+    texts = [
+        [_text(ids, item, said, reader) for said in (item.target, *(one.said for one in beams))] if beams else []
+        for ids, item, beams in listed
     ]
-    told = iter(likely(network, asked, inventory.mask, pad_of(inventory), batch, threads))
-    out: list[list[Beam]] = []
-    for _, _, beams in listed:
-        before = next(told) if beams else 0.0
-        fits = [replace(one, fit=round(next(told) - before, 2)) for one in beams]
-        out.append([max(fits, key=lambda one: one.score + (one.fit or 0.0))] if fits else [])
+    told = iter(reader.told([around(*text) for each in texts for text in each]))
+    chosen: list[tuple[int, Beam]] = []
+    for n, (_, _, beams) in enumerate(listed):
+        if beams:
+            before = next(told)
+            fits = [replace(one, fit=round(next(told) - before, 2)) for one in beams]
+            chosen.append((n, max(fits, key=lambda one: one.score + (one.fit or 0.0))))
+    out: list[list[Beam]] = [[] for _ in listed]
+    for (n, beam), surprise in zip(
+        chosen, _surprises(reader, [_text(*listed[n][:2], beam.said, reader) for n, beam in chosen]), strict=True
+    ):
+        out[n] = [replace(beam, surprise=surprise)]
     return out
 
 
-def _around(ids: Sequence[int], item: Masked, said: Sequence[int], inventory: Inventory) -> Masked:
-    """A sentence with `said` for its fragment, and what stands beside the new tokens hidden."""
-    from builder.model.augment.fitting import around
+def _surprises(reader: Reader, texts: Sequence[Text]) -> list[float]:
+    from builder.model.augment.fitting import alone
 
+    asked = [alone(*text) for text in texts]
+    told = iter(reader.told([item for items in asked for item in items]))
+    return [round(-sum(next(told) for _ in items) / reader.usual, 2) for items in asked]
+
+
+def usual(reader: Reader, cuts: Sequence[Sequence[int]]) -> float:
+    """-log P of a token that is hidden alone, the mean over some sentences."""
+    from builder.model.augment.fitting import alone
+
+    items = [item for ids in cuts for item in alone(ids, 0, len(ids), reader.inventory.mask, reader.inventory.first)]
+    return max(0.01, round(-sum(reader.told(items)) / max(1, len(items)), 2))
+
+
+Text = tuple[Sequence[int], int, int, int, int]
+"""Tokens, the range of new ones, and what hides and begins a text."""
+
+
+def _text(ids: Sequence[int], item: Masked, said: Sequence[int], reader: Reader) -> Text:
+    """A sentence with `said` for its fragment."""
+    inventory = reader.inventory
     free = [at for at in range(item.start, item.start + len(said)) if item.source[at] == inventory.mask]
-    told = (*ids[: item.start], *said, *ids[item.start + len(said) :])
-    return around(told, free[0], free[-1] + 1, inventory.mask, inventory.first)
+    return (*ids[: item.start], *said, *ids[item.start + len(said) :]), free[0], free[-1] + 1, inventory.mask, inventory.first

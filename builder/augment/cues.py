@@ -76,7 +76,9 @@ def chinese(lexicon: Lexicon) -> Cues:
 def english_cues() -> Cues:
     """The cues of review English: short lists, so that a word they do not hold is no cue."""
     words = english.words()
-    table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]} | {word: Cue("contrast", "") for word in words["contrast"]}
+    table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]} | {
+        word: Cue("contrast", "") for word in words["contrast"]
+    }
     told = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {kind: Cue("degree", kind) for kind in ("high", "low", "over")}
     for kind, cue in told.items():
         table |= {word: cue for word in words[kind] if word not in table}

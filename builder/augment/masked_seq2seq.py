@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.beams import Beam, best_fitting
+from builder.augment.beams import Beam, Reader, best_fitting, usual
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.replacing import unit_inventory
@@ -36,6 +36,8 @@ NAME = "masked-seq2seq"
 _CHUNK = 4096
 _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
+_SOME = 200
+"""About so many sentences tell how likely a token usually is."""
 _FAST = 3
 """By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves it half taught."""
 
@@ -75,7 +77,7 @@ class MaskedSeq2SeqSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `barred`: tokens with what may not be written behind them, as it would end a term that the training sentences label: where
+    """A trained model as a Method. `usual`: see Reader. `barred`: tokens with what may not be written behind them, as it would end a term that the training sentences label: where
     nothing is labelled, it would be a term that nobody labelled."""
 
     settings: MaskedSeq2SeqSettings
@@ -84,6 +86,11 @@ class MaskedSeq2Seq:
     digest: str
     progress: Progress | None = None
     barred: Barred = field(default_factory=dict)
+    usual: float = 1.0
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.network, self.inventory, self.usual, self.settings.batch, self.settings.threads)
 
     @property
     def name(self) -> str:
@@ -110,12 +117,10 @@ class MaskedSeq2Seq:
             n, cut, item = plans[i]
             beams[i] = list(self._beams(sentences[n], cut, item, found))
         listed = [(cut.ids, item, beams.get(i, [])) for i, (_, cut, item) in enumerate(plans)]
-        chosen = (
-            best_fitting(self.network, self.inventory, listed, how.batch, how.threads) if how.fitting else [one[:1] for *_, one in listed]
-        )
+        chosen = best_fitting(self.reader, listed) if how.fitting else [one[:1] for *_, one in listed]
         made: list[list[Candidate]] = [[] for _ in sentences]
         for (n, _, _), one in zip(plans, chosen, strict=True):
-            made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit) for beam in one]
+            made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit, surprise=beam.surprise) for beam in one]
         for candidates in made:
             yield tuple(sorted(candidates, key=lambda one: -(one.fit or 0.0)))
 
@@ -204,7 +209,11 @@ def load(
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
+    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
+    if not settings.fitting:
+        return made
+    cuts = [inventory.cut(one.text, one.words).ids for one in sentences[:: max(1, len(sentences) // _SOME)]]
+    return replace(made, usual=usual(made.reader, [ids for ids in cuts if 1 < len(ids) < network.core.longest]))
 
 
 def _barred(sentences: Sequence[Sentence], inventory: Inventory, keep: str) -> Barred:
