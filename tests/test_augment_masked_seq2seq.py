@@ -240,8 +240,8 @@ def test_of_the_beams_the_one_whose_context_is_likeliest_counts(method: MaskedSe
     assert not any(None in told for told in fits.values())
     assert any((one.source, one.edits) not in fits for one in plain), "another beam than the likeliest"
     for found in method.propose(sentences, 3, 1):
-        told = [one.fit or 0.0 for one in found]
-        assert told == sorted(told, reverse=True)
+        told = [one.surprise or 0.0 for one in found]
+        assert told == sorted(told)
 
 
 def test_what_stands_beside_a_fragment_is_hidden_and_told_as_the_network_does() -> None:

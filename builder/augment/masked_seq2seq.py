@@ -101,7 +101,7 @@ class MaskedSeq2Seq:
         return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        """`copies` fragments a sentence with distinct starts; a sentence of which every token is labelled gets none."""
+        """`copies` fragments a sentence with distinct starts, the least surprising first; a sentence of which every token is labelled gets none."""
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
@@ -122,7 +122,7 @@ class MaskedSeq2Seq:
         for (n, _, _), one in zip(plans, chosen, strict=True):
             made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit, surprise=beam.surprise) for beam in one]
         for candidates in made:
-            yield tuple(sorted(candidates, key=lambda one: -(one.fit or 0.0)))
+            yield tuple(sorted(candidates, key=lambda one: one.surprise or 0.0))
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked]]:
         from builder.model.network import seed_of
