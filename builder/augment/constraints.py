@@ -21,7 +21,8 @@ _WORD = re.compile(r"[^\W_]+")
 SHORTEST, LONGEST = 0.5, 2.0
 """Of the source's length, in code points."""
 LEAST_FIT, MOST_SURPRISE = 0.0, 5.0
-"""See Candidate. By eye on 160 of the embedded model's candidates: without a limit 51% read well, with this surprise 78%, with both 89%."""
+"""See Candidate. Of 160 candidates of the embedded model, read by eye, 51% read well, 78% of those within this surprise and 89% of those within both limits, which were chosen
+on them; of 30 fresh ones 67%."""
 
 
 @dataclass(frozen=True, slots=True)

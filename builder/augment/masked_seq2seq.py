@@ -1,8 +1,8 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
 
 In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), of the beams the one that is
-likeliest under its context and its context under it. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a folder. Bases:
-`embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
+likeliest under its context and its context under it. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves
+(algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
 encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
 punctuation stay and none are written, beams are chosen by what stands around them, and beside aspects opinions can be kept.
 """
@@ -77,8 +77,8 @@ class MaskedSeq2SeqSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `usual`: see Reader. `barred`: tokens with what may not be written behind them, as it would end a term that the training sentences label: where
-    nothing is labelled, it would be a term that nobody labelled."""
+    """A trained model as a Method. `usual`: see Reader. `barred`: tokens with what may not be written behind them, as it would end a term that the training
+    sentences label: where nothing is labelled, it would be a term that nobody labelled."""
 
     settings: MaskedSeq2SeqSettings
     network: Labelled
