@@ -236,11 +236,13 @@ def test_of_the_beams_the_one_whose_context_is_likeliest_counts(method: MaskedSe
     best = [one for found in method.propose(sentences, 3, 1) for one in found]
     assert len(plain) == len(best)
     assert {one.fit for one in plain} == {None}
-    fits = {(one.source, one.edits): (one.fit, one.surprise) for one in best}
-    assert not any(None in told for told in fits.values())
+    fits = {(one.source, one.edits): one.fit for one in best}
+    assert None not in fits.values()
+    assert {(one.fit or 0.0) >= 0 for one in best if one.surprise is not None} == {True}
+    assert {(one.fit or 0.0) < 0 for one in best if one.surprise is None} == {True}
     assert any((one.source, one.edits) not in fits for one in plain), "another beam than the likeliest"
     for found in method.propose(sentences, 3, 1):
-        told = [one.surprise or 0.0 for one in found]
+        told = [99.0 if one.surprise is None else one.surprise for one in found]
         assert told == sorted(told)
 
 

@@ -1,7 +1,7 @@
 """Of the beams of a fragment the one that fits best where it stands.
 
 In: beams as `masked-seq2seq` searches them. Out: of each fragment the beam for which log P(beam | context) + log P(context | beam) is highest (Li et al. 2016, MMI-bidi,
-both of equal weight), how much likelier its context is beside it than beside the fragment that stood there, and how surprising it is.
+both of equal weight), how much likelier its context is beside it than beside the fragment that stood there, and, where that is not too little, how surprising it is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from builder.augment.constraints import LEAST_FIT
 from builder.augment.records import Edit
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ def best_fitting(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, S
             fits = [replace(one, fit=round(next(told) - before, 2)) for one in beams]
             chosen.append((n, max(fits, key=lambda one: one.score + (one.fit or 0.0))))
     out: list[list[Beam]] = [[] for _ in listed]
-    for (n, beam), surprise in zip(
-        chosen, _surprises(reader, [_text(*listed[n][:2], beam.said, reader) for n, beam in chosen]), strict=True
-    ):
-        out[n] = [replace(beam, surprise=surprise)]
+    due = {n: beam for n, beam in chosen if (beam.fit or 0.0) >= LEAST_FIT}  # the others will be rejected
+    surprises = dict(zip(due, _surprises(reader, [_text(*listed[n][:2], beam.said, reader) for n, beam in due.items()]), strict=True))
+    for n, beam in chosen:
+        out[n] = [replace(beam, surprise=surprises.get(n))]
     return out
 
 

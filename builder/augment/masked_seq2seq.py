@@ -122,7 +122,7 @@ class MaskedSeq2Seq:
         for (n, _, _), one in zip(plans, chosen, strict=True):
             made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit, surprise=beam.surprise) for beam in one]
         for candidates in made:
-            yield tuple(sorted(candidates, key=lambda one: one.surprise or 0.0))
+            yield tuple(sorted(candidates, key=lambda one: (one.surprise is None, one.surprise or 0.0)))
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked]]:
         from builder.model.network import seed_of
