@@ -46,6 +46,21 @@ def test_each_constraint_rejects_with_its_own_reason(replaced: list[tuple[str, s
     assert broken(trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))) == reason
 
 
+@pytest.mark.parametrize(
+    ("fit", "surprise", "reason"),
+    [(None, None, None), (0.0, 5.0, None), (-0.01, 5.0, "unfitting"), (0.0, 5.01, "surprising"), (None, 9.0, "surprising")],
+)
+def test_a_candidate_that_its_method_finds_out_of_place_is_rejected(fit: float | None, surprise: float | None, reason: str | None) -> None:
+    told = replace(candidate(BATTERY, ("night", "nighttime")), fit=fit, surprise=surprise)
+    assert broken(trial(BATTERY, told, cues_of("en"))) == reason
+
+
+def test_a_contrast_may_be_said_otherwise_but_not_made() -> None:
+    source = sentence("the {food|aspect} was fine but we waited", "en")
+    assert broken(trial(source, candidate(source, ("but", "though")), cues_of("en"))) is None
+    assert broken(trial(source, candidate(source, ("we", "yet we")), cues_of("en"))) == "contrast-added"
+
+
 def test_a_candidate_that_is_mostly_gone_is_too_short() -> None:
     source = sentence("{food} was there on the table for all of us to eat before the evening had begun")
     edits = (Edit(8, len(source.text), ""),)
@@ -88,7 +103,7 @@ def test_a_candidate_of_another_sentence_is_bad() -> None:
         ([("跟朋友", "很好吃跟朋友")], "opinion-added"),
         ([("朋友", "服務")], "aspect-invented"),
         ([("濃郁", "清爽")], "label-touched"),
-        ([("今天", "不過今天")], None),  # 不 inside 不過 is no negator
+        ([("今天", "不過今天")], "contrast-added"),  # 不 inside 不過 is no negator
     ],
 )
 def test_constraints_read_chinese_by_the_lexicons(replaced: list[tuple[str, str]], reason: str | None) -> None:

@@ -13,12 +13,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.augment.mask_frag import chosen_starts, fragment, mask_frag, starts, weight
+from builder.augment.beams import Beam, Reader, best_fitting, usual
+from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
 from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
 from builder.model.augment.beam import banned, search
+from builder.model.augment.fitting import alone, around, likely
 from builder.model.augment.fragments import Writing, embedded, trimmed
 from builder.model.augment.fragments import write as write_fragments
 from builder.model.augment.keeping import Schedule, trained
@@ -38,8 +40,8 @@ def method(tmp_path_factory: pytest.TempPathFactory) -> MaskedSeq2Seq:
 def test_a_fragment_is_the_papers_from_u_to_u_plus_r_times_the_length() -> None:
     # Ten words, r = 0.5, u = 3 in the paper's count: positions 3 to 8, of which 5 and 6 are an aspect's.
     words, labels = list("abcdefghij"), [0, 0, 0, 0, 1, 2, 0, 0, 0, 0]
-    hidden, span = mask_frag(words, labels, 2, 0.5, "M")
-    assert ("".join(hidden), span) == ("abMMefMMij", (2, 8))
+    span = fragment(10, 2, 0.5)
+    assert ("".join(mask_frag(words, labels, span, "M")), span) == ("abMMefMMij", (2, 8))
 
 
 def test_starts_are_those_of_algorithm_1() -> None:
@@ -61,12 +63,18 @@ def test_short_sentences_are_never_drawn_and_long_ones_by_the_root_of_their_leng
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 9))
-def test_chosen_starts_mask_different_tokens(labels: list[int], copies: int, seed: int) -> None:
-    chosen = chosen_starts(labels, 0.5, copies, random.Random(seed))
-    masked = {mask_frag(range(len(labels)), labels, u, 0.5, -1)[0] for u in chosen}
+def test_chosen_fragments_mask_different_tokens(labels: list[int], copies: int, seed: int) -> None:
+    chosen = chosen_fragments(labels, 0.5, copies, random.Random(seed))
+    masked = {mask_frag(range(len(labels)), labels, span, -1) for span in chosen}
     assert len(chosen) == len(masked) <= copies
     assert all(-1 in one for one in masked)
     assert bool(chosen) == any(not label for u in starts(len(labels), 0.5) for label in labels[slice(*fragment(len(labels), u, 0.5))])
+
+
+def test_a_fragment_of_whole_words_reaches_to_their_ends() -> None:
+    edges = [start in (0, 2, 5) for start in range(7)] + [True]  # words of two, three and two characters
+    assert [widened(span, edges) for span in ((0, 2), (1, 3), (3, 6), (5, 7))] == [(0, 2), (0, 5), (2, 7), (5, 7)]
+    assert {*chosen_fragments([0] * 7, 0.3, 9, random.Random(1), edges)} == {(0, 5), (2, 5), (2, 7)}
 
 
 def test_labels_of_tokens_follow_the_marks_and_a_token_that_a_mark_touches_is_labelled() -> None:
@@ -86,7 +94,7 @@ def test_nothing_to_learn_from_is_an_error(tmp_path: Path) -> None:
         load(TINY, [Sentence("s", "很好", ((0, 2),))], tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [{"r": 0.0}, {"r": 1.5}, {"keep": "opinion"}, {"beams": 0}])
+@pytest.mark.parametrize("wrong", [{"r": 0.0}, {"r": 1.5}, {"keep": "opinion"}, {"beams": 0}, {"most": -1}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         MaskedSeq2SeqSettings(**wrong)  # type: ignore[arg-type]
@@ -209,6 +217,66 @@ def test_candidates_do_not_depend_on_order_or_batches(method: MaskedSeq2Seq) -> 
     assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
     assert list(small.propose(sentences[:1], 3, 1)) == whole[:1]
     assert list(method.propose(sentences, 3, 2)) != whole
+
+
+def test_punctuation_stays_and_none_is_written(method: MaskedSeq2Seq) -> None:
+    marks = "，。！"
+    one = Sentence("s", "湯頭很濃，店員親切。下次再來！", tuple((i, i + 1) for i in range(15)), (Mark(0, 2),))
+    (found,) = method.propose([one], 6, 1)
+    shown = ["".join(char if char in marks else "-" for char in applied(one.text, each.edits)) for each in found]
+    assert shown == ["----，----。----！"] * 6
+    free = replace(method, settings=replace(method.settings, whole=False), barred={})
+    assert any(edit.start <= 4 < edit.end for each in next(free.propose([one], 6, 1)) for edit in each.edits)
+
+
+def test_of_the_beams_the_one_whose_context_is_likeliest_counts(method: MaskedSeq2Seq) -> None:
+    sentences = tiny_hub.chinese(opinions=False)
+    likeliest = replace(method, settings=replace(method.settings, fitting=False))
+    plain = [one for found in likeliest.propose(sentences, 3, 1) for one in found]
+    best = [one for found in method.propose(sentences, 3, 1) for one in found]
+    assert len(plain) == len(best)
+    assert {one.fit for one in plain} == {None}
+    fits = {(one.source, one.edits): one.fit for one in best}
+    assert None not in fits.values()
+    assert {(one.fit or 0.0) >= 0 for one in best if one.surprise is not None} == {True}
+    assert {(one.fit or 0.0) < 0 for one in best if one.surprise is None} == {True}
+    assert any((one.source, one.edits) not in fits for one in plain), "another beam than the likeliest"
+    for found in method.propose(sentences, 3, 1):
+        told = [99.0 if one.surprise is None else one.surprise for one in found]
+        assert told == sorted(told)
+
+
+def test_what_stands_beside_a_fragment_is_hidden_and_told_as_the_network_does() -> None:
+    net = network()
+    item = around((7, 8, 9, 10, 11, 6), 2, 3, MASK, BOS)
+    assert (item.source, item.start, item.target) == ((MASK, MASK, 9, MASK, MASK, MASK), 0, (7, 8, 9, 10, 11, 6))
+    told = torch.log_softmax(logits(net, item), -1)
+    due = sum(float(told[t, i]) for t, i in enumerate(item.target) if t != 2)
+    assert likely(net, [item, ITEM], MASK, 0, 2, 1)[0] == pytest.approx(due, abs=0.006)
+
+
+def test_each_token_beside_a_fragment_and_in_it_is_hidden_alone_and_surprise_counts_in_usual_ones() -> None:
+    items = alone((7, 8, 9, 10, 11, 6), 3, 4, MASK, BOS)
+    assert [(one.start, one.target, one.source.count(MASK)) for one in items] == [
+        (at, (i,), 1) for at, i in enumerate((8, 9, 10, 11, 6), 1)
+    ]
+    reader = Reader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
+    each = usual(reader, [(7, 8, 9)])
+    assert each == pytest.approx(-sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 9, 1)) / 3, abs=0.006)
+    (beam,), () = best_fitting(reader, [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])])
+    (twice,), _ = best_fitting(replace(reader, usual=0.5), [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])])
+    assert twice.surprise == pytest.approx(2 * (beam.surprise or 0.0), abs=0.02)
+    due = -sum(likely(reader.network, alone((7, 6, 9, 6, 8), 1, 4, MASK, BOS), MASK, 0, 9, 1))
+    assert beam.surprise == pytest.approx(due, abs=0.006)
+
+
+def test_a_bound_on_what_is_written_holds_in_long_sentences(method: MaskedSeq2Seq) -> None:
+    one = Sentence("s", "這家的湯頭很濃店員親切下次再來", tuple((i, i + 1) for i in range(15)), (Mark(3, 5),))
+    bound = replace(method, settings=replace(method.settings, most=1))
+    for made, longest in ((method, 8), (bound, 2)):
+        spans = [(found[0].start, found[-1].end) for found in (each.edits for each in next(made.propose([one], 20, 1)))]
+        assert max(end - start for start, end in spans) <= longest
+    assert len(spans) > 9, "bounded fragments begin everywhere"
 
 
 def test_a_sentence_that_is_labelled_throughout_has_no_candidates(method: MaskedSeq2Seq) -> None:
@@ -336,7 +404,7 @@ def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2S
     }
     (one, *_) = sentences
     cut = method.inventory.cut(one.text, one.words)
-    item = masked(cut.ids, (0,) * len(cut), 1, 0.3, method.inventory)
+    item = masked(cut.ids, (0,) * len(cut), fragment(len(cut), 1, 0.3), method.inventory)
     free, held = (
         {
             said

@@ -39,7 +39,7 @@ class Marked:
 
     name: str = "marked"
     signature: str = "marked 1"
-    model_digest: str = "0123"
+    digest: str = "0123"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         for one in sentences:

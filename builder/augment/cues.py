@@ -1,4 +1,4 @@
-"""What decides a label without being one: opinion words, negators, degree words, and the words that may be aspects. Pure.
+"""What decides a label without being one: opinion words, negators, degree words, words of contrast, and those that may be aspects. Pure.
 
 In: the lexicons (Chinese), or the lists of `english`. Out: `Cues`, which finds them in any text of the language, in either script, by longest
 match. A source and its candidate are read the same way, so that only what differs between them counts.
@@ -16,7 +16,8 @@ from builder.records import polarity_of
 from builder.resources import Lexicon
 from builder.text import fold
 
-Sort = Literal["opinion", "negator", "degree", "aspect", "other"]
+Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
+_CONTRAST = ("但是", "但", "可是", "不過", "然而", "卻", "雖然", "雖說", "雖", "只是", "反而", "只可惜")
 
 
 class Cue(NamedTuple):
@@ -54,7 +55,7 @@ class Cues:
 
 
 def chinese(lexicon: Lexicon) -> Cues:
-    """The cues of the lexicons. Of a word in several tables the first counts: opinions, negators, degree words, aspects, others."""
+    """The cues of the lexicons. Of a word in several tables the first counts: opinions, negators, degree words, words of contrast, aspects, others."""
     table: dict[str, Cue] = {}
     for word, entry in lexicon.opinions.items():
         neutral = entry.category.startswith("context")
@@ -63,6 +64,8 @@ def chinese(lexicon: Lexicon) -> Cues:
         table.setdefault(fold(word), Cue("negator", fold(word)))
     for word, kind in lexicon.degree.items():
         table.setdefault(fold(word), Cue("degree", kind))
+    for word in _CONTRAST:
+        table.setdefault(fold(word), Cue("contrast", ""))
     for word in lexicon.aspects:
         table.setdefault(fold(word), Cue("aspect", fold(word)))
     for word in (*lexicon.general, *lexicon.not_aspects, *lexicon.irrealis):
@@ -73,7 +76,9 @@ def chinese(lexicon: Lexicon) -> Cues:
 def english_cues() -> Cues:
     """The cues of review English: short lists, so that a word they do not hold is no cue."""
     words = english.words()
-    table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]}
+    table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]} | {
+        word: Cue("contrast", "") for word in words["contrast"]
+    }
     told = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {kind: Cue("degree", kind) for kind in ("high", "low", "over")}
     for kind, cue in told.items():
         table |= {word: cue for word in words[kind] if word not in table}

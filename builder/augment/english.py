@@ -11,7 +11,7 @@ _FILE = Path(__file__).with_name("english.txt")
 
 @cache
 def words() -> Mapping[str, frozenset[str]]:
-    """Kind -> words: not (negators), good, bad (opinions), high, low, over (degree), aspect, kept (words of grammar)."""
+    """Kind -> words: not (negators), good, bad (opinions), high, low, over (degree), contrast, aspect, kept (words of grammar)."""
     found: dict[str, set[str]] = {}
     for kind, listed in _lines():
         if kind != "same":

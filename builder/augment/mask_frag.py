@@ -34,23 +34,33 @@ def fragment(length: int, u: int, r: float) -> Span:
     return u, min(length, u + math.floor(r * length + 1e-9) + 1)
 
 
-def mask_frag(tokens: Sequence[Token], labels: Sequence[int], u: int, r: float, mask: Token) -> tuple[tuple[Token, ...], Span]:
-    """X with `mask` in place of the tokens of the fragment whose label is O, and the fragment; the target is all of tokens[fragment]."""
-    first, end = fragment(len(tokens), u, r)
-    hidden = tuple(mask if first <= i < end and not label else token for i, (token, label) in enumerate(zip(tokens, labels, strict=True)))
-    return hidden, (first, end)
+def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask: Token) -> tuple[Token, ...]:
+    """X with `mask` in place of the tokens of the fragment that are not kept: in the paper those whose label is not O. The target is all of tokens[fragment]."""
+    return tuple(mask if span[0] <= i < span[1] and not held else token for i, (token, held) in enumerate(zip(tokens, kept, strict=True)))
 
 
-def chosen_starts(labels: Sequence[int], r: float, copies: int, draw: Random) -> tuple[int, ...]:
-    """Up to `copies` starts, spread over the sentence, of which every two mask different tokens (section 3.2.2: "we manually choose u").
+def widened(span: Span, edges: Sequence[bool]) -> Span:
+    """The fragment with the rest of the words at its ends; `edges[i]`: whether a word begins at token i (or nothing follows)."""
+    first, end = span
+    while first and not edges[first]:
+        first -= 1
+    while end < len(edges) - 1 and not edges[end]:
+        end += 1
+    return first, end
 
-    None where every token is labelled.
+
+def chosen_fragments(kept: Sequence[object], r: float, copies: int, draw: Random, edges: Sequence[bool] = ()) -> tuple[Span, ...]:
+    """Up to `copies` fragments, spread over the sentence, of which every two mask different tokens (section 3.2.2: "we manually choose u"); of whole
+    words, where `edges` tells them.
+
+    None where every token is kept.
     """
-    found: dict[tuple[int, ...], int] = {}
-    for u in starts(len(labels), r):
-        first, end = fragment(len(labels), u, r)
-        if masked := tuple(i for i in range(first, end) if not labels[i]):
-            found.setdefault(masked, u)
+    found: dict[tuple[int, ...], Span] = {}
+    for u in starts(len(kept), r):
+        span = fragment(len(kept), u, r)
+        first, end = widened(span, edges) if edges else span
+        if masked := tuple(i for i in range(first, end) if not kept[i]):
+            found.setdefault(masked, (first, end))
     listed = sorted(found.values())
     if len(listed) <= copies:
         return tuple(listed)

@@ -1,9 +1,10 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
 
-In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), best of the beams. Labelled
-tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a folder. Bases:
-`embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
-encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words, and beside aspects opinions can be kept.
+In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), of the beams the one that is
+likeliest under its context and its context under it. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves
+(algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
+encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
+punctuation stay and none are written, beams are chosen by what stands around them, and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.mask_frag import chosen_starts, mask_frag, starts, weight
+from builder.augment.beams import Beam, Reader, best_fitting, usual
+from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.replacing import unit_inventory
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
 from builder.augment.told import LATER, taught, told
 from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError, ModelError
+from builder.records import Span
 
 if TYPE_CHECKING:
     from builder.model.augment.beam import Barred, Found
@@ -33,6 +36,8 @@ NAME = "masked-seq2seq"
 _CHUNK = 4096
 _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
+_SOME = 200
+"""About so many sentences tell how likely a token usually is."""
 _FAST = 3
 """By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves it half taught."""
 
@@ -41,6 +46,8 @@ _FAST = 3
 class MaskedSeq2SeqSettings(InDomain):
     """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
     table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
+    `most`: so many tokens are written at once and one more (0: as many as `r` says), which long sentences need where the model is small.
+    `whole`: fragments are of whole words, and punctuation stays; `fitting`: the beam counts that fits best, else the likeliest (both false: as in the paper).
     `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
     """
 
@@ -49,6 +56,9 @@ class MaskedSeq2SeqSettings(InDomain):
     beams: int = field(default=5, metadata=LATER)
     label_embeddings: bool = True
     again: bool = field(default=False, metadata=LATER)
+    most: int = field(default=0, metadata=LATER)
+    whole: bool = field(default=True, metadata=LATER)
+    fitting: bool = field(default=True, metadata=LATER)
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
@@ -61,14 +71,14 @@ class MaskedSeq2SeqSettings(InDomain):
             raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.encoder, self.decoder) < 1:
-            raise ConfigError("beams and layers are at least 1", where=NAME)
+        if min(self.beams, self.encoder, self.decoder) < 1 or self.most < 0:
+            raise ConfigError("beams and layers are at least 1, most at least 0", where=NAME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `barred`: tokens with what may not be written behind them, as it would end a term that the training sentences label: where
-    nothing is labelled, it would be a term that nobody labelled."""
+    """A trained model as a Method. `usual`: see Reader. `barred`: tokens with what may not be written behind them, as it would end a term that the training
+    sentences label: where nothing is labelled, it would be a term that nobody labelled."""
 
     settings: MaskedSeq2SeqSettings
     network: Labelled
@@ -76,6 +86,11 @@ class MaskedSeq2Seq:
     digest: str
     progress: Progress | None = None
     barred: Barred = field(default_factory=dict)
+    usual: float = 1.0
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.network, self.inventory, self.usual, self.settings.batch, self.settings.threads)
 
     @property
     def name(self) -> str:
@@ -86,22 +101,28 @@ class MaskedSeq2Seq:
         return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        """`copies` fragments a sentence with distinct starts; a sentence of which every token is labelled gets none."""
+        """`copies` fragments a sentence with distinct starts, the least surprising first; a sentence of which every token is labelled gets none."""
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         from builder.model.augment.fragments import Writing, write
+        from builder.model.augment.pieces import own_marks
 
         plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._masked(one, copies, seed)]
-        writing = Writing(self.settings.beams, self.settings.batch, self.settings.threads, self.barred)
-        made: dict[int, dict[int, Candidate]] = {}
+        how = self.settings
+        writing = Writing(how.beams, how.batch, how.threads, self.barred, own_marks(self.inventory) or () if how.whole else ())
+        beams: dict[int, list[Beam]] = {}
         for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
             n, cut, item = plans[i]
-            if (candidate := self._candidate(sentences[n], cut, item, found)) is not None:
-                made.setdefault(n, {})[i] = candidate
-        for n in range(len(sentences)):
-            yield tuple(candidate for _, candidate in sorted(made.get(n, {}).items()))
+            beams[i] = list(self._beams(sentences[n], cut, item, found))
+        listed = [(cut.ids, item, beams.get(i, [])) for i, (_, cut, item) in enumerate(plans)]
+        chosen = best_fitting(self.reader, listed) if how.fitting else [one[:1] for *_, one in listed]
+        made: list[list[Candidate]] = [[] for _ in sentences]
+        for (n, _, _), one in zip(plans, chosen, strict=True):
+            made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit, surprise=beam.surprise) for beam in one]
+        for candidates in made:
+            yield tuple(sorted(candidates, key=lambda one: (one.surprise is None, one.surprise or 0.0)))
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked]]:
         from builder.model.network import seed_of
@@ -111,24 +132,32 @@ class MaskedSeq2Seq:
         if not len(cut) or len(cut) >= self.network.core.longest:
             return
         draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
-        for u in chosen_starts(labels, self.settings.r, copies, draw):
-            yield cut, masked(cut.ids, labels, u, self.settings.r, self.inventory)
+        r = min(self.settings.r, self.settings.most / len(cut)) if self.settings.most else self.settings.r
+        held: Sequence[object] = labels
+        edges: Sequence[bool] = ()
+        if self.settings.whole:
+            words = {start for start, _ in sentence.words}
+            edges = [*(start in words for start, _ in cut.spans), True]
+            marks = (not any(map(str.isalnum, sentence.text[start:end])) for start, end in cut.spans)
+            held = [bool(label) or mark for label, mark in zip(labels, marks, strict=True)]
+        for span in chosen_fragments(held, r, copies, draw, edges):
+            yield cut, masked(cut.ids, labels, span, self.inventory, held)
 
-    def _candidate(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Candidate | None:
-        """The best beam that is not the source again; one that ends within a character of several bytes is none."""
+    def _beams(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Iterator[Beam]:
+        """The beams that are not the source again; one that ends within a character of several bytes is none."""
         for said, score in found.sequences:
             new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
             edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
             if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
-                return Candidate(sentence.id, edits, score)
-        return None
+                yield Beam(said, edits, score)
 
 
-def masked(ids: Sequence[int], labels: Sequence[int], u: int, r: float, inventory: Inventory) -> Masked:
-    """MaskFrag as a model's example."""
+def masked(ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()) -> Masked:
+    """MaskFrag as a model's example; `held` are the tokens that stay, if more do than those with a label."""
     from builder.model.augment.seq2seq import Masked
 
-    hidden, (first, end) = mask_frag(ids, labels, u, r, inventory.mask)
+    first, end = span
+    hidden = mask_frag(ids, held or labels, span, inventory.mask)
     return Masked(
         hidden, tuple(labels), first, tuple(ids[first:end]), ids[first - 1] if first else inventory.first, labels[first - 1] if first else 0
     )
@@ -154,7 +183,8 @@ class _Source:
         for n in draw.choices(range(len(self.cuts)), cum_weights=self.cumulated, k=count):
             ids, labels = self.cuts[n]
             said = labels if labelled else (0,) * len(ids)
-            out.append(masked(ids, said, draw.choice(starts(len(ids), self.r)), self.r, self.inventory))
+            u = draw.choice(starts(len(ids), self.r))
+            out.append(masked(ids, said, fragment(len(ids), u, self.r), self.inventory))
         return out
 
 
@@ -179,7 +209,11 @@ def load(
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
+    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
+    if not settings.fitting:
+        return made
+    cuts = [inventory.cut(one.text, one.words).ids for one in sentences[:: max(1, len(sentences) // _SOME)]]
+    return replace(made, usual=usual(made.reader, [ids for ids in cuts if 1 < len(ids) < network.core.longest]))
 
 
 def _barred(sentences: Sequence[Sentence], inventory: Inventory, keep: str) -> Barred:

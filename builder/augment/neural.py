@@ -1,54 +1,82 @@
-"""The loaders of the methods that train a model: their own sections of `Settings`, the given sentences, and a place for the weights."""
+"""The loaders of the methods that train a model: their own sections of `Settings`, the given sentences (for an embedded model in one script), and a place
+for the weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from builder.augment import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment.one_script import in_one_script
 from builder.augment.records import Method, Sentence
 from builder.augment.settings import Settings
 from builder.augment.training import InDomain, raw
 from builder.model.task import Progress
 from builder.resources import load_lexicon
 
+Loader = Callable[[Settings], Method]
 
+
+def _one_script(section: str) -> Callable[[Loader], Loader]:
+    """A loader of a method whose embedded model is shown the sentences in one script. A base of a hub knows both."""
+
+    def changed(load: Loader) -> Loader:
+        @wraps(load)
+        def loaded(settings: Settings) -> Method:
+            if getattr(getattr(settings, section), "base", "embedded") != "embedded":
+                return load(settings)
+            sentences, given_back = in_one_script(settings.given.sentences)
+            return given_back(load(replace(settings, given=replace(settings.given, sentences=sentences))))
+
+        return loaded
+
+    return changed
+
+
+@_one_script("masked_seq2seq")
 def load_masked_seq2seq(settings: Settings) -> Method:
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
         return masked_seq2seq.load(own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings))
 
 
+@_one_script("cbert")
 def load_cbert(settings: Settings) -> Method:
     with _place(settings, cbert.NAME) as (folder, progress):
         corpus = _corpus(settings.cbert, settings)
         return cbert.load(settings.cbert, settings.given.sentences, folder, settings.seed, progress, corpus=corpus)
 
 
+@_one_script("bert")
 def load_bert(settings: Settings) -> Method:
     with _place(settings, cbert.PLAIN) as (folder, progress):
         corpus = _corpus(settings.bert, settings)
         return cbert.load(settings.bert, settings.given.sentences, folder, settings.seed, progress, cbert.PLAIN, corpus)
 
 
+@_one_script("context_label")
 def load_context_label(settings: Settings) -> Method:
     with _place(settings, context.NAME) as (folder, progress):
         return context.load(settings.context_label, settings.given.sentences, folder, settings.seed, progress)
 
 
+@_one_script("context")
 def load_context(settings: Settings) -> Method:
     with _place(settings, context.PLAIN) as (folder, progress):
         return context.load(settings.context, settings.given.sentences, folder, settings.seed, progress, context.PLAIN)
 
 
+@_one_script("gpt2")
 def load_gpt2(settings: Settings) -> Method:
     with _place(settings, gpt2.NAME) as (folder, progress):
         return gpt2.load(replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress)
 
 
+@_one_script("style_transfer")
 def load_style_transfer(settings: Settings) -> Method:
     valences = {word: one.valence for word, one in load_lexicon().opinions.items()}
     own, given = settings.style_transfer, settings.given

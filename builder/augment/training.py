@@ -150,7 +150,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 def _script(items: Sequence[Sentence]) -> Script:
     """That of nearly all sentences."""
-    counts = Counter(script_of(one.text) for one in items[:1000])
+    counts = Counter(script_of(one.text) for one in items)
     for script in ("traditional", "simplified"):
         if counts[script] >= _SURE * (counts["traditional"] + counts["simplified"] + counts["mixed"]):
             return script

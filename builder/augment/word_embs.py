@@ -46,7 +46,7 @@ class WordEmbs:
         return f"word-embs/{digest(self.rate, self.top, self.filler.digest)}"
 
     @property
-    def model_digest(self) -> str:
+    def digest(self) -> str:
         return self.filler.digest
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:

@@ -237,7 +237,7 @@ def _about(
     """What the manifest says of the layer: all that decided it, and what was measured."""
     return {
         "split": plan.split, "rows": len(judged.kept), "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
-        "signature": method.signature, "model_digest": getattr(method, "model_digest", None), "seed": plan.seed, "copies": plan.copies,
+        "signature": method.signature, "model_digest": getattr(method, "digest", None), "seed": plan.seed, "copies": plan.copies,
         "candidates": plan.candidates, "limit": plan.limit, "config": told(plan.settings, plan.method),
         "parent": {"name": parent.manifest["name"], "version": parent.manifest["version"], "digest": augment_release.digest(parent.path)},
         "rejected": _reasons([*skipped, *judged.rejected]), "measures": dict(taken),

@@ -47,7 +47,8 @@ from builder.resources import load_lexicon
 Row = tuple[str, str, list[Span]]
 """Id, text, aspects as [start, end)."""
 APART = CBertSettings(labels="bio", share=0.5, replacement="best")
-SEQ = MaskedSeq2SeqSettings()
+SEQ = MaskedSeq2SeqSettings(fitting=False)
+"""What reads well is short and bland, and teaches a tagger less: see the README. `--set fitting=true` tells."""
 SOURCES: dict[str, tuple[Any, Callable[..., Method]] | None] = {
     "none": None,
     "synonym": None,

@@ -101,12 +101,14 @@ def trimmed(item: Masked, mask: int) -> Masked:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`: see `search`."""
+    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`: see `search`; `never`: more tokens that
+    are not written."""
 
     beams: int = 5
     batch: int = 64
     threads: int = 2
     barred: Barred = field(default_factory=dict)
+    never: Sequence[int] = ()
 
 
 class _Steps:
@@ -131,7 +133,7 @@ def write(
     """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An item's beams depend on it alone."""
     mask, pad = inventory.mask, pad_of(inventory)
     short = [trimmed(item, mask) for item in items]
-    never = banned(inventory.size, inventory.never)
+    never = banned(inventory.size, (*inventory.never, *writing.never))
     order = sorted((i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i))
     cuts = [order[at : at + writing.batch] for at in range(0, len(order), writing.batch)]
     network.eval()

@@ -1,0 +1,65 @@
+"""One script for a model: in a release of both, every character would be two, each learnt from a part of the text.
+
+Where any sentence is Traditional, all are shown to the model in Traditional, and what it writes for a Simplified one is converted back: that way nothing is
+ambiguous but a handful of characters, the other way hundreds are. Lengths never change, so that labels and edits stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
+from builder.text import same_script, script_of
+
+_OTHER = ("simplified", "mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class OneScript:
+    """A method that reads and writes Traditional, for sentences of both scripts."""
+
+    method: Method
+
+    @property
+    def name(self) -> str:
+        return self.method.name
+
+    @property
+    def signature(self) -> str:
+        return f"{self.method.signature} in Traditional"
+
+    @property
+    def digest(self) -> str | None:
+        found: str | None = getattr(self.method, "digest", None)
+        return found
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        found = self.method.propose(list(map(shown, sentences)), copies, seed)
+        for one, candidates in zip(sentences, found, strict=True):
+            yield tuple(_back(one, candidates) if script_of(one.text) == "simplified" else candidates)
+
+
+def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
+    """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences as they are."""
+    scripts = {script_of(one.text) for one in sentences if one.language == "zh"}
+    if "traditional" not in scripts or scripts.isdisjoint(_OTHER):
+        return tuple(sentences), lambda method: method
+    return tuple(map(shown, sentences)), OneScript
+
+
+def shown(one: Sentence) -> Sentence:
+    """A sentence in Traditional."""
+    return replace(one, text=same_script(one.text, "traditional")) if one.language == "zh" and script_of(one.text) in _OTHER else one
+
+
+def _back(one: Sentence, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Candidates as the Simplified sentence takes them; none of which nothing is left."""
+    for candidate in candidates:
+        told = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
+        edits = tuple(edit for edit in told if edit.text != one.text[edit.start : edit.end])
+        changed = tuple(
+            Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence) for mark in candidate.changed
+        )
+        if edits:
+            yield replace(candidate, edits=edits, changed=changed)
