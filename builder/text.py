@@ -106,9 +106,18 @@ _SHARED = frozenset(
 )
 
 
+def tells_script(text: str) -> bool:
+    """Whether a text has a character that only one script writes."""
+    return bool(_votes(text))
+
+
+def _votes(text: str) -> list[int]:
+    return [vote for c in text if c not in _SHARED and HAN.match(c) and (vote := _script_of_char(c))]
+
+
 def script_of(text: str) -> Script:
     """Which script a text is written in; `mixed` if a fifth or more of the telling characters belong to the other one."""
-    votes = [vote for c in text if c not in _SHARED and HAN.match(c) and (vote := _script_of_char(c))]
+    votes = _votes(text)
     if not votes:
         return "traditional" if HAN.search(text) else "none"
     simplified = votes.count(-1) / len(votes)

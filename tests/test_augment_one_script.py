@@ -49,3 +49,10 @@ def test_sentences_of_one_script_stay_as_they_are() -> None:
 def test_the_script_of_a_corpus_is_that_of_all_sentences_not_of_the_first_ones() -> None:
     listed = [*[OLD] * 1000, *[NEW] * 3000]
     assert [one.text for one in raw("train", listed, ["面条软。", "湯頭很濃。"])] == ["面条软", "湯頭很濃"]
+
+
+def test_a_sentence_that_is_the_same_in_both_scripts_makes_no_release_of_two() -> None:
+    alike = Sentence("n", "好吃又便宜", tuple((i, i + 1) for i in range(5)))
+    shown, given_back = in_one_script([NEW, alike])
+    method = Writes()
+    assert shown == (NEW, alike) and given_back(method) is method

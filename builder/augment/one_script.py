@@ -1,7 +1,7 @@
 """One script for a model: in a release of both, every character would be two, each learnt from a part of the text.
 
 Where any sentence is Traditional, all are shown to the model in Traditional, and what it writes for a Simplified one is converted back: that way nothing is
-ambiguous but a handful of characters, the other way hundreds are. Lengths never change, so that labels and edits stay where they are.
+ambiguous but a handful of characters, the other way hundreds are. A sentence that is the same in both counts as Traditional. Lengths never change, so that labels and edits stay where they are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
-from builder.text import same_script, script_of
+from builder.text import same_script, script_of, tells_script
 
 _OTHER = ("simplified", "mixed")
 
@@ -42,7 +42,7 @@ class OneScript:
 
 def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
     """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences as they are."""
-    scripts = {script_of(one.text) for one in sentences if one.language == "zh"}
+    scripts = {script_of(one.text) for one in sentences if one.language == "zh" and tells_script(one.text)}
     if "traditional" not in scripts or scripts.isdisjoint(_OTHER):
         return tuple(sentences), lambda method: method
     return tuple(map(shown, sentences)), OneScript

@@ -60,7 +60,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon = _vocabulary(lexicon, rule)
     apart = before.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for rule in by_kind["vocabulary"] for word in strings(rule, "read_apart")}
-    grammar = _grammar(by_kind["grammar"])
+    grammar = _grammar(lexicon, by_kind["grammar"])
     return Compiled(
         lexicon=lexicon,
         vocabulary=Vocabulary.of(lexicon, sorted(apart), grammar.had),
@@ -152,7 +152,7 @@ def _excess(rule: Rule) -> Excess:
     return Excess(strings(rule, "kinds"), strings(rule, "categories") or ("",), least, number(rule, "below"), value)
 
 
-def _grammar(rules: Sequence[Rule]) -> Grammar:
+def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
     if len(rules) != 1:
         raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
     rule = rules[0]
@@ -198,6 +198,7 @@ def _grammar(rules: Sequence[Rule]) -> Grammar:
         trailing=frozenset(strings(rule, "trailing")),
         wishing=frozenset(strings(rule, "wishing")),
         loose=frozenset(strings(rule, "loose")),
+        ends=frozenset(word[-1] for word, entry in lexicon.aspects.items() if len(word) > 1 and entry.cls.startswith("food")),
         kinds=frozenset(strings(rule, "kinds")),
         epithets=strings(rule, "epithets") or ("-",),
         compounds=bool(rule.params.get("compounds", True)),

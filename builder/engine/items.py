@@ -52,7 +52,7 @@ class Grammar:
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
     classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
     a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感). `loose`: characters that touch a dish and
-    are no part of its name (measure words, particles). `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨). `kinds`: words
+    are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨). `kinds`: words
     for kinds of dishes (這道 菜).
     """
 
@@ -91,6 +91,7 @@ class Grammar:
     trailing: frozenset[str]
     wishing: frozenset[str]
     loose: frozenset[str]
+    ends: frozenset[str]
     epithets: tuple[str, ...]
     kinds: frozenset[str]
 

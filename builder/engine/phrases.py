@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from builder.engine.items import Grammar, Item, Phrase, Term
+from builder.engine.terms import PRAISE
 from builder.engine.units import Unit
 from builder.records import Span
 from builder.resources import Lexicon
@@ -53,7 +54,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
 
 
 def _wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> bool:
-    """甜一點, 更大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 tell how it is."""
+    """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 tell how it is."""
     return lexicon.opinions[unit.word.lower()].valence >= 5 and all(u.word in grammar.wishing for u in before)
 
 
@@ -113,11 +114,14 @@ def _by_how_much(before: Item, item: Item, after: Sequence[Unit]) -> bool:
 
 
 def _free_of(out: Sequence[Item], item: Item, text: str) -> Item | None:
-    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies none."""
+    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies none.
+
+    好看而不好吃 are two: praise denied is blame.
+    """
     if len(out) < 2 or out[-2].end != out[-1].start or out[-1].end != item.start:
         return None
     first, second = out[-2].phrase, item.phrase
-    if first is None or second is None or second.kinds != ("not",):
+    if first is None or second is None or first.kinds or second.kinds != ("not",) or second.entry.valence >= PRAISE:
         return None
     decides = second if second.entry.valence < 5 else first
     core = first.core[0], second.core[1]

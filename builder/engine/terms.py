@@ -5,6 +5,7 @@ In: a clause's items with its opinion phrases. Out: the items that rules pair.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from builder.engine.items import Grammar, Item, Term, is_dish
@@ -19,6 +20,8 @@ _DISHES = tuple(
     for kind in ["dish", "noodle", "rice", "soup", "hotpot", "grill", "fried", "dumpling", "bread", "snack", "dessert", "set"]
 )
 """Classes of whole dishes: 牛肉 of 牛肉麵 is none."""
+_POINTS = re.compile("[這那此該]一?[道款份碗盤種樣味]")
+"""What points at a dish, and at no place (這家)."""
 _ALL = frozenset(("都", "皆", "均", "俱", "全都", "也都"))
 
 
@@ -68,7 +71,7 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
 
 def _apposed(out: Sequence[Item], item: Item) -> bool:
     """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of dish `item` is the dish named before it again."""
-    if len(out) < 2 or out[-1].word[0] not in "這那此該" or out[-1].end != item.start:
+    if len(out) < 2 or not _POINTS.fullmatch(out[-1].word) or out[-1].end != item.start:
         return False
     before = out[-3] if len(out) > 2 and out[-2].symbol == "d" else out[-2]
     return before.term is not None and before.term.cls.startswith(("food", "drink"))
@@ -116,7 +119,10 @@ def _suffix(term: Term, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
     if item.word in grammar.suffixes:
         return True
     food = term.cls.startswith("food")
-    return food and (lexicon.morphemes.get(item.word) == "head" or (item.symbol in "nk" and _unknown(item.word, lexicon, grammar)))
+    return food and (
+        lexicon.morphemes.get(item.word) == "head"
+        or (item.symbol in "nk" and item.word in grammar.ends and _unknown(item.word, lexicon, grammar))
+    )
 
 
 def _unknown(word: str, lexicon: Lexicon, grammar: Grammar) -> bool:

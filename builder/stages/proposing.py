@@ -13,13 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from builder import __version__, nlp
+from builder import nlp
 from builder.augment import methods
-from builder.augment.boostaug import BoostAug
+from builder.augment.boostaug import CODE, BoostAug
 from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
 from builder.augment.settings import Settings
 from builder.augment.travel import dumped, loaded
 from builder.augment.views import Unit, cut
+from builder.code import code_digest
 from builder.export import writing
 from builder.export.manifest import sha256
 from builder.records import Span
@@ -63,7 +64,7 @@ def proposals(
             method.keep(number, copies, seed, rows)
         yield from method.propose(sentences, copies, seed)
         return
-    key = _sha([__version__, method.signature, copies, seed, [asdict(one) for one in sentences]])
+    key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(one) for one in sentences]])
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
     for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_prepare, arguments, _propose), crew, name, " sentences"):
         yield from map(_candidates, chunk)
