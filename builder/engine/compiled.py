@@ -199,7 +199,6 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
         wishing=frozenset(strings(rule, "wishing")),
         loose=frozenset(strings(rule, "loose")),
         ends=frozenset(word[-1] for word, entry in lexicon.aspects.items() if len(word) > 1 and entry.cls.startswith("food")),
-        kinds=frozenset(strings(rule, "kinds")),
         epithets=strings(rule, "epithets") or ("-",),
         compounds=bool(rule.params.get("compounds", True)),
     )

@@ -52,8 +52,9 @@ class Grammar:
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
     classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
     a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感). `loose`: characters that touch a dish and
-    are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨). `kinds`: words
-    for kinds of dishes (這道 菜).
+    are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that
+    dishes are named for (香酥荔茸鴨). `trailing`: words behind an opinion that tell its degree (偏鹹 一點), a wish where it praises and nothing but `wishing`
+    stands before it (再 甜 一點).
     """
 
     fillers: frozenset[str]
@@ -93,7 +94,15 @@ class Grammar:
     loose: frozenset[str]
     ends: frozenset[str]
     epithets: tuple[str, ...]
-    kinds: frozenset[str]
+
+
+GENERAL = ("food.generic", "food.kind", "drink.generic", "drink.kind")
+"""Classes of words for food and drink that name no dish."""
+
+
+def is_kind(item: Item) -> bool:
+    """Whether an item only says what kind of dish or drink something is (餐點, 甜點, 飲料)."""
+    return item.term is not None and item.term.cls in ("food.kind", "drink.kind")
 
 
 def is_dish(item: Item) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from builder.engine.items import Item, Term, is_dish
+from builder.engine.items import GENERAL, Item, Term, is_dish, is_kind
 from builder.engine.params import string, strings, table, whole_number
 from builder.engine.patterns import compile_pattern, named
 from builder.records import Span, Token
@@ -60,7 +60,7 @@ Pairer = Callable[[Scene], Found | None]
 def pattern(rule: Rule) -> Pairer:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end (是很推薦的料理). `needs`: a unit of the pattern that most clauses lack,
+    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `needs`: a unit of the pattern that most clauses lack,
     which saves them the search.
     """
     expression = compile_pattern(string(rule, "pattern"), rule.where)
@@ -80,7 +80,10 @@ def pattern(rule: Rule) -> Pairer:
             return None
         marked = scene.marked
         match = expression.search(marked)
-        if match is None or (heads and not scene.items[match.end() - 1].word.endswith(heads)):
+        if match is None:
+            return None
+        last = scene.items[match.end() - 1]
+        if heads and last.term and last.term.cls not in GENERAL and not last.word.endswith(heads):
             return None
         return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()]))
 
@@ -240,15 +243,15 @@ def carry(rule: Rule) -> Pairer:
 def kind(rule: Rule) -> Pairer:
     """The dish of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
 
-    `pattern` as of `pattern`; what it finds is one of `kinds` and the only aspect of its clause.
+    `pattern` as of `pattern`; what it finds is a word for a kind and the only aspect of its clause.
     """
-    find_kind, kinds = pattern(rule), frozenset(strings(rule, "kinds"))
+    find_kind = pattern(rule)
 
     def find(scene: Scene) -> Found | None:
         if scene.topic is None or scene.symbols.count("A") != 1:
             return None
         about = scene.topic.aspects[0]
-        if not is_dish(about) or about.word in kinds or not (found := find_kind(scene)) or found.aspects[0].word not in kinds:
+        if not is_dish(about) or is_kind(about) or not (found := find_kind(scene)) or not is_kind(found.aspects[0]):
             return None
         return Found(scene.topic.aspects, f"dish of an earlier clause, {found.aspects[0].word} here")
 

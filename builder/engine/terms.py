@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from builder.engine.items import Grammar, Item, Term, is_dish
+from builder.engine.items import GENERAL, Grammar, Item, Term, is_dish, is_kind
 from builder.records import Span
 from builder.resources import Lexicon
 
@@ -61,7 +61,7 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
             joined = None
         if joined is None:
-            out.append(item._replace(symbol="t", term=None) if item.word in grammar.kinds and _apposed(out, item) else item)
+            out.append(item._replace(symbol="t", term=None) if is_kind(item) and _apposed(out, item) else item)
             continue
         out[-joined[0] :] = [joined[1]]
         while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):
@@ -163,7 +163,7 @@ def _leads(out: Sequence[Item], listed: Sequence[Item], i: int, lexicon: Lexicon
     if before.term is None or item.term is None:
         return _modifies(before, item, lexicon, grammar)
     food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
-    return food and before.term.cls != "food.generic" and not _said_of_all(listed, i)
+    return food and before.term.cls not in GENERAL and not _said_of_all(listed, i)
 
 
 def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
@@ -171,7 +171,7 @@ def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Gramma
 
     Epithets (香酥荔茸鴨, 現沖牛肉湯) only where the clause names nothing before them: 外皮酥脆肉質厚實.
     """
-    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls == "food.generic":
+    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls in GENERAL:
         return False
     if before.symbol == "j" and len(before.word) == 1:
         return True

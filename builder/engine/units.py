@@ -248,4 +248,4 @@ def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> b
         return True
     if i > 1 and listed[i - 1].symbol == "d" and listed[i - 2].word in lexicon.context:
         return True
-    return next((unit.symbol for unit in listed[i + 1 :] if unit.symbol not in "rDNS"), "") == "O"
+    return next((listed[k].symbol for k in range(i + 1, len(listed)) if listed[k].symbol not in "rDNS"), "") == "O"
