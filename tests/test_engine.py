@@ -294,9 +294,24 @@ def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader
     assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
 
 
-def test_what_says_that_all_is_meant_is_part_of_aspect_full_alone(reader: Reader) -> None:
-    triplet = reader.one("整體口感不錯")
-    assert (triplet.aspect.text, triplet.aspect_full.text, triplet.owner) == ("口感", "整體口感", None)
+@pytest.mark.parametrize(
+    ("text", "aspect", "full", "owner"),
+    [
+        ("整體口感不錯", "口感", "整體口感", None),
+        ("整體牛肉麵口感不錯", "牛肉麵口感", "整體牛肉麵口感", "牛肉麵"),
+        ("整體的服務不錯", "服務", "整體的服務", None),
+        ("店裡的座位不錯", "座位", "店裡的座位", None),
+        ("飲料紅茶不錯", "紅茶", "飲料紅茶", None),
+        ("主餐羊排份量不錯", "羊排份量", "主餐羊排份量", "羊排"),
+        ("雞排整體口感不錯", "雞排整體口感", "雞排整體口感", "雞排"),
+    ],
+)
+def test_what_says_that_all_is_meant_where_or_of_what_kind_is_part_of_aspect_full_alone(
+    reader: Reader, text: str, aspect: str, full: str, owner: str | None
+) -> None:
+    triplet = reader.one(text)
+    assert (triplet.aspect.text, triplet.aspect_full.text) == (aspect, full)
+    assert (triplet.owner.text if triplet.owner else None) == owner
 
 
 def test_a_word_of_the_middle_is_neutral(reader: Reader) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -152,22 +152,31 @@ def _excess(rule: Rule) -> Excess:
     return Excess(strings(rule, "kinds"), strings(rule, "categories") or ("",), least, number(rule, "below"), value)
 
 
+def _pairs(listed: tuple[str, ...]) -> Callable[[str, str], bool]:
+    """Whether two classes are one of the pairs `listed` ("food service"), by prefix."""
+    pairs = [(a, b) for a, b in (pair.split(" ") for pair in listed)]
+
+    @cache
+    def holds(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in pairs)
+
+    return holds
+
+
 def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
     if len(rules) != 1:
         raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
     rule = rules[0]
     gap = rule.params.get("gap", 3)
-    pairs = [(a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate"))]
-
-    @cache
-    def separate(first: str, second: str) -> bool:
-        return any(first.startswith(a) and second.startswith(b) for a, b in pairs)
+    wholes = frozenset(strings(rule, "wholes"))
+    lengths = {len(word) for word in wholes}
+    leads = {word: n for word in lexicon.aspects for n in lengths if word[:n] in wholes and word[n:] in lexicon.aspects}
 
     return Grammar(
         fillers=frozenset(strings(rule, "fillers")),
         gap=gap if isinstance(gap, int) else 3,
         attributes=strings(rule, "attributes"),
-        separate=separate,
+        separate=_pairs(strings(rule, "separate")),
         suffixes=frozenset(strings(rule, "suffixes")),
         bare=frozenset(strings(rule, "bare")),
         adverbial=frozenset(strings(rule, "adverbial")),
@@ -188,7 +197,9 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
         companions=frozenset(strings(rule, "companions")),
         common=frozenset(strings(rule, "common")),
         sameness=frozenset(strings(rule, "sameness")),
-        wholes=strings(rule, "wholes"),
+        wholes=wholes,
+        leads=leads,
+        leading=_pairs(strings(rule, "leading")),
         houses=frozenset(strings(rule, "houses")),
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),

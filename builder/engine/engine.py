@@ -161,14 +161,6 @@ class Engine:
                 return False
         return False
 
-    def _term_start(self, aspect: Item) -> int:
-        """Where the term itself begins: 口感 of 整體口感."""
-        wholes = self._rules.grammar.wholes
-        if not wholes or not aspect.word.startswith(wholes):
-            return aspect.start
-        lead = next(len(one) for one in wholes if aspect.word.startswith(one))
-        return aspect.start + lead if aspect.word[lead:] in self._lexicon.aspects else aspect.start
-
     def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
@@ -179,7 +171,7 @@ class Engine:
         steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
         path = " ".join(steps) if steps is not None else "none: two trees"
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        first, start = _full_start(scene.items, aspect), self._term_start(aspect)
+        first, start = _full_start(scene.items, aspect), aspect.start + term.lead
         aspect_full = _element(doc.text, ((first, aspect.end),))
         opinion_full = _element(doc.text, ((item.start, item.end),))
         bare = not phrase.negators and phrase.core == opinion_full.spans[0]

@@ -65,7 +65,9 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
             continue
         out[-joined[0] :] = [joined[1]]
         while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):
-            out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]  # 清蒸 野生石斑
+            out[-2:] = [
+                _joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner, _lead(out[-2], out[-1], grammar))
+            ]  # 清蒸 野生石斑
     return _listed_nouns(out)
 
 
@@ -104,13 +106,14 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         and before.end == item.start
         and (before.word in grammar.wholes or item.word in grammar.houses or not grammar.separate(before.term.cls, item.term.cls))
     ):
-        owner = (before.start, before.end) if attribute else before.term.owner
-        return 1, _joined(before, item, text, owner)
-    if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
-        return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
+        owner = (before.start + before.term.lead, before.end) if attribute else before.term.owner
+        return 1, _joined(before, item, text, owner, _lead(before, item, grammar))
+    first = out[-2] if len(out) > 1 else before
+    if before.symbol == "d" and attribute and first.symbol == "A" and first.term and item.start == before.end:
+        return 2, _joined(first, item, text, (first.start + first.term.lead, first.end), _lead(first, item, grammar))
     touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
     if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, out, grammar))):
-        return 1, _joined(before, item, text, None)
+        return 1, _joined(before, item, text, None, _lead(before, item, grammar))
     return None
 
 
@@ -138,9 +141,22 @@ def _cut(item: Item, grammar: Grammar) -> Item:
     return item if head is None else item._replace(start=item.end - len(head), word=head, term=Term(item.term.cls))
 
 
-def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
+def _joined(first: Item, last: Item, text: str, owner: Span | None, lead: int) -> Item:
     assert last.term is not None
-    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner))
+    owner = owner if owner and owner[0] >= first.start + lead else None
+    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner, lead))
+
+
+def _lead(first: Item, last: Item, grammar: Grammar) -> int:
+    """How many characters of the name that the two become only say where it is or of what kind: 店內 環境, 甜點 布丁, 餐廳 餐點."""
+    assert last.term is not None
+    leads = first.word in grammar.wholes or (
+        first.term
+        and (grammar.leading(first.term.cls, last.term.cls) or (is_kind(first) and is_dish(last) and last.term.cls not in GENERAL))
+    )
+    if leads or (last.term.lead and not (first.term and is_dish(first) and not is_kind(first))):
+        return last.start - first.start + last.term.lead
+    return first.term.lead if first.term else 0
 
 
 def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
