@@ -57,6 +57,8 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
     out: list[Item] = []
     for i, item in enumerate([_cut(item, grammar) for item in listed] if grammar.heads else listed):
+        if item.term and item.word in grammar.wholes and out and _touches(out[-1], item) and not _touches(item, *listed[i + 1 : i + 2]):
+            item = item._replace(symbol="r", term=None)  # 餐點 整體 不錯
         joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
             joined = None
@@ -69,6 +71,11 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
                 _joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner, _lead(out[-2], out[-1], grammar))
             ]  # 清蒸 野生石斑
     return _listed_nouns(out)
+
+
+def _touches(first: Item, *after: Item) -> bool:
+    """Whether two aspects stand side by side, if there is a second one."""
+    return bool(first.term and after and after[0].term and first.end == after[0].start)
 
 
 def _apposed(out: Sequence[Item], item: Item) -> bool:
