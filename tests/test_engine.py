@@ -85,6 +85,7 @@ def reader() -> Reader:
         ("牛肉麵好吃，但是服務很差", {"牛肉麵|好吃|POS", "服務|差|NEG"}),
         ("雖然服務很好，牛肉麵卻難吃", {"服務|好|POS", "牛肉麵|難吃|NEG"}),
         ("環境小但是很乾淨", {"環境|小|NEG", "環境|乾淨|POS"}),
+        ("環境乾淨不過小", {"環境|小|NEG", "環境|乾淨|POS"}),
         # comparison: about what is compared, never about the standard
         ("羊肉比牛肉好吃", {"羊肉|好吃|POS"}),
         ("羊肉跟牛肉比起來羊肉好吃", {"羊肉|好吃|POS"}),
@@ -256,6 +257,7 @@ def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) 
         ("味道不普通", "不普通", "不普通", 1, "NEG"),
         ("湯頭不夠濃郁", "不夠濃郁", "不夠濃郁", 1, "NEG"),
         ("冷氣不夠冷", "不夠冷", "不夠冷", 1, "NEG"),
+        ("奶茶不過甜", "不甜", "不過甜", 2, "POS"),
     ],
 )
 def test_a_negator_joins_its_opinion_over_what_stands_between_and_flips_it(
@@ -287,6 +289,8 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("豆腐炸得很酥脆", "酥脆", "很酥脆"),
         ("湯頭偏鹹一點", "鹹", "偏鹹一點"),
         ("份量真的太多了", "多", "真的太多"),
+        ("份量還算蠻多", "多", "蠻多"),
+        ("肉片煮得過硬", "硬", "過硬"),
     ],
 )
 def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:

@@ -60,7 +60,7 @@ MAX_WORD = 12
 _CACHE = 100_000
 SMELL = "quality.smell"
 """Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
-_TWO_ROLES = frozenset("ONQ")
+_TWO_ROLES = frozenset("ONQk")
 """Symbols that `_resolve` may change."""
 _Part = tuple[int, int, str]
 
@@ -208,7 +208,8 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
     """Words with two roles take the one their neighbours ask for.
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
-    where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that
+    where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion.
+    過 before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
     out = listed
@@ -236,6 +237,10 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
         ):
             symbol = "O"
         elif symbol == "Q" and before != "O":
+            symbol = "r"
+        elif word == "過" and after == "O" and (before != "v" or out[i - 1].word[-1] == "得"):  # 炒得 過 硬; 吃 過 好吃的
+            symbol = "D"
+        elif word == "不過" and not (before == "A" and after == "O" and all(u.symbol != "O" for u in out[:i])):
             symbol = "r"
         if symbol != unit.symbol:
             out[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
