@@ -37,6 +37,8 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             if _wished(unit, units[first:k], lexicon, grammar):
                 continue
             last += 1
+        if last == k and _doubled(units, k):
+            last += 1
         out += [_plain(u, lexicon, grammar) for u in units[taken:first]]
         start = unit.start if first == k else _start(units, first, k, lexicon, grammar)
         end = unit.end if last == k else units[last].end
@@ -51,6 +53,14 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             out.append(item)
         taken = last + 1
     return out + [_plain(u, lexicon, grammar) for u in units[taken:]]
+
+
+def _doubled(units: Sequence[Unit], k: int) -> bool:
+    """Whether the 的 that ends the clause belongs to its predicate: 麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的."""
+    word = units[k].word
+    if len(word) < 2 or word[-1] != word[-2] or k + 2 != len(units):
+        return False
+    return units[k + 1].symbol == "d" and units[k + 1].start == units[k].end and all(u.symbol != "S" for u in units[:k])
 
 
 def _wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> bool:
