@@ -193,14 +193,14 @@ def carry(rule: Rule) -> Pairer:
 
     Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
     `foreign` to the attribute's class (份量很多，很鮮甜). Those of `never` have another subject (很適合聚餐: the place), as has a clause with one
-    of `others` (其他, but 小孩很喜歡: what is `felt` has its cause), and an opinion with a unit of `before` behind it is no predicate. Words that begin with one of `resuming` are no subject
+    of `others` (其他, but 小孩很喜歡: what is `felt` has its cause), and an opinion with a unit of `before` behind it is no predicate. The words `resuming` are no subject
     of their own (每一口都很入味).
     """
     blockers, before = (
         frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
     )
     named = bool(rule.params.get("named", False))
-    wholes, others, resuming = strings(rule, "wholes"), frozenset(strings(rule, "others")), strings(rule, "resuming") or ("-",)
+    wholes, others, resuming = strings(rule, "wholes"), frozenset(strings(rule, "others")), frozenset(strings(rule, "resuming"))
     felt = strings(rule, "felt") or ("-",)
     foreign = _foreign(rule)
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
@@ -213,7 +213,7 @@ def carry(rule: Rule) -> Pairer:
         if scene.topic is None or (scene.topic.named and not named):
             return None
         if blockers & set(scene.symbols[: scene.at]) and any(
-            item.symbol in blockers and not item.word.startswith(resuming) for item in scene.items[: scene.at]
+            item.symbol in blockers and item.word not in resuming for item in scene.items[: scene.at]
         ):
             return None
         phrase, whole = scene.opinion.phrase, scene.topic.whole
