@@ -89,6 +89,7 @@ def reader() -> Reader:
         # comparison: about what is compared, never about the standard
         ("羊肉比牛肉好吃", {"羊肉|好吃|POS"}),
         ("羊肉跟牛肉比起來羊肉好吃", {"羊肉|好吃|POS"}),
+        ("羊肉跟豬肉比起來較貴", {"羊肉|貴|NEU"}),
         # verdicts have objects
         ("非常推薦牛肉麵", {"牛肉麵|推薦|POS"}),
         # polarity by aspect

@@ -6,6 +6,7 @@ lexicon decides first (longest match over token edges), the part of speech secon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -53,6 +54,8 @@ _WORDS = {
 }  # fmt: skip
 _PARTS = {"method": "v", "flavour": "j", "ingredient": "n"}
 """Parts of dish names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
+_LATIN = re.compile("[a-z]{3,}")
+"""Names in Latin letters that no lexicon holds (espresso)."""
 LONGEST_SPLIT = 6
 """Longest unknown word in characters that is taken apart into known ones."""
 MAX_WORD = 12
@@ -143,7 +146,7 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
         elif parts := _parts(word, vocabulary):
             out += [Unit(start + a, start + b, word[a:b], role, i, i) for a, b, role in parts]
         else:
-            out.append(Unit(start, end, word, _POS.get(pos, "x"), i, i))
+            out.append(Unit(start, end, word, "n" if pos == "X" and _LATIN.fullmatch(word) else _POS.get(pos, "x"), i, i))
         i = j + 1
     return _resolve(out, lexicon, "DNH" if vocabulary.had else "DN")
 
