@@ -93,7 +93,8 @@ def pattern(rule: Rule) -> Pairer:
 def back(rule: Rule) -> Pairer:
     """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
 
-    The owner of an attribute (餐點份量) only where the attribute has an opinion of its own.
+    The owner of an attribute (餐點份量) and the dish of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has an opinion of its own;
+    of 整體 and the like never the latter.
     """
     foreign = _foreign(rule)
 
@@ -105,9 +106,13 @@ def back(rule: Rule) -> Pairer:
         if attribute.term is None or not foreign(phrase.entry.category, attribute.term.cls):
             return None
         owner = attribute.term.owner
-        if owner and "O" in scene.symbols[at : scene.at]:
+        described = "O" in scene.symbols[at : scene.at]
+        if owner and described:
             return Found((_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
         dishes = [item for item in scene.items[:at] if item.term is not None and is_dish(item)]
+        if not dishes and described and scene.topic and attribute.term.cls != "quality.generic":
+            about = scene.topic.aspects[-1]
+            dishes = [one for one in (scene.topic.whole, about if is_dish(about) else None) if one]
         return Found((dishes[-1],), f"dish before {attribute.word}") if dishes else None
 
     return find
