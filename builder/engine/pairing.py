@@ -60,11 +60,12 @@ Pairer = Callable[[Scene], Found | None]
 def pattern(rule: Rule) -> Pairer:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `needs`: a unit of the pattern that most clauses lack,
+    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them stands in the construction. `needs`: a unit of the pattern that most clauses lack,
     which saves them the search.
     """
     expression = compile_pattern(string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
+    words = frozenset(strings(rule, "words"))
     needs = compile_pattern(string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
 
     @cache
@@ -81,6 +82,8 @@ def pattern(rule: Rule) -> Pairer:
         marked = scene.marked
         match = expression.search(marked)
         if match is None:
+            return None
+        if words and words.isdisjoint(item.word for item in scene.items[match.start() : match.end()]):
             return None
         last = scene.items[match.end() - 1]
         if heads and last.term and last.term.cls not in GENERAL and not last.word.endswith(heads):
