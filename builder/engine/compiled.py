@@ -25,12 +25,13 @@ class Compiled:
     """The rules of a convention by what they do.
 
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe; `blocked`: opinion words
-    that pair with nothing; `wide`: some rule pairs over the whole sentence.
+    that pair with nothing; `joining`: words between a dish and what it comes with; `wide`: some rule pairs over the whole sentence.
     """
 
     lexicon: Lexicon
     vocabulary: Vocabulary
     grammar: Grammar
+    joining: frozenset[str]
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     excess: tuple[Excess, ...]
@@ -65,6 +66,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon=lexicon,
         vocabulary=Vocabulary.of(lexicon, sorted(apart), grammar.had),
         grammar=grammar,
+        joining=frozenset(word for rule in by_kind["pair-with"] for word in strings(rule, "words")),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
         excess=tuple(_excess(rule) for rule in by_kind["excess"]),

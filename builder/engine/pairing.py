@@ -289,6 +289,7 @@ def _owner(item: Item, owner: Span, tokens: Sequence[Token]) -> Item:
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pattern,
+    "pair-with": pattern,
     "pair-kind": kind,
     "pair-back": back,
     "pair-path": path,
