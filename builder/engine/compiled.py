@@ -172,7 +172,12 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
     gap = rule.params.get("gap", 3)
     wholes = frozenset(strings(rule, "wholes"))
     lengths = {len(word) for word in wholes}
-    leads = {word: n for word in lexicon.aspects for n in lengths if word[:n] in wholes and word[n:] in lexicon.aspects}
+    leads = {
+        word: n + (word[n : n + 1] == "的")
+        for word in lexicon.aspects
+        for n in lengths
+        if word[:n] in wholes and word[n:].removeprefix("的") in lexicon.aspects
+    }
 
     return Grammar(
         fillers=frozenset(strings(rule, "fillers")),
