@@ -295,6 +295,9 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("餅皮是脆脆的", "脆脆", "脆脆"),
         ("餅皮蠻脆的", "脆", "蠻脆"),
         ("肉片煮得過硬", "硬", "過硬"),
+        ("紅茶帶點酸", "酸", "帶點酸"),
+        ("豆花很是滑順", "滑順", "很是滑順"),
+        ("豬排炸得酥脆", "酥脆", "酥脆"),
     ],
 )
 def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:

@@ -63,7 +63,7 @@ MAX_WORD = 12
 _CACHE = 100_000
 SMELL = "quality.smell"
 """Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
-_TWO_ROLES = frozenset("ONQk")
+_TWO_ROLES = frozenset("ONQkH")
 """Symbols that `_resolve` may change."""
 _Part = tuple[int, int, str]
 
@@ -212,7 +212,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
     where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion.
-    過 before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that
+    帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過 before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
     out = listed
@@ -241,13 +241,22 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
             symbol = "O"
         elif symbol == "Q" and before != "O":
             symbol = "r"
-        elif word == "過" and after == "O" and (before != "v" or out[i - 1].word[-1] == "得"):  # 炒得 過 硬; 吃 過 好吃的
+        elif after == "O" and symbol in "kH" and _tells_degree(out, i, lexicon):
             symbol = "D"
         elif word == "不過" and not (before == "A" and after == "O" and all(u.symbol != "O" for u in out[:i])):
             symbol = "r"
         if symbol != unit.symbol:
             out[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return out
+
+
+def _tells_degree(listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+    """炒得 過 硬, but not 吃 過 好吃的; 口味 帶點 甜, but not 帶點 濃郁的香味 nor a quality (帶點 嚼勁)."""
+    word, before = listed[i].word, listed[i - 1] if i else None
+    if word == "過":
+        return before is None or before.symbol != "v" or before.word[-1] == "得"
+    ends = i + 2 == len(listed) or listed[i + 2].symbol not in "dAn"
+    return word in ("帶點", "帶些") and ends and listed[i + 1].word not in lexicon.aspects
 
 
 def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
