@@ -61,11 +61,12 @@ def pattern(rule: Rule) -> Pairer:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
     `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them stands in the construction. `needs`: a unit of the pattern that most clauses lack,
-    which saves them the search.
+    and `least`: how many aspects it needs, which save them the search.
     """
     expression = compile_pattern(string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
     words = frozenset(strings(rule, "words"))
+    least = whole_number(rule, "least") if "least" in rule.params else 1
     needs = compile_pattern(string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
 
     @cache
@@ -73,7 +74,7 @@ def pattern(rule: Rule) -> Pairer:
         return (not only or category.startswith(only)) and not (never and category.startswith(never))
 
     def find(scene: Scene) -> Found | None:
-        if needs not in scene.symbols or "A" not in scene.symbols:
+        if needs not in scene.symbols or "A" not in scene.symbols or (least > 1 and scene.symbols.count("A") < least):
             return None
         phrase = scene.items[scene.at].phrase
         assert phrase is not None

@@ -37,7 +37,7 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             if _wished(unit, units[first:k], lexicon, grammar):
                 continue
             last += 1
-        if last == k and _doubled(units, k):
+        if last == k and k + 2 == count and _doubled(units, k):
             last += 1
         out += [_plain(u, lexicon, grammar) for u in units[taken:first]]
         start = unit.start if first == k else _start(units, first, k, lexicon, grammar)
@@ -56,9 +56,9 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
 
 
 def _doubled(units: Sequence[Unit], k: int) -> bool:
-    """Whether the 的 that ends the clause belongs to its predicate: 麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的."""
+    """Whether the last unit of the clause is a 的 that belongs to the predicate before it: 麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的."""
     word = units[k].word
-    if len(word) < 2 or word[-1] != word[-2] or k + 2 != len(units):
+    if len(word) < 2 or word[-1] != word[-2]:
         return False
     return units[k + 1].symbol == "d" and units[k + 1].start == units[k].end and all(u.symbol != "S" for u in units[:k])
 

@@ -63,7 +63,7 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
         if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
             joined = None
         if joined is None:
-            out.append(item._replace(symbol="t", term=None) if is_kind(item) and _apposed(out, item) else item)
+            out.append(item._replace(symbol="t", term=None) if item.term and is_kind(item) and _apposed(out, item) else item)
             continue
         out[-joined[0] :] = [joined[1]]
         while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):

@@ -63,8 +63,8 @@ MAX_WORD = 12
 _CACHE = 100_000
 SMELL = "quality.smell"
 """Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
-_TWO_ROLES = frozenset("ONQkH")
-"""Symbols that `_resolve` may change."""
+_TWO_ROLES, _DEGREES = frozenset("ONQ"), frozenset(("過", "帶點", "帶些"))
+"""Symbols, and words besides, that `_resolve` may change."""
 _Part = tuple[int, int, str]
 
 
@@ -134,7 +134,7 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
             continue
         j = i
         word = text[start:end]
-        if start + reach.get(word[:2] if end - start > 1 else text[start : start + 2], 0) > end:
+        if start + reach.get(text[start : start + 2], 0) > end:
             j = _longest(text, tokens, i, stop, vocabulary)
             end = tokens[j].end
             word = text[start:end]
@@ -218,7 +218,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
     out = listed
     for i in range(len(out) - 1, -1, -1):
         unit = out[i]
-        if unit.symbol not in _TWO_ROLES:
+        if unit.symbol not in _TWO_ROLES and unit.word not in _DEGREES:
             continue
         after = out[i + 1].symbol if i + 1 < len(out) else ""
         if after == "d" and i + 2 < len(out) and out[i + 2].symbol == "O":  # 意外的好吃
@@ -241,7 +241,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
             symbol = "O"
         elif symbol == "Q" and before != "O":
             symbol = "r"
-        elif after == "O" and symbol in "kH" and _tells_degree(out, i, lexicon):
+        elif word in _DEGREES and after == "O" and _tells_degree(out, i, lexicon):
             symbol = "D"
         elif word == "不過" and not (before == "A" and after == "O" and all(u.symbol != "O" for u in out[:i])):
             symbol = "r"
@@ -256,7 +256,7 @@ def _tells_degree(listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
     if word == "過":
         return before is None or before.symbol != "v" or before.word[-1] == "得"
     ends = i + 2 == len(listed) or listed[i + 2].symbol not in "dAn"
-    return word in ("帶點", "帶些") and ends and listed[i + 1].word not in lexicon.aspects
+    return ends and listed[i + 1].word not in lexicon.aspects
 
 
 def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
