@@ -26,7 +26,7 @@ class Phrase(NamedTuple):
 class Term(NamedTuple):
     """An aspect term: its class (empty for a noun no lexicon knows) and, for 餐點口感, the span of the owner 餐點.
 
-    `lead`: how many of its first characters belong to `aspect_full` alone (整體 口感, 店內 環境, 甜點 布丁).
+    `lead`: how many of its first characters belong to `aspect_full` alone (整體 口感, 店裡 座位, 甜點 布丁).
     """
 
     cls: str
@@ -55,7 +55,7 @@ class Grammar:
 
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
     classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
-    a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感, 店內 環境), as does the
+    a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感, 店裡 座位), as does the
     first of two classes that are `leading` (餐廳 餐點); `leads`: how much of an entry of the lexicon it is. `loose`: characters that touch a dish and
     are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that
     dishes are named for (香酥荔茸鴨). `trailing`: words behind an opinion that tell its degree (偏鹹 一點), a wish where it praises and nothing but `wishing`

@@ -155,7 +155,7 @@ def _joined(first: Item, last: Item, text: str, owner: Span | None, lead: int) -
 
 
 def _lead(first: Item, last: Item, grammar: Grammar) -> int:
-    """How many characters of the name that the two become only say where it is or of what kind: 店內 環境, 甜點 布丁, 餐廳 餐點."""
+    """How many characters of the name that the two become only say where it is or of what kind: 店裡 座位, 甜點 布丁, 餐廳 餐點."""
     assert last.term is not None
     leads = first.word in grammar.wholes or (
         first.term
