@@ -157,7 +157,7 @@ def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
             one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"],
-            tuple(Changed(**told) for told in one["changed"]), one["fit"], one["surprise"],
+            tuple(Changed(**told) for told in one["changed"]), one["doubt"],
         )
         for one in listed
     )  # fmt: skip
