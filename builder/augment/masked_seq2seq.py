@@ -41,6 +41,8 @@ _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
 _SOME = 200
 """About so many sentences tell how likely a token usually is."""
+_LEAST = 2
+"""So many Chinese tokens are masked at once: one alone is mostly a 的 or 了, and nothing else stands there."""
 _FAST = 3
 """By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves it half taught."""
 
@@ -150,7 +152,8 @@ class MaskedSeq2Seq:
             words = {start for start, _ in sentence.words}
             edges = [*(start in words for start, _ in cut.spans), True]
             held = [kept or not any(map(str.isalnum, sentence.text[start:end])) for kept, (start, end) in zip(held, cut.spans, strict=True)]
-        for first, end in chosen_fragments(held, r, copies, draw, edges):
+        least = _LEAST if self.settings.whole and sentence.language == "zh" else 1
+        for first, end in chosen_fragments(held, r, copies, draw, edges, least):
             hidden = [place for place, kept in zip(cut.spans[first:end], held[first:end], strict=True) if not kept]
             yield cut, masked(cut.ids, labels, (first, end), self.inventory, held), self.bars.free(sentence, hidden)
 
