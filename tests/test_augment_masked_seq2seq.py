@@ -77,6 +77,7 @@ def test_a_fragment_of_whole_words_reaches_to_their_ends() -> None:
     edges = [start in (0, 2, 5) for start in range(7)] + [True]  # words of two, three and two characters
     assert [widened(span, edges) for span in ((0, 2), (1, 3), (3, 6), (5, 7))] == [(0, 2), (0, 5), (2, 7), (5, 7)]
     assert {*chosen_fragments([0] * 7, 0.3, 9, random.Random(1), edges)} == {(0, 5), (2, 5), (2, 7)}
+    assert {*chosen_fragments([0, 0, 1, 1, 0, 1, 1], 0.3, 9, random.Random(1), edges, 2)} == {(0, 5)}, "of two masked tokens at least"
 
 
 def test_labels_of_tokens_follow_the_marks_and_a_token_that_a_mark_touches_is_labelled() -> None:
@@ -224,7 +225,8 @@ def test_punctuation_stays_and_none_is_written(method: MaskedSeq2Seq) -> None:
     one = Sentence("s", "湯頭很濃，店員親切。下次再來！", tuple((i, i + 1) for i in range(15)), (Mark(0, 2),))
     (found,) = method.propose([one], 6, 1)
     shown = ["".join(char if char in marks else "-" for char in applied(one.text, each.edits)) for each in found]
-    assert shown == ["----，----。----！"] * 6
+    assert len(shown) > 2
+    assert {*shown} == {"----，----。----！"}
     free = replace(method, settings=replace(method.settings, whole=False), bars=Bars())
     assert any(edit.start <= 4 < edit.end for each in next(free.propose([one], 6, 1)) for edit in each.edits)
 

@@ -30,7 +30,7 @@ from builder.errors import ConfigError, ModelError
 from builder.records import Span
 
 if TYPE_CHECKING:
-    from builder.model.augment.beam import Found
+    from builder.model.augment.beam import Found, Pairs
     from builder.model.augment.pieces import Cut, Inventory
     from builder.model.augment.seq2seq import Labelled, Masked
     from builder.model.task import Progress
@@ -65,7 +65,7 @@ class MaskedSeq2SeqSettings(InDomain):
     most: int = field(default=0, metadata=LATER)
     whole: bool = field(default=True, metadata=LATER)
     fitting: bool = field(default=True, metadata=LATER)
-    each: int = field(default=3, metadata=LATER)
+    each: int = field(default=1, metadata=LATER)
     least_fit: float = field(default=0.0, metadata=LATER)
     most_surprise: float = field(default=5.0, metadata=LATER)
     pretrain_epochs: int = 4
@@ -86,7 +86,8 @@ class MaskedSeq2SeqSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `usual`: see Reader; `bars`: what it must not write."""
+    """A trained model as a Method. `usual`: see Reader; `bars`: what it must not write; `pairs`: which tokens it may write beside
+    each other, where it has read a corpus."""
 
     settings: MaskedSeq2SeqSettings
     network: Labelled
@@ -94,6 +95,7 @@ class MaskedSeq2Seq:
     digest: str
     progress: Progress | None = None
     bars: Bars = field(default_factory=Bars)
+    pairs: Pairs | None = None
     usual: float = 1.0
 
     @property
@@ -119,7 +121,8 @@ class MaskedSeq2Seq:
 
         how = self.settings
         plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._masked(one, copies, seed)]
-        writing = Writing(how.beams, how.batch, how.threads, self.bars.table, own_marks(self.inventory) or () if how.whole else ())
+        never = own_marks(self.inventory) or () if how.whole else ()
+        writing = Writing(how.beams, how.batch, how.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
         beams: list[list[Beam]] = [[] for _ in plans]
         for i, found in write(self.network, items, self.inventory, writing, self.progress, free):
@@ -217,6 +220,7 @@ def load(
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels overlap.
     """
     from builder.model.augment.keeping import facts
+    from builder.model.augment.writing import pairs
 
     network, inventory, base = _network(settings, corpus or sentences, seed)
     if corpus:
@@ -227,7 +231,8 @@ def load(
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
     barred = bars(sentences, inventory, settings.keep, cues)
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, facts(folder)["usual"])
+    known = pairs((inventory.cut(one.text, one.words).ids for one in corpus), inventory, settings.min_count) if cues and corpus else None
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known, facts(folder)["usual"])
 
 
 def _learned(

@@ -23,6 +23,8 @@ REPEATED = 3
 """So many tokens in a row are written once in a sequence."""
 Barred = Mapping[tuple[int, ...], Mapping[int, int]]
 """Tokens, and those that must not be written behind them, each with a number: it may be written in rows where that number is free."""
+Pairs = Tensor
+"""[V, V]: whether the second token may stand behind the first."""
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 
@@ -55,13 +57,14 @@ def search(
     behind: Sequence[int] = (),
     barred: Barred = MappingProxyType({}),
     free: Sequence[Set[int]] = (),
+    pairs: Pairs | None = None,
 ) -> list[Found]:
     """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
 
     `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
     -inf). With `marks`, none of them is written beside another (`behind`: the token that
     follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` and not among the row's `free` numbers (not for tokens that may be
-    parts of characters). Rows are done at their length; later steps do nothing for them.
+    parts of characters), and none has two tokens beside each other that are not among the `pairs`. Rows are done at their length; later steps do nothing for them.
     """
     rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
     total = torch.full((rows, width), float("-inf"))
@@ -89,6 +92,8 @@ def search(
         if punctuation is not None:
             fair = fair.masked_fill(_repeated(said, last.view(rows, width), following[:, step], punctuation), float("-inf"))
             fair[_ended(begin, said, barred, free)] = float("-inf")
+        if pairs is not None:
+            fair = fair.masked_fill(~_paired(pairs, last.view(rows, width), following[:, step]), float("-inf"))
         tried = fair.topk(min(width + 1, scores.shape[-1]), -1)
         told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
         only = (here >= 0)[:, None, None]
@@ -128,6 +133,12 @@ def _repeated(said: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> T
         rows, beams, places = same.nonzero(as_tuple=True)
         out[rows, beams, grams[rows, beams, places, -1]] = True
     return out
+
+
+def _paired(pairs: Pairs, last: Tensor, following: Tensor) -> Tensor:
+    """[R, K, V]: the tokens that may stand behind `last` [R, K] and before `following` [R] (-1: not known)."""
+    before = pairs.T[following.clamp(min=0)] | (following < 0)[:, None]
+    return pairs[last] & before[:, None]
 
 
 def _barred(free: Sequence[Set[int]], alone: Mapping[int, int], size: int) -> Tensor:

@@ -6,14 +6,15 @@ of the source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from builder.model.augment.beam import Barred, Found, banned, search, settled
+from builder.model.augment.beam import Barred, Found, Pairs, banned, search, settled
 from builder.model.augment.fragments import pad_of
 from builder.model.augment.pieces import Inventory, own_marks
 from builder.model.augment.seq2seq import Labelled, Masked, collate
@@ -35,14 +36,26 @@ def trimmed(item: Masked, mask: int) -> Masked:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`: see `search`; `never`: more tokens that
-    are not written."""
+    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`, `pairs`: see `search`; `never`: more tokens
+    that are not written."""
 
     beams: int = 5
     batch: int = 64
     threads: int = 2
     barred: Barred = field(default_factory=dict)
     never: Sequence[int] = ()
+    pairs: Pairs | None = None
+
+
+def pairs(texts: Iterable[Sequence[int]], inventory: Inventory, least: int) -> Pairs:
+    """Which tokens stand beside each other in texts `least` times; tokens that are none of a text do beside all."""
+    size = inventory.size
+    beside = torch.tensor([first * size + second for ids in texts for first, second in pairwise(ids)], dtype=torch.long)
+    places, counts = torch.unique(beside, return_counts=True)
+    out = torch.zeros(size * size, dtype=torch.bool).index_fill(0, places[counts >= least], True).view(size, size)
+    out[list(inventory.never)] = True
+    out[:, list(inventory.never)] = True
+    return out
 
 
 class _Steps:
@@ -85,7 +98,7 @@ def write(
         steps = _Steps(network, rows, pad, writing.beams)
         found = search(
             steps, begin, lengths, forced, writing.beams, never,
-            marks=marks, behind=list(map(_behind, rows)), barred=writing.barred, free=allowed,
+            marks=marks, behind=list(map(_behind, rows)), barred=writing.barred, free=allowed, pairs=writing.pairs,
         )  # fmt: skip
         return [(one, one.margin) for one in found]
 
