@@ -122,3 +122,9 @@ def test_how_usual_a_token_is_is_kept_beside_the_model(method: MaskedSeq2Seq, tm
     assert first.usual == method.usual > 1
     monkeypatch.setattr("builder.augment.masked_seq2seq.usual", lambda *given: pytest.fail("worked out again"))
     assert load(TINY, tiny_hub.chinese(), tmp_path).usual == first.usual
+
+
+def test_proposals_of_other_lexicons_are_others(method: MaskedSeq2Seq) -> None:
+    fewer = replace(CUES, table={word: cue for word, cue in CUES.table.items() if cue.sort != "contrast"})
+    signatures = {replace(method, bars=replace(method.bars, cues=cues)).signature for cues in (CUES, fewer, None)}
+    assert len(signatures) == 3

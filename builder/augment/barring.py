@@ -5,6 +5,7 @@ In: the training sentences, the cues of their language, the model's tokens. Out:
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
@@ -32,6 +33,11 @@ class Bars:
     table: Barred = field(default_factory=dict)
     cues: Cues | None = None
     numbers: Mapping[Cue, int] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> str:
+        """What it says of the lexicons, on which proposals depend."""
+        return hashlib.sha256(repr(sorted(self.cues.table.items())).encode()).hexdigest()[:8] if self.cues else "none"
 
     def held(self, sentence: Sentence) -> Sequence[Span]:
         """Where words stand that must stay."""

@@ -108,7 +108,7 @@ class MaskedSeq2Seq:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
+        return f"{NAME}({told(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         """`copies` fragments a sentence with distinct starts, the least surprising first; a sentence of which every token is labelled gets none."""
