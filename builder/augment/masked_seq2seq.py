@@ -67,7 +67,7 @@ class MaskedSeq2SeqSettings(InDomain):
     fitting: bool = field(default=True, metadata=LATER)
     each: int = field(default=1, metadata=LATER)
     least_fit: float = field(default=0.0, metadata=LATER)
-    most_surprise: float = field(default=4.5, metadata=LATER)
+    most_surprise: float = field(default=5.0, metadata=LATER)
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
