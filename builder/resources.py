@@ -75,6 +75,7 @@ class Lexicon:
     degree: Mapping[str, str]
     negators: Mapping[str, str]
     irrealis: Mapping[str, str]
+    contrast: Mapping[str, str]
     general: Mapping[str, str]
     not_aspects: Mapping[str, str]
     variants: Variants
@@ -156,7 +157,7 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
         context.setdefault(variants.canonical(opinion), []).append((variants.canonical(aspect), _valence(valence, where)))
     plain = {
         name: _read_as_written(_pairs(root / f"{name}.tsv"), variants)
-        for name in ("degree", "negators", "irrealis", "general", "not_aspects", "food_morphemes")
+        for name in ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "food_morphemes")
     }
     lexicon = Lexicon(
         opinions=_entries(
@@ -167,6 +168,7 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
         degree=plain["degree"],
         negators=plain["negators"],
         irrealis=plain["irrealis"],
+        contrast=plain["contrast"],
         general=plain["general"],
         not_aspects=plain["not_aspects"],
         variants=variants,

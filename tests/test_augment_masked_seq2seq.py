@@ -13,20 +13,22 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.augment.beams import Beam, Reader, best_fitting, usual
+from builder.augment.barring import Bars
+from builder.augment.beams import Beam, Limits, Reader, fitted, surest, usual
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
 from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
-from builder.augment.records import Mark, Sentence, applied, moved
+from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
 from builder.model.augment.beam import banned, search
 from builder.model.augment.fitting import alone, around, likely
-from builder.model.augment.fragments import Writing, embedded, trimmed
-from builder.model.augment.fragments import write as write_fragments
+from builder.model.augment.fragments import embedded
 from builder.model.augment.keeping import Schedule, trained
 from builder.model.augment.layers import Reading
 from builder.model.augment.pieces import BOS, MASK, SPECIAL, Units
 from builder.model.augment.seq2seq import Labelled, Masked, Shape, collate
+from builder.model.augment.writing import Writing, trimmed
+from builder.model.augment.writing import write as write_fragments
 
 TINY = MaskedSeq2SeqSettings(width=32, encoder=1, decoder=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
 SMALL = Shape(16, heads=2, encoder=1, decoder=1)
@@ -75,6 +77,7 @@ def test_a_fragment_of_whole_words_reaches_to_their_ends() -> None:
     edges = [start in (0, 2, 5) for start in range(7)] + [True]  # words of two, three and two characters
     assert [widened(span, edges) for span in ((0, 2), (1, 3), (3, 6), (5, 7))] == [(0, 2), (0, 5), (2, 7), (5, 7)]
     assert {*chosen_fragments([0] * 7, 0.3, 9, random.Random(1), edges)} == {(0, 5), (2, 5), (2, 7)}
+    assert {*chosen_fragments([0, 0, 1, 1, 0, 1, 1], 0.3, 9, random.Random(1), edges, 2)} == {(0, 5)}, "of two masked tokens at least"
 
 
 def test_labels_of_tokens_follow_the_marks_and_a_token_that_a_mark_touches_is_labelled() -> None:
@@ -170,8 +173,6 @@ def test_an_exhaustive_beam_finds_the_best_of_all_sequences_with_the_forced_toke
 
 
 def replace_writing(beams: int) -> object:
-    from builder.model.augment.fragments import Writing
-
     return Writing(beams, threads=1)
 
 
@@ -224,26 +225,39 @@ def test_punctuation_stays_and_none_is_written(method: MaskedSeq2Seq) -> None:
     one = Sentence("s", "湯頭很濃，店員親切。下次再來！", tuple((i, i + 1) for i in range(15)), (Mark(0, 2),))
     (found,) = method.propose([one], 6, 1)
     shown = ["".join(char if char in marks else "-" for char in applied(one.text, each.edits)) for each in found]
-    assert shown == ["----，----。----！"] * 6
-    free = replace(method, settings=replace(method.settings, whole=False), barred={})
+    assert len(shown) > 2
+    assert {*shown} == {"----，----。----！"}
+    free = replace(method, settings=replace(method.settings, whole=False), bars=Bars())
     assert any(edit.start <= 4 < edit.end for each in next(free.propose([one], 6, 1)) for edit in each.edits)
 
 
-def test_of_the_beams_the_one_whose_context_is_likeliest_counts(method: MaskedSeq2Seq) -> None:
+def test_of_the_beams_those_count_whose_context_is_likeliest(method: MaskedSeq2Seq) -> None:
     sentences = tiny_hub.chinese(opinions=False)
-    likeliest = replace(method, settings=replace(method.settings, fitting=False))
-    plain = [one for found in likeliest.propose(sentences, 3, 1) for one in found]
-    best = [one for found in method.propose(sentences, 3, 1) for one in found]
-    assert len(plain) == len(best)
-    assert {one.fit for one in plain} == {None}
-    fits = {(one.source, one.edits): one.fit for one in best}
-    assert None not in fits.values()
-    assert {(one.fit or 0.0) >= 0 for one in best if one.surprise is not None} == {True}
-    assert {(one.fit or 0.0) < 0 for one in best if one.surprise is None} == {True}
-    assert any((one.source, one.edits) not in fits for one in plain), "another beam than the likeliest"
-    for found in method.propose(sentences, 3, 1):
-        told = [99.0 if one.surprise is None else one.surprise for one in found]
-        assert told == sorted(told)
+    plain, one, all_of_them = (
+        list(replace(method, settings=replace(method.settings, **changed)).propose(sentences, 4, 1))
+        for changed in ({"fitting": False}, {"each": 1, "most_surprise": 1.0}, {"each": 5, "least_fit": -99.0, "most_surprise": 999.0})
+    )
+    assert {each.doubt for found in plain for each in found} == {None}
+    assert {each.doubt for found in one for each in found} == {"unfitting", "surprising"}
+    assert {each.doubt for found in all_of_them for each in found} == {None}
+    assert any({each.edits for each in a} - {each.edits for each in b} for a, b in zip(one, plain, strict=True)), (
+        "another than the likeliest"
+    )
+    assert max(map(len, all_of_them)) == 4, "of a beam more than one fragment counts"
+
+
+def test_the_surest_beams_come_first_and_of_two_that_say_nearly_the_same_the_surer() -> None:
+    beams = [
+        Beam((), (Edit(0, 2, "今晚"),), -1.0, 1.0, 3.0),
+        Beam((), (Edit(0, 2, "昨晚"),), -1.0, 1.0, 2.0),
+        Beam((), (Edit(0, 2, "上次"),), -1.0, -2.0),
+        Beam((), (Edit(0, 2, "中午"),), -1.0, -1.0),
+        Beam((), (Edit(3, 4, "來"),), -1.0, 0.5, 4.0),
+    ]
+    chosen = surest("今天去吃飯", beams, 4)
+    assert [one.edits[0].text for one in chosen] == ["昨晚", "來", "中午", "上次"]
+    assert [one.doubt(Limits(5, 0.0, 3.5)) for one in chosen] == [None, "surprising", "unfitting", "unfitting"]
+    assert surest("今天去吃飯", beams, 1) == chosen[:1]
 
 
 def test_what_stands_beside_a_fragment_is_hidden_and_told_as_the_network_does() -> None:
@@ -263,8 +277,9 @@ def test_each_token_beside_a_fragment_and_in_it_is_hidden_alone_and_surprise_cou
     reader = Reader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
     each = usual(reader, [(7, 8, 9)])
     assert each == pytest.approx(-sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 9, 1)) / 3, abs=0.006)
-    (beam,), () = best_fitting(reader, [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])])
-    (twice,), _ = best_fitting(replace(reader, usual=0.5), [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])])
+    listed = [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])]
+    (beam,), () = fitted(reader, listed, Limits(1, -99.0, 9.0))
+    (twice,), _ = fitted(replace(reader, usual=0.5), listed, Limits(1, -99.0, 9.0))
     assert twice.surprise == pytest.approx(2 * (beam.surprise or 0.0), abs=0.02)
     due = -sum(likely(reader.network, alone((7, 6, 9, 6, 8), 1, 4, MASK, BOS), MASK, 0, 9, 1))
     assert beam.surprise == pytest.approx(due, abs=0.006)
@@ -399,8 +414,8 @@ def test_a_base_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
 def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2Seq) -> None:
     sentences = tiny_hub.chinese(opinions=False)
     terms = {one.text[mark.start : mark.end] for one in sentences for mark in one.marks if mark.end - mark.start > 1}
-    assert {ids for ids, last in method.barred.items() for _ in last} == {
-        method.inventory.cut(term[:-1], ((0, len(term) - 1),)).ids for term in terms
+    assert {(*before, one) for before, last in method.bars.table.items() for one in last} == {
+        method.inventory.cut(term, ((0, len(term)),)).ids for term in terms
     }
     (one, *_) = sentences
     cut = method.inventory.cut(one.text, one.words)
@@ -412,7 +427,7 @@ def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2S
                 1
             ].sequences
         }
-        for barred in ({}, {item.target[:1]: item.target[1:2], (item.previous,): item.target[:1]})
+        for barred in ({}, {item.target[:1]: {item.target[1]: 0}, (item.previous,): {item.target[0]: 0}})
     )
     assert any(said[0] == item.target[0] for said in free)
     assert not any(said[0] == item.target[0] or item.target[:2] in itertools.pairwise(said) for said in held)

@@ -31,6 +31,7 @@ FILES = {
     "degree.tsv": "word\tkind\n很\thigh\n非常\thigh\n超\thigh\n太\tover\n極了\tpost\n",
     "negators.tsv": "word\tkind\n不\tnot\n不夠\tfail\n",
     "irrealis.tsv": "word\tkind\n希望\twish\n",
+    "contrast.tsv": "word\tkind\n但\tbut\n",
     "general.tsv": "word\tpos\n我們\tPRON\n看\tVERB\n公車\tNOUN\n",
     "not_aspects.tsv": "word\treason\n今天\ttime\n",
     "variants.tsv": "variant\tcanonical\n麪\t麵\n",

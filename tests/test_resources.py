@@ -21,6 +21,7 @@ KINDS = {
     "degree": {"high", "mid", "low", "lean", "than", "over", "post"},
     "negators": {"not", "hedge", "fail", "short", "without"},
     "irrealis": {"wish", "condition", "past", "hearsay", "question"},
+    "contrast": {"but", "though", "pity", "turn"},
     "general": UPOS,
     "morphemes": {"ingredient", "method", "flavour", "head"},
 }
@@ -35,6 +36,7 @@ TINY = {
     "degree.tsv": "word\tkind\n很\thigh\n太\tover\n",
     "negators.tsv": "word\tkind\n不\tnot\n",
     "irrealis.tsv": "word\tkind\n希望\twish\n",
+    "contrast.tsv": "word\tkind\n但\tbut\n",
     "general.tsv": "word\tpos\n好像\tADV\n好 好\tADV\n",
     "not_aspects.tsv": "word\treason\n今天\ttime\n",
     "food_morphemes.tsv": "morpheme\trole\n牛\tingredient\n",

@@ -1,17 +1,16 @@
-"""Of the beams of a fragment the one that fits best where it stands.
+"""Of the beams of a fragment those that fit best where it stands, and how well.
 
-In: beams as `masked-seq2seq` searches them. Out: of each fragment the beam for which log P(beam | context) + log P(context | beam) is highest (Li et al. 2016, MMI-bidi,
+In: beams as `masked-seq2seq` searches them. Out: of each fragment the beams for which log P(beam | context) + log P(context | beam) is highest (Li et al. 2016, MMI-bidi,
 both of equal weight), how much likelier its context is beside it than beside the fragment that stood there, and, where that is not too little, how surprising it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from builder.augment.constraints import LEAST_FIT
-from builder.augment.records import Edit
+from builder.augment.records import Doubt, Edit, applied
 
 if TYPE_CHECKING:
     from builder.model.augment.pieces import Inventory
@@ -19,14 +18,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """`each`: so many beams of a fragment count. `fit`: the logarithm of how much likelier the context is beside a beam than beside what stood there, at least;
+    `surprise`: as many usual tokens the new ones and those next to them are as unlikely as, at most."""
+
+    each: int
+    fit: float
+    surprise: float
+
+
+@dataclass(frozen=True, slots=True)
 class Beam:
-    """The tokens of a fragment, the edits that they make, their log-probability, how they fit and surprise (see Candidate)."""
+    """The tokens of a fragment, the edits that they make, their log-probability, how they fit and surprise (see Limits)."""
 
     said: tuple[int, ...]
     edits: tuple[Edit, ...]
     score: float
     fit: float | None = None
     surprise: float | None = None
+
+    def doubt(self, limits: Limits) -> Doubt | None:
+        if self.fit is not None and self.fit < limits.fit:
+            return "unfitting"
+        return "surprising" if self.surprise is not None and self.surprise > limits.surprise else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +49,7 @@ class Reader:
 
     network: Labelled
     inventory: Inventory
-    usual: float
+    usual: float = 1.0
     batch: int = 64
     threads: int = 2
 
@@ -46,8 +60,8 @@ class Reader:
         return likely(self.network, items, self.inventory.mask, pad_of(self.inventory), self.batch, self.threads)
 
 
-def best_fitting(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, Sequence[Beam]]]) -> list[list[Beam]]:
-    """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beam, of no beams none."""
+def fitted(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, Sequence[Beam]]], limits: Limits) -> list[list[Beam]]:
+    """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is told of those alone that fit."""
     from builder.model.augment.fitting import around
 
     texts = [
@@ -55,18 +69,35 @@ def best_fitting(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, S
         for ids, item, beams in listed
     ]
     told = iter(reader.told([around(*text) for each in texts for text in each]))
-    chosen: list[tuple[int, Beam]] = []
-    for n, (_, _, beams) in enumerate(listed):
-        if beams:
-            before = next(told)
-            fits = [replace(one, fit=round(next(told) - before, 2)) for one in beams]
-            chosen.append((n, max(fits, key=lambda one: one.score + (one.fit or 0.0))))
-    out: list[list[Beam]] = [[] for _ in listed]
-    due = {n: beam for n, beam in chosen if (beam.fit or 0.0) >= LEAST_FIT}  # the others will be rejected
-    surprises = dict(zip(due, _surprises(reader, [_text(*listed[n][:2], beam.said, reader) for n, beam in due.items()]), strict=True))
-    for n, beam in chosen:
-        out[n] = [replace(beam, surprise=surprises.get(n))]
+    out = [_best(beams, told, limits.each) if beams else [] for *_, beams in listed]
+    due = [
+        (n, k) for n, beams in enumerate(out) for k, beam in enumerate(beams) if (beam.fit or 0.0) >= limits.fit
+    ]  # the others are rejected
+    surprises = _surprises(reader, [_text(*listed[n][:2], out[n][k].said, reader) for n, k in due])
+    for (n, k), surprise in zip(due, surprises, strict=True):
+        out[n][k] = replace(out[n][k], surprise=surprise)
     return out
+
+
+def _best(beams: Sequence[Beam], told: Iterator[float], each: int) -> list[Beam]:
+    """`told`: how likely the context is beside what stood there, then beside each beam."""
+    before = next(told)
+    fits = [replace(one, fit=round(next(told) - before, 2)) for one in beams]
+    return sorted(fits, key=lambda one: -(one.score + (one.fit or 0.0)))[:each]
+
+
+def surest(text: str, beams: Iterable[Beam], copies: int) -> list[Beam]:
+    """Up to `copies` beams of a sentence, the least surprising first, then the best fitting; of two that make texts with one character between them the first."""
+    chosen: dict[str, Beam] = {}
+    for beam in sorted(beams, key=lambda one: (one.surprise is None, one.surprise or -(one.fit or 0.0))):
+        made = applied(text, beam.edits)
+        if len(chosen) < copies and all(_differ(made, other) for other in chosen):
+            chosen[made] = beam
+    return list(chosen.values())
+
+
+def _differ(one: str, other: str) -> bool:
+    return len(one) != len(other) or sum(a != b for a, b in zip(one, other, strict=True)) > 1
 
 
 def _surprises(reader: Reader, texts: Sequence[Text]) -> list[float]:

@@ -253,9 +253,7 @@ def _row(row: dict[str, Any]) -> Row:
 
 def _candidate(row: dict[str, Any]) -> Candidate:
     changes = tuple(Changed(**one) for one in row["changed"])
-    return Candidate(
-        row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["fit"], row["surprise"]
-    )
+    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"])
 
 
 def load(settings: Settings) -> BoostAug:

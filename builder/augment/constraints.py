@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,9 +20,6 @@ from builder.text import clauses
 _WORD = re.compile(r"[^\W_]+")
 SHORTEST, LONGEST = 0.5, 2.0
 """Of the source's length, in code points."""
-LEAST_FIT, MOST_SURPRISE = 0.0, 5.0
-"""See Candidate. Of 160 candidates of the embedded model, read by eye, 51% read well, 78% of those within this surprise and 89% of those within both limits, which were chosen
-on them; of 30 fresh ones 67%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +39,13 @@ class Trial:
 
     @property
     def judged(self) -> bool:
-        """Whether a polarity hangs on the text. For terms alone (no polarity, no label) no cue matters."""
-        return not self.relabelled and (self.source.label is not None or any(mark.polarity for mark in self.source.marks))
+        """Whether a polarity hangs on the text that the method did not mean to change."""
+        return not self.relabelled and judged(self.source)
+
+
+def judged(source: Sentence) -> bool:
+    """Whether a polarity hangs on the text. For terms alone (no polarity, no label) no cue matters."""
+    return source.label is not None or any(mark.polarity for mark in source.marks)
 
 
 def trial(source: Sentence, candidate: Candidate, cues: Cues) -> Trial:
@@ -142,12 +144,12 @@ def contrast_added(one: Trial) -> bool:
 
 def unfitting(one: Trial) -> bool:
     """The method finds the words around less likely beside the new ones than they were."""
-    return one.candidate.fit is not None and one.candidate.fit < LEAST_FIT
+    return one.candidate.doubt == "unfitting"
 
 
 def surprising(one: Trial) -> bool:
     """The method finds what it wrote, once it sees all of it, unlikely as a whole: long and odd fragments."""
-    return one.candidate.surprise is not None and one.candidate.surprise > MOST_SURPRISE
+    return one.candidate.doubt == "surprising"
 
 
 def aspect_invented(one: Trial) -> bool:
@@ -194,6 +196,21 @@ def broken(one: Trial) -> str | None:
     return next((reason for reason, breaks in CONSTRAINTS.items() if breaks(one)), None)
 
 
+def may_not_come(source: Sentence) -> tuple[Sort, ...]:
+    """The sorts of cues of which the predicates above let no new one into a sentence (negators and degree words: near a label)."""
+    sorts: tuple[Sort, ...] = ("contrast", "aspect") if source.marks else ()
+    return (*sorts, "negator", "degree", "opinion") if judged(source) else sorts
+
+
+def must_stay(source: Sentence, cues: Cues) -> list[Span]:
+    """Where cues stand in a Chinese sentence that the predicates above let none lose."""
+    if not judged(source):
+        return []
+    sorts = ("negator", "degree") if any(mark.kind == "opinion" for mark in source.marks) else ("negator", "degree", "opinion")
+    near = [(0, len(source.text))] if source.label is not None else _clauses(source.text, source.marks)
+    return [(start, end) for start, end, cue in cues.spans(source.text) if cue.sort in sorts and any(a <= start < b for a, b in near)]
+
+
 def _changed(one: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
     """(cues of a sort that came, cues that went)."""
     old, new = (Counter({cue: n for cue, n in one.cues.found(text).items() if cue.sort == sort}) for text in (before, after))
@@ -208,7 +225,11 @@ def _near(one: Trial, sort: Sort) -> tuple[Counter[Cue], Counter[Cue]]:
     return _changed(one, sort, _beside(one.source.text, one.source.marks), _beside(one.text, after))
 
 
-def _beside(text: str, marks: tuple[Mark, ...] | list[Mark]) -> str:
+def _beside(text: str, marks: Sequence[Mark]) -> str:
+    return "\n".join(text[start:end] for start, end in _clauses(text, marks))
+
+
+def _clauses(text: str, marks: Sequence[Mark]) -> list[Span]:
     """The clauses of a text that hold a mark."""
-    parts = [part for part in clauses(text) if any(mark.start < part.end and part.start < mark.end for mark in marks)]
-    return "\n".join(text[part.start : part.end] for part in parts)
+    parts = [(part.start, part.end) for part in clauses(text)]
+    return [(start, end) for start, end in parts if any(mark.start < end and start < mark.end for mark in marks)]

@@ -7,7 +7,7 @@ match. A source and its candidate are read the same way, so that only what diffe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,7 +17,8 @@ from builder.resources import Lexicon
 from builder.text import fold
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
-_CONTRAST = ("但是", "但", "可是", "不過", "然而", "卻", "雖然", "雖說", "雖", "只是", "反而", "只可惜")
+_CONTRAST = ("but", "though", "pity")
+"""The kinds of lexicons/contrast.tsv that set one thing against another."""
 
 
 class Cue(NamedTuple):
@@ -36,22 +37,26 @@ class Cues:
     spaced: bool
 
     def found(self, text: str) -> Counter[Cue]:
-        """How often each cue stands in a text. What is only known as another word (特別, which holds a negator) is passed over."""
+        """How often each cue stands in a text."""
         if self.spaced:
             return Counter(cue for word in fold(text).split() if (cue := self.table.get(word)))
-        shown, at = fold(text), 0
-        counted: Counter[Cue] = Counter()
+        return Counter(cue for _, _, cue in self._read(fold(text)))
+
+    def spans(self, text: str) -> list[tuple[int, int, Cue]]:
+        """Where each cue stands in a Chinese text, in code points."""
+        places = [i for i, char in enumerate(text) for _ in fold(char)]
+        return [(places[start], places[end - 1] + 1, cue) for start, end, cue in self._read(fold(text))]
+
+    def _read(self, shown: str) -> Iterator[tuple[int, int, Cue]]:
+        """The cues of a folded text. What is only known as another word (特別, which holds a negator) is passed over."""
+        at = 0
         while at < len(shown):
-            for length in self.lengths.get(shown[at], ()):
-                cue = self.table.get(shown[at : at + length])
-                if cue is not None:
-                    if cue.sort != "other":
-                        counted[cue] += 1
-                    at += length
-                    break
-            else:
-                at += 1
-        return counted
+            words = (shown[at : at + length] for length in self.lengths.get(shown[at], ()))
+            word = next((word for word in words if word in self.table), shown[at])
+            cue = self.table.get(word)
+            if cue and cue.sort != "other":
+                yield at, at + len(word), cue
+            at += len(word)
 
 
 def chinese(lexicon: Lexicon) -> Cues:
@@ -64,8 +69,9 @@ def chinese(lexicon: Lexicon) -> Cues:
         table.setdefault(fold(word), Cue("negator", fold(word)))
     for word, kind in lexicon.degree.items():
         table.setdefault(fold(word), Cue("degree", kind))
-    for word in _CONTRAST:
-        table.setdefault(fold(word), Cue("contrast", ""))
+    for word, kind in lexicon.contrast.items():
+        if kind in _CONTRAST:
+            table.setdefault(fold(word), Cue("contrast", ""))
     for word in lexicon.aspects:
         table.setdefault(fold(word), Cue("aspect", fold(word)))
     for word in (*lexicon.general, *lexicon.not_aspects, *lexicon.irrealis):

@@ -49,9 +49,11 @@ def widened(span: Span, edges: Sequence[bool]) -> Span:
     return first, end
 
 
-def chosen_fragments(kept: Sequence[object], r: float, copies: int, draw: Random, edges: Sequence[bool] = ()) -> tuple[Span, ...]:
+def chosen_fragments(
+    kept: Sequence[object], r: float, copies: int, draw: Random, edges: Sequence[bool] = (), least: int = 1
+) -> tuple[Span, ...]:
     """Up to `copies` fragments, spread over the sentence, of which every two mask different tokens (section 3.2.2: "we manually choose u"); of whole
-    words, where `edges` tells them.
+    words, where `edges` tells them, and of `least` masked tokens.
 
     None where every token is kept.
     """
@@ -59,7 +61,7 @@ def chosen_fragments(kept: Sequence[object], r: float, copies: int, draw: Random
     for u in starts(len(kept), r):
         span = fragment(len(kept), u, r)
         first, end = widened(span, edges) if edges else span
-        if masked := tuple(i for i in range(first, end) if not kept[i]):
+        if len(masked := tuple(i for i in range(first, end) if not kept[i])) >= least:
             found.setdefault(masked, (first, end))
     listed = sorted(found.values())
     if len(listed) <= copies:

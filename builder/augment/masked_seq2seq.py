@@ -1,22 +1,25 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
 
-In: sentences with their marks. Out: per sentence up to `copies` candidates, each from another start position (section 3.2.2), of the beams the one that is
-likeliest under its context and its context under it. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves
+In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section 3.2.2), of their beams those that
+are likely under their context and their context under them. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves
 (algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
 encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
-punctuation stay and none are written, beams are chosen by what stands around them, and beside aspects opinions can be kept.
+punctuation stay (and the embedded model writes none), beams are chosen by what stands around them, what the constraints would reject is not written (embedded model,
+Chinese), and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.beams import Beam, Reader, best_fitting, usual
+from builder.augment.barring import Bars, bars
+from builder.augment.beams import Beam, Limits, Reader, fitted, surest, usual
+from builder.augment.cues import Cues
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
 from builder.augment.replacing import unit_inventory
@@ -27,7 +30,7 @@ from builder.errors import ConfigError, ModelError
 from builder.records import Span
 
 if TYPE_CHECKING:
-    from builder.model.augment.beam import Barred, Found
+    from builder.model.augment.beam import Found, Pairs
     from builder.model.augment.pieces import Cut, Inventory
     from builder.model.augment.seq2seq import Labelled, Masked
     from builder.model.task import Progress
@@ -38,6 +41,8 @@ _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
 _SOME = 200
 """About so many sentences tell how likely a token usually is."""
+_LEAST = 2
+"""So many Chinese tokens are masked at once: one alone is mostly a 的 or 了, and nothing else stands there."""
 _FAST = 3
 """By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves it half taught."""
 
@@ -47,7 +52,8 @@ class MaskedSeq2SeqSettings(InDomain):
     """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
     table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
     `most`: so many tokens are written at once and one more (0: as many as `r` says), which long sentences need where the model is small.
-    `whole`: fragments are of whole words, and punctuation stays; `fitting`: the beam counts that fits best, else the likeliest (both false: as in the paper).
+    `whole`: fragments are of whole words, and punctuation stays; `fitting`: the beams count that fit best, `each` of a fragment, within `least_fit` and
+    `most_surprise` (see Limits), else the likeliest (both false: as in the paper).
     `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
     """
 
@@ -59,6 +65,9 @@ class MaskedSeq2SeqSettings(InDomain):
     most: int = field(default=0, metadata=LATER)
     whole: bool = field(default=True, metadata=LATER)
     fitting: bool = field(default=True, metadata=LATER)
+    each: int = field(default=1, metadata=LATER)
+    least_fit: float = field(default=0.0, metadata=LATER)
+    most_surprise: float = field(default=5.0, metadata=LATER)
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
@@ -71,21 +80,22 @@ class MaskedSeq2SeqSettings(InDomain):
             raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.encoder, self.decoder) < 1 or self.most < 0:
+        if min(self.beams, self.each, self.encoder, self.decoder) < 1 or self.most < 0:
             raise ConfigError("beams and layers are at least 1, most at least 0", where=NAME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `usual`: see Reader. `barred`: tokens with what may not be written behind them, as it would end a term that the training
-    sentences label: where nothing is labelled, it would be a term that nobody labelled."""
+    """A trained model as a Method. `usual`: see Reader; `bars`: what it must not write; `pairs`: which tokens it may write beside
+    each other, where it has read a corpus."""
 
     settings: MaskedSeq2SeqSettings
     network: Labelled
     inventory: Inventory
     digest: str
     progress: Progress | None = None
-    barred: Barred = field(default_factory=dict)
+    bars: Bars = field(default_factory=Bars)
+    pairs: Pairs | None = None
     usual: float = 1.0
 
     @property
@@ -98,7 +108,7 @@ class MaskedSeq2Seq:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
+        return f"{NAME}({told(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         """`copies` fragments a sentence with distinct starts, the least surprising first; a sentence of which every token is labelled gets none."""
@@ -106,25 +116,30 @@ class MaskedSeq2Seq:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        from builder.model.augment.fragments import Writing, write
         from builder.model.augment.pieces import own_marks
+        from builder.model.augment.writing import Writing, write
 
-        plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._masked(one, copies, seed)]
         how = self.settings
-        writing = Writing(how.beams, how.batch, how.threads, self.barred, own_marks(self.inventory) or () if how.whole else ())
-        beams: dict[int, list[Beam]] = {}
-        for i, found in write(self.network, [item for _, _, item in plans], self.inventory, writing, self.progress):
-            n, cut, item = plans[i]
+        plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._masked(one, copies, seed)]
+        never = own_marks(self.inventory) or () if how.whole else ()
+        writing = Writing(how.beams, how.batch, how.threads, self.bars.table, never, self.pairs if how.whole else None)
+        items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
+        beams: list[list[Beam]] = [[] for _ in plans]
+        for i, found in write(self.network, items, self.inventory, writing, self.progress, free):
+            n, cut, item, _ = plans[i]
             beams[i] = list(self._beams(sentences[n], cut, item, found))
-        listed = [(cut.ids, item, beams.get(i, [])) for i, (_, cut, item) in enumerate(plans)]
-        chosen = best_fitting(self.reader, listed) if how.fitting else [one[:1] for *_, one in listed]
-        made: list[list[Candidate]] = [[] for _ in sentences]
-        for (n, _, _), one in zip(plans, chosen, strict=True):
-            made[n] += [Candidate(sentences[n].id, beam.edits, beam.score, fit=beam.fit, surprise=beam.surprise) for beam in one]
-        for candidates in made:
-            yield tuple(sorted(candidates, key=lambda one: (one.surprise is None, one.surprise or 0.0)))
+        limits = Limits(how.each, how.least_fit, how.most_surprise)
+        if how.fitting:
+            beams = fitted(self.reader, [(cut.ids, item, found) for (_, cut, item, _), found in zip(plans, beams, strict=True)], limits)
+        made: list[list[Beam]] = [[] for _ in sentences]
+        for (n, *_), listed in zip(plans, beams, strict=True):
+            made[n] += listed if how.fitting else listed[:1]
+        for sentence, listed in zip(sentences, made, strict=True):
+            chosen = surest(sentence.text, listed, copies) if how.fitting else listed
+            yield tuple(Candidate(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
 
-    def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked]]:
+    def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked, Set[int]]]:
+        """Fragments with the tokens of the sentence, and what they may say of `bars`."""
         from builder.model.network import seed_of
 
         cut = self.inventory.cut(sentence.text, sentence.words)
@@ -133,15 +148,17 @@ class MaskedSeq2Seq:
             return
         draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
         r = min(self.settings.r, self.settings.most / len(cut)) if self.settings.most else self.settings.r
-        held: Sequence[object] = labels
+        stay = self.bars.held(sentence)
+        held = [bool(label) or any(a < end and start < b for a, b in stay) for label, (start, end) in zip(labels, cut.spans, strict=True)]
         edges: Sequence[bool] = ()
         if self.settings.whole:
             words = {start for start, _ in sentence.words}
             edges = [*(start in words for start, _ in cut.spans), True]
-            marks = (not any(map(str.isalnum, sentence.text[start:end])) for start, end in cut.spans)
-            held = [bool(label) or mark for label, mark in zip(labels, marks, strict=True)]
-        for span in chosen_fragments(held, r, copies, draw, edges):
-            yield cut, masked(cut.ids, labels, span, self.inventory, held)
+            held = [kept or not any(map(str.isalnum, sentence.text[start:end])) for kept, (start, end) in zip(held, cut.spans, strict=True)]
+        least = _LEAST if self.settings.whole and sentence.language == "zh" else 1
+        for first, end in chosen_fragments(held, r, copies, draw, edges, least):
+            hidden = [place for place, kept in zip(cut.spans[first:end], held[first:end], strict=True) if not kept]
+            yield cut, masked(cut.ids, labels, (first, end), self.inventory, held), self.bars.free(sentence, hidden)
 
     def _beams(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Iterator[Beam]:
         """The beams that are not the source again; one that ends within a character of several bytes is none."""
@@ -195,12 +212,16 @@ def load(
     seed: int = 0,
     progress: Progress | None = None,
     corpus: Sequence[Sentence] = (),
+    cues: Cues | None = None,
 ) -> MaskedSeq2Seq:
     """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and kept there. `corpus` are the raw
-    sentences that `settings.corpus` names.
+    sentences that `settings.corpus` names; `cues`, of Chinese, tell what the constraints would reject.
 
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels overlap.
     """
+    from builder.model.augment.keeping import facts
+    from builder.model.augment.writing import pairs
+
     network, inventory, base = _network(settings, corpus or sentences, seed)
     if corpus:
         begun = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
@@ -209,25 +230,9 @@ def load(
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
-    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, _barred(sentences, inventory, settings.keep))
-    if not settings.fitting:
-        return made
-    cuts = [inventory.cut(one.text, one.words).ids for one in sentences[:: max(1, len(sentences) // _SOME)]]
-    return replace(made, usual=usual(made.reader, [ids for ids in cuts if 1 < len(ids) < network.core.longest]))
-
-
-def _barred(sentences: Sequence[Sentence], inventory: Inventory, keep: str) -> Barred:
-    """The terms that the sentences label, of two characters or a word at least: their last tokens by those before. None for tokens that may be parts of characters."""
-    from builder.model.augment.pieces import UNK, own_marks
-
-    out: dict[tuple[int, ...], set[int]] = {}
-    for one in sentences if own_marks(inventory) is not None else ():
-        cut = inventory.cut(one.text, one.words)
-        for mark in kept(one, keep):
-            ids = tuple(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)
-            if mark.end - mark.start > 1 and UNK not in ids:
-                out.setdefault(ids[:-1], set()).add(ids[-1])
-    return {before: tuple(sorted(last)) for before, last in out.items()}
+    barred = bars(sentences, inventory, settings.keep, cues)
+    known = pairs((inventory.cut(one.text, one.words).ids for one in corpus), inventory, settings.min_count) if cues and corpus else None
+    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known, facts(folder)["usual"])
 
 
 def _learned(
@@ -265,8 +270,12 @@ def _learned(
             settings.schedule(epochs, sentences, settings.own_rate * (_FAST if settings.base == "embedded" else 1)),
         )
 
-    made = [phase(*one) for one in phases]
-    return obtained(folder, key, network, lambda at: fragments.train(network, made, inventory, seed, at, key, progress))
+    def train(checkpoints: Path) -> dict[str, float]:
+        done = fragments.train(network, list(starmap(phase, phases)), inventory, seed, checkpoints, key, progress)
+        reader = Reader(network.eval(), inventory, batch=settings.batch, threads=settings.threads)
+        return done | {"usual": usual(reader, [cuts[n][0] for n in fitting[:: max(1, len(fitting) // _SOME)]])}
+
+    return obtained(folder, key, network, train)
 
 
 def _seed(*parts: object) -> int:

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment import cbert, context, cues, gpt2, masked_seq2seq, style_transfer
 from builder.augment.one_script import in_one_script
 from builder.augment.records import Method, Sentence
 from builder.augment.settings import Settings
@@ -41,7 +41,8 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 def load_masked_seq2seq(settings: Settings) -> Method:
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
-        return masked_seq2seq.load(own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings))
+        told = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
+        return masked_seq2seq.load(own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), told)
 
 
 @_one_script("cbert")

@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from builder.records import Polarity, Span
 
 Kind = Literal["aspect", "opinion"]
+Doubt = Literal["unfitting", "surprising"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +67,14 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
-    marks that are no longer what they were, where the method changes them. Where the method can tell, `fit` is the logarithm of how much likelier the words around
-    are beside the new ones than beside the old, and, where they are not less likely, `surprise` how many usual tokens the new ones and those next to them are as unlikely as."""
+    marks that are no longer what they were, where the method changes them. `doubt`: why the method itself finds it out of place, where it can tell."""
 
     source: str
     edits: tuple[Edit, ...]
     score: float | None = None
     label: str | None = None
     changed: tuple[Changed, ...] = ()
-    fit: float | None = None
-    surprise: float | None = None
+    doubt: Doubt | None = None
 
 
 class Method(Protocol):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -91,6 +91,11 @@ def settings(options: Mapping[str, object]) -> Settings:
     if wrong := next((key for key, good in checks.items() if not good), None):
         raise ConfigError(f"{wrong} is out of its range", where="--set", fix="see `builder augment --help`")
     return made
+
+
+def one_thread(made: Settings) -> Settings:
+    sections = {one.name: replace(own, threads=1) for one in fields(made) if hasattr(own := getattr(made, one.name), "threads")}
+    return replace(made, threads=1, **sections)
 
 
 def told(made: Settings, method: str) -> dict[str, object]:

@@ -72,7 +72,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         excess=tuple(_excess(rule) for rule in by_kind["excess"]),
         denials=tuple(Denial(strings(rule, "kinds"), strings(rule, "categories") or ("",)) for rule in by_kind["denial"]),
         irrealis=frozenset(kind for rule in by_kind["irrealis"] for kind in strings(rule, "kinds")),
-        contrast=frozenset(word for rule in by_kind["irrealis"] for word in strings(rule, "contrast")),
+        contrast=frozenset(
+            word for rule in by_kind["irrealis"] for word, kind in lexicon.contrast.items() if kind in strings(rule, "contrast")
+        ),
         questions=tuple(mark for rule in by_kind["question"] for mark in strings(rule, "marks")),
         compatible=_compatible(lexicon, by_kind["compatible"]),
         blocked=frozenset(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from itertools import islice
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from builder import nlp
 from builder.augment import methods
 from builder.augment.boostaug import CODE, BoostAug
 from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
-from builder.augment.settings import Settings
+from builder.augment.settings import Settings, one_thread
 from builder.augment.travel import dumped, loaded
 from builder.augment.views import Unit, cut
 from builder.code import code_digest
@@ -66,7 +67,7 @@ def proposals(
         return
     key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(one) for one in sentences]])
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
-    for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_prepare, arguments, _propose), crew, name, " sentences"):
+    for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"):
         yield from map(_candidates, chunk)
 
 
@@ -140,6 +141,12 @@ def _prepare(name: str, folder: Path, models: Path) -> Method:
     return methods.load(name, loaded((folder / "settings.json").read_bytes(), models))
 
 
+def _beside(name: str, folder: Path, models: Path) -> Method:
+    """The same on one thread, where other workers have the other cores: what proposes was trained before, so that threads change nothing."""
+    settings = loaded((folder / "settings.json").read_bytes(), models)
+    return methods.load(name, settings if parent_process() is None else one_thread(settings))
+
+
 def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
     return method.read(*task)
 
@@ -157,7 +164,7 @@ def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
             one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"],
-            tuple(Changed(**told) for told in one["changed"]), one["fit"], one["surprise"],
+            tuple(Changed(**told) for told in one["changed"]), one["doubt"],
         )
         for one in listed
     )  # fmt: skip

@@ -9,7 +9,7 @@ A small model left to itself writes ，，， or the same words over and over: n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -21,8 +21,10 @@ from torch import Tensor
 SURE = 1e-4
 REPEATED = 3
 """So many tokens in a row are written once in a sequence."""
-Barred = Mapping[tuple[int, ...], Sequence[int]]
-"""Tokens, and those that must not be written behind them."""
+Barred = Mapping[tuple[int, ...], Mapping[int, int]]
+"""Tokens, and those that must not be written behind them, each with a number: it may be written in rows where that number is free."""
+Pairs = Tensor
+"""[V, V]: whether the second token may stand behind the first."""
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 
@@ -54,12 +56,15 @@ def search(
     marks: Sequence[int] | None = None,
     behind: Sequence[int] = (),
     barred: Barred = MappingProxyType({}),
+    free: Sequence[Set[int]] = (),
+    pairs: Pairs | None = None,
 ) -> list[Found]:
     """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
 
     `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
     -inf). With `marks`, none of them is written beside another (`behind`: the token that
-    follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` (not for tokens that may be parts of characters). Rows are done at their length; later steps do nothing for them.
+    follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` and not among the row's `free` numbers (not for tokens that may be
+    parts of characters), and none has two tokens beside each other that are not among the `pairs`. Rows are done at their length; later steps do nothing for them.
     """
     rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
     total = torch.full((rows, width), float("-inf"))
@@ -76,19 +81,23 @@ def search(
     punctuation = (
         None if marks is None else torch.zeros(len(never), dtype=torch.bool).index_fill(0, torch.tensor(marks, dtype=torch.long), True)
     )
+    free = free or [frozenset()] * rows
+    refused = never + _barred(free, barred.get((), {}), len(never))[:, None]
     for step in range(max(lengths)):
         scores = stepper(last, step).view(rows, width, -1)
         here = due[:, step]
         if end is not None and least:
             scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
-        fair = scores + never
+        fair = scores + refused
         if punctuation is not None:
             fair = fair.masked_fill(_repeated(said, last.view(rows, width), following[:, step], punctuation), float("-inf"))
-            fair[_ended(begin, said, barred)] = float("-inf")
-        free = fair.topk(min(width + 1, scores.shape[-1]), -1)
+            fair[_ended(begin, said, barred, free)] = float("-inf")
+        if pairs is not None:
+            fair = fair.masked_fill(~_paired(pairs, last.view(rows, width), following[:, step]), float("-inf"))
+        tried = fair.topk(min(width + 1, scores.shape[-1]), -1)
         told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
         only = (here >= 0)[:, None, None]
-        values, tokens = torch.where(only, float("-inf"), free.values), torch.where(only, here[:, None, None], free.indices)
+        values, tokens = torch.where(only, float("-inf"), tried.values), torch.where(only, here[:, None, None], tried.indices)
         values[:, :, :1] = torch.where(only, told, values[:, :, :1])
         if end is not None:  # a beam that has ended goes on with one more end mark at no cost
             values = torch.where(ended[:, :, None], float("-inf"), values)
@@ -126,18 +135,34 @@ def _repeated(said: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> T
     return out
 
 
-def _ended(begin: Sequence[int], said: Tensor, barred: Barred) -> tuple[list[int], list[int], list[int]]:
+def _paired(pairs: Pairs, last: Tensor, following: Tensor) -> Tensor:
+    """[R, K, V]: the tokens that may stand behind `last` [R, K] and before `following` [R] (-1: not known)."""
+    before = pairs.T[following.clamp(min=0)] | (following < 0)[:, None]
+    return pairs[last] & before[:, None]
+
+
+def _barred(free: Sequence[Set[int]], alone: Mapping[int, int], size: int) -> Tensor:
+    """[R, V]: -inf for what each row must not say at all."""
+    out = torch.zeros((len(free), size))
+    out[:, list(alone)] = float("-inf")
+    for row, numbers in enumerate(free):
+        out[row, [token for token, number in alone.items() if number in numbers]] = 0.0
+    return out
+
+
+def _ended(begin: Sequence[int], said: Tensor, barred: Barred, free: Sequence[Set[int]]) -> tuple[list[int], list[int], list[int]]:
     """Rows, beams and tokens of what is barred behind the last tokens of each beam."""
     out: tuple[list[int], list[int], list[int]] = ([], [], [])
-    lengths = sorted({len(before) for before in barred})
-    for row, beams in enumerate(said.tolist() if barred else ()):
+    longest = max(map(len, barred), default=0)
+    for row, beams in enumerate(said.tolist() if longest else ()):
         for beam, tokens in enumerate(beams):
-            told = [begin[row], *tokens]
-            for n in lengths:
-                for token in barred.get(tuple(told[len(told) - n :]), ()) if n <= len(told) else ():
-                    out[0].append(row)
-                    out[1].append(beam)
-                    out[2].append(token)
+            told = (begin[row], *tokens)[-longest:]
+            for at in range(len(told)):
+                for token, number in barred.get(told[at:], {}).items():
+                    if number not in free[row]:
+                        out[0].append(row)
+                        out[1].append(beam)
+                        out[2].append(token)
     return out
 
 

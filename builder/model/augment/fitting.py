@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from builder.model.augment.beam import rounded, settled
+from builder.model.augment.layers import padded
 from builder.model.augment.seq2seq import Labelled, Masked, collate
 from builder.model.training import scope
 
@@ -19,6 +21,8 @@ BESIDE = 4
 """So many tokens on either side are hidden together,"""
 NEXT = 2
 """so many are hidden one by one."""
+AT_ONCE = 256
+"""So many tokens have their logits in memory: a base may know 250,000."""
 
 
 def around(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> Masked:
@@ -41,13 +45,24 @@ def likely(network: Labelled, items: Sequence[Masked], mask: int, pad: int, batc
     cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
 
     def work(rows: list[Masked]) -> list[tuple[float, float]]:
-        told = torch.log_softmax(network(given := collate(rows, pad)).float(), -1)
-        each = told.gather(2, given.target.clamp(min=0)[:, :, None])[:, :, 0]
         asked = [[i == mask for i in row.source[row.start : row.start + len(row.target)]] for row in rows]
-        return [rounded(float(line[: len(hidden)][torch.tensor(hidden)].sum())) for line, hidden in zip(each, asked, strict=True)]
+        given, hidden = collate(rows, pad), padded([[int(one) for one in row] for row in asked]).bool()
+        states, due = network.states(given)[hidden], given.target[hidden]
+        told = iter(
+            torch.cat(
+                [_log_p(network, *part) for part in zip(torch.split(states, AT_ONCE), torch.split(due, AT_ONCE), strict=True)]
+            ).tolist()
+        )
+        return [rounded(sum(next(told) for one in row if one)) for row in asked]
 
     out = [0.0] * len(items)
     with scope(threads), torch.inference_mode():
         for i, found in settled(items, cuts, work):
             out[i] = found
     return out
+
+
+def _log_p(network: Labelled, states: Tensor, due: Tensor) -> Tensor:
+    """log P [N] of tokens [N] in states [N, D]."""
+    logits = network.core.head(states).float()
+    return logits.gather(1, due[:, None])[:, 0] - logits.logsumexp(1)

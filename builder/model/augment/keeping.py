@@ -23,6 +23,8 @@ from builder.model.task import NetworkConfig, Progress
 from builder.model.training import Fitted, fit
 
 HERE = Path(__file__).parent
+WRITERS = ("beam.py", "fitting.py", "writing.py")
+"""They write, and teach nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,7 @@ def key_of(kind: str, settings: object, data: Sequence[object], base: str, *code
     total = hashlib.sha256(repr((kind, settings, base, torch.__version__)).encode())
     for item in data:
         total.update(repr(item).encode("utf-8", "surrogatepass") + b"\n")
-    for path in sorted(
-        {*HERE.glob("*.py"), Path(training.__file__), *code} - {HERE / "beam.py", HERE / "fitting.py"}
-    ):  # they write, and teach nothing
+    for path in sorted({*HERE.glob("*.py"), Path(training.__file__), *code} - {HERE / name for name in WRITERS}):
         total.update(path.read_bytes())
     return total.hexdigest()
 
@@ -57,7 +57,7 @@ def key_of(kind: str, settings: object, data: Sequence[object], base: str, *code
 def obtained(folder: Path, key: str, network: nn.Module, train: Callable[[Path], Mapping[str, float]]) -> str:
     """Give `network` the weights that belong to `key`: those of the folder, or those that `train` (told where checkpoints go) arrives at.
 
-    Returns their digest. Raises ModelError where the folder's weights are damaged.
+    Returns their digest; `facts` tells what `train` told. Raises ModelError where the folder's weights are damaged.
     """
     try:
         kept = json.loads((folder / "model.json").read_text("utf-8"))
@@ -70,14 +70,20 @@ def obtained(folder: Path, key: str, network: nn.Module, train: Callable[[Path],
         _fill(network, tensors, folder)
         return str(kept["digest"])
     (folder / "model.json").unlink(missing_ok=True)
-    facts = train(folder / "checkpoints")
+    learnt = train(folder / "checkpoints")
     tensors = _weights(network)
     write_tensors(folder / "weights.safetensors", tensors, {})
     digest = tensor_digest(tensors)
-    told = {"key": key, "digest": digest, "facts": dict(facts)}
+    told = {"key": key, "digest": digest, "facts": dict(learnt)}
     write_file(folder / "model.json", (json.dumps(told, sort_keys=True) + "\n").encode())
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     return digest
+
+
+def facts(folder: Path) -> dict[str, float]:
+    """What the training told that the weights in a folder come of."""
+    told: dict[str, float] = json.loads((folder / "model.json").read_text("utf-8"))["facts"]
+    return told
 
 
 def _weights(network: nn.Module) -> dict[str, Tensor]:

@@ -195,10 +195,16 @@ class Labelled(nn.Module):
     def encode(self, rows: Rows) -> Tensor:
         return self.core.encode(self.core.embed(rows.source) + self.labels(rows.labels), rows.seen)
 
-    def forward(self, rows: Rows) -> Tensor:
-        """Logits [B, S, V] of every token of the fragments."""
+    def states(self, rows: Rows) -> Tensor:
+        """s_t [B, S, D] of every token of the fragments."""
         z = self.core.decode(self.core.embed(rows.previous) + self.labels(rows.before), self.encode(rows), rows.seen, rows.start)
-        return self.core.head(z + self.labels(rows.due))
+        out: Tensor = z + self.labels(rows.due)
+        return out
+
+    def forward(self, rows: Rows) -> Tensor:
+        """Logits [B, S, V] of them."""
+        out: Tensor = self.core.head(self.states(rows))
+        return out
 
     def step(self, previous: Tensor, before: Tensor, due: Tensor, state: list[Any]) -> Tensor:
         """log P(y_t | ...) [B * K, V] of every beam: the tokens chosen last, their labels, the labels due."""
