@@ -85,9 +85,11 @@ def reader() -> Reader:
         ("牛肉麵好吃，但是服務很差", {"牛肉麵|好吃|POS", "服務|差|NEG"}),
         ("雖然服務很好，牛肉麵卻難吃", {"服務|好|POS", "牛肉麵|難吃|NEG"}),
         ("環境小但是很乾淨", {"環境|小|NEG", "環境|乾淨|POS"}),
+        ("環境乾淨不過小", {"環境|小|NEG", "環境|乾淨|POS"}),
         # comparison: about what is compared, never about the standard
         ("羊肉比牛肉好吃", {"羊肉|好吃|POS"}),
         ("羊肉跟牛肉比起來羊肉好吃", {"羊肉|好吃|POS"}),
+        ("羊肉跟豬肉比起來較貴", {"羊肉|貴|NEU"}),
         # verdicts have objects
         ("非常推薦牛肉麵", {"牛肉麵|推薦|POS"}),
         # polarity by aspect
@@ -256,6 +258,7 @@ def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) 
         ("味道不普通", "不普通", "不普通", 1, "NEG"),
         ("湯頭不夠濃郁", "不夠濃郁", "不夠濃郁", 1, "NEG"),
         ("冷氣不夠冷", "不夠冷", "不夠冷", 1, "NEG"),
+        ("奶茶不過甜", "不甜", "不過甜", 2, "POS"),
     ],
 )
 def test_a_negator_joins_its_opinion_over_what_stands_between_and_flips_it(
@@ -287,6 +290,14 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("豆腐炸得很酥脆", "酥脆", "很酥脆"),
         ("湯頭偏鹹一點", "鹹", "偏鹹一點"),
         ("份量真的太多了", "多", "真的太多"),
+        ("份量還算蠻多", "多", "蠻多"),
+        ("餅皮有點油油的", "油油", "有點油油的"),
+        ("餅皮是脆脆的", "脆脆", "脆脆"),
+        ("餅皮蠻脆的", "脆", "蠻脆"),
+        ("肉片煮得過硬", "硬", "過硬"),
+        ("紅茶帶點酸", "酸", "帶點酸"),
+        ("豆花很是滑順", "滑順", "很是滑順"),
+        ("豬排炸得酥脆", "酥脆", "酥脆"),
     ],
 )
 def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:
@@ -294,9 +305,24 @@ def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader
     assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
 
 
-def test_what_says_that_all_is_meant_is_part_of_aspect_full_alone(reader: Reader) -> None:
-    triplet = reader.one("整體口感不錯")
-    assert (triplet.aspect.text, triplet.aspect_full.text, triplet.owner) == ("口感", "整體口感", None)
+@pytest.mark.parametrize(
+    ("text", "aspect", "full", "owner"),
+    [
+        ("整體口感不錯", "口感", "整體口感", None),
+        ("整體牛肉麵口感不錯", "牛肉麵口感", "整體牛肉麵口感", "牛肉麵"),
+        ("整體的服務不錯", "服務", "整體的服務", None),
+        ("店裡的座位不錯", "座位", "店裡的座位", None),
+        ("飲料紅茶不錯", "紅茶", "飲料紅茶", None),
+        ("主餐羊排份量不錯", "羊排份量", "主餐羊排份量", "羊排"),
+        ("雞排整體口感不錯", "雞排整體口感", "雞排整體口感", "雞排"),
+    ],
+)
+def test_what_says_that_all_is_meant_where_or_of_what_kind_is_part_of_aspect_full_alone(
+    reader: Reader, text: str, aspect: str, full: str, owner: str | None
+) -> None:
+    triplet = reader.one(text)
+    assert (triplet.aspect.text, triplet.aspect_full.text) == (aspect, full)
+    assert (triplet.owner.text if triplet.owner else None) == owner
 
 
 def test_a_word_of_the_middle_is_neutral(reader: Reader) -> None:

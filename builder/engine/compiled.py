@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -25,12 +25,13 @@ class Compiled:
     """The rules of a convention by what they do.
 
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe; `blocked`: opinion words
-    that pair with nothing; `wide`: some rule pairs over the whole sentence.
+    that pair with nothing; `joining`: words between a dish and what it comes with; `wide`: some rule pairs over the whole sentence.
     """
 
     lexicon: Lexicon
     vocabulary: Vocabulary
     grammar: Grammar
+    joining: frozenset[str]
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     excess: tuple[Excess, ...]
@@ -65,6 +66,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon=lexicon,
         vocabulary=Vocabulary.of(lexicon, sorted(apart), grammar.had),
         grammar=grammar,
+        joining=frozenset(word for rule in by_kind["pair-with"] for word in strings(rule, "words")),
         pairers=tuple((rule.name, pairing.KINDS[rule.kind](rule)) for rule in pairers),
         conjunction=next((rule.name for rule in by_kind["conjunction"]), ""),
         excess=tuple(_excess(rule) for rule in by_kind["excess"]),
@@ -154,22 +156,36 @@ def _excess(rule: Rule) -> Excess:
     return Excess(strings(rule, "kinds"), strings(rule, "categories") or ("",), least, number(rule, "below"), value)
 
 
+def _pairs(listed: tuple[str, ...]) -> Callable[[str, str], bool]:
+    """Whether two classes are one of the pairs `listed` ("food service"), by prefix."""
+    pairs = [(a, b) for a, b in (pair.split(" ") for pair in listed)]
+
+    @cache
+    def holds(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in pairs)
+
+    return holds
+
+
 def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
     if len(rules) != 1:
         raise ResourceError(f"{len(rules)} rules of kind grammar", where="rules/", fix="keep exactly one")
     rule = rules[0]
     gap = rule.params.get("gap", 3)
-    pairs = [(a, b) for a, b in (pair.split(" ") for pair in strings(rule, "separate"))]
-
-    @cache
-    def separate(first: str, second: str) -> bool:
-        return any(first.startswith(a) and second.startswith(b) for a, b in pairs)
+    wholes = frozenset(strings(rule, "wholes"))
+    lengths = {len(word) for word in wholes}
+    leads = {
+        word: n + (word[n : n + 1] == "的")
+        for word in lexicon.aspects
+        for n in lengths
+        if word[:n] in wholes and word[n:].removeprefix("的") in lexicon.aspects
+    }
 
     return Grammar(
         fillers=frozenset(strings(rule, "fillers")),
         gap=gap if isinstance(gap, int) else 3,
         attributes=strings(rule, "attributes"),
-        separate=separate,
+        separate=_pairs(strings(rule, "separate")),
         suffixes=frozenset(strings(rule, "suffixes")),
         bare=frozenset(strings(rule, "bare")),
         adverbial=frozenset(strings(rule, "adverbial")),
@@ -190,7 +206,9 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
         companions=frozenset(strings(rule, "companions")),
         common=frozenset(strings(rule, "common")),
         sameness=frozenset(strings(rule, "sameness")),
-        wholes=strings(rule, "wholes"),
+        wholes=wholes,
+        leads=leads,
+        leading=_pairs(strings(rule, "leading")),
         houses=frozenset(strings(rule, "houses")),
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),
@@ -201,7 +219,6 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
         wishing=frozenset(strings(rule, "wishing")),
         loose=frozenset(strings(rule, "loose")),
         ends=frozenset(word[-1] for word, entry in lexicon.aspects.items() if len(word) > 1 and entry.cls.startswith("food")),
-        kinds=frozenset(strings(rule, "kinds")),
         epithets=strings(rule, "epithets") or ("-",),
         compounds=bool(rule.params.get("compounds", True)),
     )

@@ -7,13 +7,13 @@ What the engine does is the paper's section 3.2; what it does better stands in r
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.config import Convention
-from builder.engine.compiled import compile_rules
-from builder.engine.items import Item, Phrase, is_dish
+from builder.engine.compiled import Compiled, compile_rules
+from builder.engine.items import Item, Phrase, is_dish, is_kind
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import phrases
@@ -100,7 +100,7 @@ class Engine:
                 found = self._pair(scene)
                 paired += found[1] if found else ()
                 yield scene, found, found is not None and (clause.asked or self._unreal(clause.items, index))
-            topic = _next_topic(clause.items, paired, topic, self._rules.grammar.list_touching)
+            topic = _next_topic(clause.items, paired, topic, self._rules)
 
     def _clauses(self, doc: Doc) -> list[_Clause]:
         """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -161,14 +161,6 @@ class Engine:
                 return False
         return False
 
-    def _term_start(self, aspect: Item) -> int:
-        """Where the term itself begins: 口感 of 整體口感."""
-        wholes = self._rules.grammar.wholes
-        if not wholes or not aspect.word.startswith(wholes):
-            return aspect.start
-        lead = next(len(one) for one in wholes if aspect.word.startswith(one))
-        return aspect.start + lead if aspect.word[lead:] in self._lexicon.aspects else aspect.start
-
     def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
@@ -179,7 +171,7 @@ class Engine:
         steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
         path = " ".join(steps) if steps is not None else "none: two trees"
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        first, start = _full_start(scene.items, aspect), self._term_start(aspect)
+        first, start = _full_start(scene.items, aspect), aspect.start + term.lead
         aspect_full = _element(doc.text, ((first, aspect.end),))
         opinion_full = _element(doc.text, ((item.start, item.end),))
         bare = not phrase.negators and phrase.core == opinion_full.spans[0]
@@ -237,19 +229,21 @@ def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...], touching: bo
     return aspects
 
 
-def _subject(listed: Sequence[Item], named: Sequence[Item]) -> Item:
+def _subject(listed: Sequence[Item], named: Sequence[Item], joining: Collection[str]) -> Item:
     """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
-    told = is_dish(named[0]) and any(item.symbol == "H" and named[0].end <= item.start < named[-1].start for item in listed)
-    return named[0] if told else named[-1]
+    first, last = named[0], named[-1]
+    if is_kind(first) or not (first.term and first.term.cls.startswith(("food", "drink"))):
+        return last
+    return first if any(item.word in joining and first.end <= item.start < last.start for item in listed) else last
 
 
-def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None, touching: bool) -> Topic | None:
+def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None, rules: Compiled) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
     named = [item for item in listed if item.term is not None]
     if not paired and not named:
         return topic
-    last = paired[-1] if paired else _subject(listed, named)
-    aspects = _coordinated(listed, (last,), touching)
+    last = paired[-1] if paired else _subject(listed, named, rules.joining)
+    aspects = _coordinated(listed, (last,), rules.grammar.list_touching)
     if is_dish(last):
         return Topic(aspects, not paired, None)
     dishes = [item for item in named if item.start < last.start and is_dish(item)]

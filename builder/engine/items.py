@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,10 +24,14 @@ class Phrase(NamedTuple):
 
 
 class Term(NamedTuple):
-    """An aspect term: its class (empty for a noun no lexicon knows) and, for 餐點口感, the span of the owner 餐點."""
+    """An aspect term: its class (empty for a noun no lexicon knows) and, for 餐點口感, the span of the owner 餐點.
+
+    `lead`: how many of its first characters belong to `aspect_full` alone (整體 口感, 店裡 座位, 甜點 布丁).
+    """
 
     cls: str
     owner: Span | None = None
+    lead: int = 0
 
 
 class Item(NamedTuple):
@@ -51,9 +55,11 @@ class Grammar:
 
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `separate`: whether neighbouring aspects of two
     classes are a list without a comma (餐點服務都好) rather than one term. `scope`: adverbs of the clause, which no phrase begins with before
-    a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感). `loose`: characters that touch a dish and
-    are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that dishes are named for (香酥荔茸鴨). `kinds`: words
-    for kinds of dishes (這道 菜).
+    a degree word or negator (還 很好吃). `wholes`: what belongs to `aspect_full` alone (整體 口感, 店裡 座位), as does the
+    first of two classes that are `leading` (餐廳 餐點); `leads`: how much of an entry of the lexicon it is. `loose`: characters that touch a dish and
+    are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that
+    dishes are named for (香酥荔茸鴨). `trailing`: words behind an opinion that tell its degree (偏鹹 一點), a wish where it praises and nothing but `wishing`
+    stands before it (再 甜 一點).
     """
 
     fillers: frozenset[str]
@@ -81,7 +87,9 @@ class Grammar:
     companions: frozenset[str]
     common: frozenset[str]
     sameness: frozenset[str]
-    wholes: tuple[str, ...]
+    wholes: frozenset[str]
+    leads: Mapping[str, int]
+    leading: Callable[[str, str], bool]
     houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
@@ -93,7 +101,15 @@ class Grammar:
     loose: frozenset[str]
     ends: frozenset[str]
     epithets: tuple[str, ...]
-    kinds: frozenset[str]
+
+
+GENERAL = ("food.generic", "food.kind", "drink.generic", "drink.kind")
+"""Classes of words for food and drink that name no dish."""
+
+
+def is_kind(item: Item) -> bool:
+    """Whether an item only says what kind of dish or drink something is (餐點, 甜點, 飲料)."""
+    return item.term is not None and item.term.cls in ("food.kind", "drink.kind")
 
 
 def is_dish(item: Item) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from builder.engine.items import Item, Term, is_dish
+from builder.engine.items import GENERAL, Item, Term, is_dish, is_kind
 from builder.engine.params import string, strings, table, whole_number
 from builder.engine.patterns import compile_pattern, named
 from builder.records import Span, Token
@@ -60,11 +60,13 @@ Pairer = Callable[[Scene], Found | None]
 def pattern(rule: Rule) -> Pairer:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end (是很推薦的料理). `needs`: a unit of the pattern that most clauses lack,
-    which saves them the search.
+    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them stands in the construction. `needs`: a unit of the pattern that most clauses lack,
+    and `least`: how many aspects it needs, which save them the search.
     """
     expression = compile_pattern(string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
+    words = frozenset(strings(rule, "words"))
+    least = whole_number(rule, "least") if "least" in rule.params else 1
     needs = compile_pattern(string(rule, "needs"), rule.where).pattern if "needs" in rule.params else "A"
 
     @cache
@@ -72,7 +74,7 @@ def pattern(rule: Rule) -> Pairer:
         return (not only or category.startswith(only)) and not (never and category.startswith(never))
 
     def find(scene: Scene) -> Found | None:
-        if needs not in scene.symbols or "A" not in scene.symbols:
+        if needs not in scene.symbols or "A" not in scene.symbols or (least > 1 and scene.symbols.count("A") < least):
             return None
         phrase = scene.items[scene.at].phrase
         assert phrase is not None
@@ -80,7 +82,12 @@ def pattern(rule: Rule) -> Pairer:
             return None
         marked = scene.marked
         match = expression.search(marked)
-        if match is None or (heads and not scene.items[match.end() - 1].word.endswith(heads)):
+        if match is None:
+            return None
+        if words and words.isdisjoint(item.word for item in scene.items[match.start() : match.end()]):
+            return None
+        last = scene.items[match.end() - 1]
+        if heads and last.term and last.term.cls not in GENERAL and not last.word.endswith(heads):
             return None
         return Found((scene.items[match.start("target")],), named(marked[match.start() : match.end()]))
 
@@ -90,7 +97,8 @@ def pattern(rule: Rule) -> Pairer:
 def back(rule: Rule) -> Pairer:
     """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
 
-    The owner of an attribute (餐點份量) only where the attribute has an opinion of its own.
+    The owner of an attribute (餐點份量) and the dish of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has an opinion of its own;
+    of 整體 and the like never the latter.
     """
     foreign = _foreign(rule)
 
@@ -102,9 +110,13 @@ def back(rule: Rule) -> Pairer:
         if attribute.term is None or not foreign(phrase.entry.category, attribute.term.cls):
             return None
         owner = attribute.term.owner
-        if owner and "O" in scene.symbols[at : scene.at]:
+        described = "O" in scene.symbols[at : scene.at]
+        if owner and described:
             return Found((_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
         dishes = [item for item in scene.items[:at] if item.term is not None and is_dish(item)]
+        if not dishes and described and scene.topic and attribute.term.cls != "quality.generic":
+            about = scene.topic.aspects[-1]
+            dishes = [one for one in (scene.topic.whole, about if is_dish(about) else None) if one]
         return Found((dishes[-1],), f"dish before {attribute.word}") if dishes else None
 
     return find
@@ -190,14 +202,14 @@ def carry(rule: Rule) -> Pairer:
 
     Opinions of the categories `wholes` are about the dish, not about its attribute or part named last (皮脆，很好吃); so are those that are
     `foreign` to the attribute's class (份量很多，很鮮甜). Those of `never` have another subject (很適合聚餐: the place), as has a clause with one
-    of `others` (其他, but 小孩很喜歡: what is `felt` has its cause), and an opinion with a unit of `before` behind it is no predicate. Words that begin with one of `resuming` are no subject
+    of `others` (其他, but 小孩很喜歡: what is `felt` has its cause), and an opinion with a unit of `before` behind it is no predicate. The words `resuming` are no subject
     of their own (每一口都很入味).
     """
     blockers, before = (
         frozenset(compile_pattern(name, rule.where).pattern for name in strings(rule, key)) for key in ("blockers", "before")
     )
     named = bool(rule.params.get("named", False))
-    wholes, others, resuming = strings(rule, "wholes"), frozenset(strings(rule, "others")), strings(rule, "resuming") or ("-",)
+    wholes, others, resuming = strings(rule, "wholes"), frozenset(strings(rule, "others")), frozenset(strings(rule, "resuming"))
     felt = strings(rule, "felt") or ("-",)
     foreign = _foreign(rule)
     never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in strings(rule, "never"))]
@@ -210,7 +222,7 @@ def carry(rule: Rule) -> Pairer:
         if scene.topic is None or (scene.topic.named and not named):
             return None
         if blockers & set(scene.symbols[: scene.at]) and any(
-            item.symbol in blockers and not item.word.startswith(resuming) for item in scene.items[: scene.at]
+            item.symbol in blockers and item.word not in resuming for item in scene.items[: scene.at]
         ):
             return None
         phrase, whole = scene.opinion.phrase, scene.topic.whole
@@ -240,15 +252,15 @@ def carry(rule: Rule) -> Pairer:
 def kind(rule: Rule) -> Pairer:
     """The dish of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
 
-    `pattern` as of `pattern`; what it finds is one of `kinds` and the only aspect of its clause.
+    `pattern` as of `pattern`; what it finds is a word for a kind and the only aspect of its clause.
     """
-    find_kind, kinds = pattern(rule), frozenset(strings(rule, "kinds"))
+    find_kind = pattern(rule)
 
     def find(scene: Scene) -> Found | None:
         if scene.topic is None or scene.symbols.count("A") != 1:
             return None
         about = scene.topic.aspects[0]
-        if not is_dish(about) or about.word in kinds or not (found := find_kind(scene)) or found.aspects[0].word not in kinds:
+        if not is_dish(about) or is_kind(about) or not (found := find_kind(scene)) or not is_kind(found.aspects[0]):
             return None
         return Found(scene.topic.aspects, f"dish of an earlier clause, {found.aspects[0].word} here")
 
@@ -278,6 +290,7 @@ def _owner(item: Item, owner: Span, tokens: Sequence[Token]) -> Item:
 
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pattern,
+    "pair-with": pattern,
     "pair-kind": kind,
     "pair-back": back,
     "pair-path": path,

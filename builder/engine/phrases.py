@@ -37,7 +37,9 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             if _wished(unit, units[first:k], lexicon, grammar):
                 continue
             last += 1
-        out += [_plain(u, lexicon) for u in units[taken:first]]
+        if last == k and k + 2 == count and _doubled(units, k):
+            last += 1
+        out += [_plain(u, lexicon, grammar) for u in units[taken:first]]
         start = unit.start if first == k else _start(units, first, k, lexicon, grammar)
         end = unit.end if last == k else units[last].end
         item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
@@ -50,7 +52,15 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
         else:
             out.append(item)
         taken = last + 1
-    return out + [_plain(u, lexicon) for u in units[taken:]]
+    return out + [_plain(u, lexicon, grammar) for u in units[taken:]]
+
+
+def _doubled(units: Sequence[Unit], k: int) -> bool:
+    """Whether the last unit of the clause is a 的 that belongs to the predicate before it: 麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的."""
+    word = units[k].word
+    if len(word) < 2 or word[-1] != word[-2]:
+        return False
+    return units[k + 1].symbol == "d" and units[k + 1].start == units[k].end and all(u.symbol != "S" for u in units[:k])
 
 
 def _wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, grammar: Grammar) -> bool:
@@ -182,11 +192,12 @@ def _kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, grammar: Gra
     ].cls.startswith(("food", "drink", "quality"))
 
 
-def _plain(unit: Unit, lexicon: Lexicon) -> Item:
+def _plain(unit: Unit, lexicon: Lexicon, grammar: Grammar) -> Item:
     start, end, word, symbol, _, last = unit
     if symbol == "A":
         entry = lexicon.aspects[word.lower()]
-        return Item(start, end, symbol, word, last, None, Term(entry.cls, _owner(unit, lexicon) if entry.cls[:8] == "quality." else None))
+        owner = _owner(unit, lexicon) if entry.cls[:8] == "quality." else None
+        return Item(start, end, symbol, word, last, None, Term(entry.cls, owner, grammar.leads.get(word, 0)))
     return Item(start, end, "j" if symbol == "O" else symbol, word, last)
 
 

@@ -44,7 +44,7 @@ def valence(
 ) -> tuple[float, list[tuple[str, str]]]:
     """Valence in 1..10 and the evidence for it."""
     base, evidence = _base(phrase, term, aspect, lexicon)
-    for rule in excess:
+    for rule in excess if phrase.degrees else ():
         if (
             any(kind in rule.kinds for kind in phrase.degrees)
             and phrase.entry.category.startswith(rule.categories)
@@ -53,6 +53,8 @@ def valence(
             base = rule.value
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
             break
+    if not phrase.kinds:
+        return base, evidence
     if "short" in phrase.kinds:  # whoever finds 冷氣 不夠 冷 wants it colder, whatever 冷 is worth; 並非 不夠 冷
         return LACK if len(phrase.kinds) % 2 else negated(LACK), [*evidence, ("negation", "lack")]
     if any(kind in ("fail", "without") for kind in phrase.kinds):

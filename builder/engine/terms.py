@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from builder.engine.items import Grammar, Item, Term, is_dish
+from builder.engine.items import GENERAL, Grammar, Item, Term, is_dish, is_kind
 from builder.records import Span
 from builder.resources import Lexicon
 
@@ -57,16 +57,25 @@ def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> 
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
     out: list[Item] = []
     for i, item in enumerate([_cut(item, grammar) for item in listed] if grammar.heads else listed):
+        if item.term and item.word in grammar.wholes and out and _touches(out[-1], item) and not _touches(item, *listed[i + 1 : i + 2]):
+            item = item._replace(symbol="r", term=None)  # 餐點 整體 不錯
         joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
             joined = None
         if joined is None:
-            out.append(item._replace(symbol="t", term=None) if item.word in grammar.kinds and _apposed(out, item) else item)
+            out.append(item._replace(symbol="t", term=None) if item.term and is_kind(item) and _apposed(out, item) else item)
             continue
         out[-joined[0] :] = [joined[1]]
         while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):
-            out[-2:] = [_joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner)]  # 清蒸 野生石斑
+            out[-2:] = [
+                _joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner, _lead(out[-2], out[-1], grammar))
+            ]  # 清蒸 野生石斑
     return _listed_nouns(out)
+
+
+def _touches(first: Item, *after: Item) -> bool:
+    """Whether two aspects stand side by side, if there is a second one."""
+    return bool(first.term and after and after[0].term and first.end == after[0].start)
 
 
 def _apposed(out: Sequence[Item], item: Item) -> bool:
@@ -104,13 +113,14 @@ def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar:
         and before.end == item.start
         and (before.word in grammar.wholes or item.word in grammar.houses or not grammar.separate(before.term.cls, item.term.cls))
     ):
-        owner = (before.start, before.end) if attribute else before.term.owner
-        return 1, _joined(before, item, text, owner)
-    if before.symbol == "d" and attribute and len(out) > 1 and out[-2].symbol == "A" and out[-2].term and item.start == before.end:
-        return 2, _joined(out[-2], item, text, (out[-2].start, out[-2].end))
+        owner = (before.start + before.term.lead, before.end) if attribute else before.term.owner
+        return 1, _joined(before, item, text, owner, _lead(before, item, grammar))
+    first = out[-2] if len(out) > 1 else before
+    if before.symbol == "d" and attribute and first.symbol == "A" and first.term and item.start == before.end:
+        return 2, _joined(first, item, text, (first.start + first.term.lead, first.end), _lead(first, item, grammar))
     touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
     if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, out, grammar))):
-        return 1, _joined(before, item, text, None)
+        return 1, _joined(before, item, text, None, _lead(before, item, grammar))
     return None
 
 
@@ -138,9 +148,22 @@ def _cut(item: Item, grammar: Grammar) -> Item:
     return item if head is None else item._replace(start=item.end - len(head), word=head, term=Term(item.term.cls))
 
 
-def _joined(first: Item, last: Item, text: str, owner: Span | None) -> Item:
+def _joined(first: Item, last: Item, text: str, owner: Span | None, lead: int) -> Item:
     assert last.term is not None
-    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner))
+    owner = owner if owner and owner[0] >= first.start + lead else None
+    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner, lead))
+
+
+def _lead(first: Item, last: Item, grammar: Grammar) -> int:
+    """How many characters of the name that the two become only say where it is or of what kind: 店裡 座位, 甜點 布丁, 餐廳 餐點."""
+    assert last.term is not None
+    leads = first.word in grammar.wholes or (
+        first.term
+        and (grammar.leading(first.term.cls, last.term.cls) or (is_kind(first) and is_dish(last) and last.term.cls not in GENERAL))
+    )
+    if leads or (last.term.lead and not (first.term and is_dish(first) and not is_kind(first))):
+        return last.start - first.start + last.term.lead
+    return first.term.lead if first.term else 0
 
 
 def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
@@ -163,7 +186,7 @@ def _leads(out: Sequence[Item], listed: Sequence[Item], i: int, lexicon: Lexicon
     if before.term is None or item.term is None:
         return _modifies(before, item, lexicon, grammar)
     food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
-    return food and before.term.cls != "food.generic" and not _said_of_all(listed, i)
+    return food and before.term.cls not in GENERAL and not _said_of_all(listed, i)
 
 
 def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
@@ -171,7 +194,7 @@ def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Gramma
 
     Epithets (香酥荔茸鴨, 現沖牛肉湯) only where the clause names nothing before them: 外皮酥脆肉質厚實.
     """
-    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls == "food.generic":
+    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls in GENERAL:
         return False
     if before.symbol == "j" and len(before.word) == 1:
         return True

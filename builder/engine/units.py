@@ -6,6 +6,7 @@ lexicon decides first (longest match over token edges), the part of speech secon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -53,6 +54,8 @@ _WORDS = {
 }  # fmt: skip
 _PARTS = {"method": "v", "flavour": "j", "ingredient": "n"}
 """Parts of dish names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
+_LATIN = re.compile("[a-z]{3,}")
+"""Names in Latin letters that no lexicon holds (espresso)."""
 LONGEST_SPLIT = 6
 """Longest unknown word in characters that is taken apart into known ones."""
 MAX_WORD = 12
@@ -60,8 +63,8 @@ MAX_WORD = 12
 _CACHE = 100_000
 SMELL = "quality.smell"
 """Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
-_TWO_ROLES = frozenset("ONQ")
-"""Symbols that `_resolve` may change."""
+_TWO_ROLES, _DEGREES = frozenset("ONQ"), frozenset(("過", "帶點", "帶些"))
+"""Symbols, and words besides, that `_resolve` may change."""
 _Part = tuple[int, int, str]
 
 
@@ -131,7 +134,7 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
             continue
         j = i
         word = text[start:end]
-        if start + reach.get(word[:2] if end - start > 1 else text[start : start + 2], 0) > end:
+        if start + reach.get(text[start : start + 2], 0) > end:
             j = _longest(text, tokens, i, stop, vocabulary)
             end = tokens[j].end
             word = text[start:end]
@@ -143,7 +146,7 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
         elif parts := _parts(word, vocabulary):
             out += [Unit(start + a, start + b, word[a:b], role, i, i) for a, b, role in parts]
         else:
-            out.append(Unit(start, end, word, _POS.get(pos, "x"), i, i))
+            out.append(Unit(start, end, word, "n" if pos == "X" and _LATIN.fullmatch(word) else _POS.get(pos, "x"), i, i))
         i = j + 1
     return _resolve(out, lexicon, "DNH" if vocabulary.had else "DN")
 
@@ -208,13 +211,14 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
     """Words with two roles take the one their neighbours ask for.
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
-    where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion. Degree words with nothing to strengthen are plain adverbs, POST words that
+    where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion.
+    帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過 before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
     out = listed
     for i in range(len(out) - 1, -1, -1):
         unit = out[i]
-        if unit.symbol not in _TWO_ROLES:
+        if unit.symbol not in _TWO_ROLES and unit.word not in _DEGREES:
             continue
         after = out[i + 1].symbol if i + 1 < len(out) else ""
         if after == "d" and i + 2 < len(out) and out[i + 2].symbol == "O":  # 意外的好吃
@@ -237,9 +241,22 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
             symbol = "O"
         elif symbol == "Q" and before != "O":
             symbol = "r"
+        elif word in _DEGREES and after == "O" and _tells_degree(out, i, lexicon):
+            symbol = "D"
+        elif word == "不過" and not (before == "A" and after == "O" and all(u.symbol != "O" for u in out[:i])):
+            symbol = "r"
         if symbol != unit.symbol:
             out[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return out
+
+
+def _tells_degree(listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+    """炒得 過 硬, but not 吃 過 好吃的; 口味 帶點 甜, but not 帶點 濃郁的香味 nor a quality (帶點 嚼勁)."""
+    word, before = listed[i].word, listed[i - 1] if i else None
+    if word == "過":
+        return before is None or before.symbol != "v" or before.word[-1] == "得"
+    ends = i + 2 == len(listed) or listed[i + 2].symbol not in "dAn"
+    return ends and listed[i + 1].word not in lexicon.aspects
 
 
 def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
@@ -248,4 +265,4 @@ def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> b
         return True
     if i > 1 and listed[i - 1].symbol == "d" and listed[i - 2].word in lexicon.context:
         return True
-    return next((unit.symbol for unit in listed[i + 1 :] if unit.symbol not in "rDNS"), "") == "O"
+    return next((listed[k].symbol for k in range(i + 1, len(listed)) if listed[k].symbol not in "rDNS"), "") == "O"
