@@ -60,18 +60,19 @@ class Cues:
 
 
 def chinese(lexicon: Lexicon) -> Cues:
-    """The cues of the lexicons. Of a word in several tables the first counts: opinions, negators, degree words, words of contrast, aspects, others."""
+    """The cues of the lexicons. Of a word in several tables the first counts: opinions, words of contrast (不過 denies now and then), negators, degree words, aspects,
+    others."""
     table: dict[str, Cue] = {}
     for word, entry in lexicon.opinions.items():
         neutral = entry.category.startswith("context")
         table.setdefault(fold(word), Cue("opinion", "context" if neutral else polarity_of(entry.valence)))
+    for word, kind in lexicon.contrast.items():
+        if kind in _CONTRAST:
+            table.setdefault(fold(word), Cue("contrast", ""))
     for word in lexicon.negators:
         table.setdefault(fold(word), Cue("negator", fold(word)))
     for word, kind in lexicon.degree.items():
         table.setdefault(fold(word), Cue("degree", kind))
-    for word, kind in lexicon.contrast.items():
-        if kind in _CONTRAST:
-            table.setdefault(fold(word), Cue("contrast", ""))
     for word in lexicon.aspects:
         table.setdefault(fold(word), Cue("aspect", fold(word)))
     for word in (*lexicon.general, *lexicon.not_aspects, *lexicon.irrealis):
