@@ -65,9 +65,9 @@ class MaskedSeq2SeqSettings(InDomain):
     most: int = field(default=0, metadata=LATER)
     whole: bool = field(default=True, metadata=LATER)
     fitting: bool = field(default=True, metadata=LATER)
-    each: int = field(default=1, metadata=LATER)
-    least_fit: float = field(default=0.0, metadata=LATER)
-    most_surprise: float = field(default=5.0, metadata=LATER)
+    each: int = field(default=2, metadata=LATER)
+    least_fit: float = field(default=-2.0, metadata=LATER)
+    most_surprise: float = field(default=8.0, metadata=LATER)
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
