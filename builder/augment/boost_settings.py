@@ -8,10 +8,12 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """Wei and Zou 2019. `rate`: share of the words that change (alpha); `operations`: which of synonym, insertion, swap, deletion, joined by +."""
+    """Wei and Zou 2019. `rate`: share of the words that change (alpha); `operations`: which of synonym, insertion, swap, deletion, joined by +;
+    `natural`: in Chinese only what stands so in training texts is inserted, swapped and deleted (builder.augment.natural), not any word."""
 
     rate: float = 0.1
     operations: str = "synonym+insertion+swap+deletion"
+    natural: bool = True
 
 
 @dataclass(frozen=True, slots=True)
