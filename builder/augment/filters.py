@@ -34,7 +34,7 @@ REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a surrogate says of a text: its label, whether that is the given one, how sure it is (0 to 1), and the text's perplexity."""
+    """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to 1), and the text's perplexity."""
 
     label: str
     right: bool
