@@ -32,6 +32,7 @@ def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood
     one = sentence("湯頭 很 濃 。", "湯頭")
     assert made(one, "insertion") == {"湯頭也很濃。", "整體來說湯頭很濃。", "湯頭很濃喔。"}
     assert made(one, "insertion", ("完全沒讀過",)) == set()
+    assert made(sentence("湯頭 很 濃", "湯頭"), "insertion", ("很濃喔",)) == {"湯頭很濃喔"}
 
 
 def test_in_simplified_script_what_comes_is_simplified_though_the_texts_are_not() -> None:

@@ -41,7 +41,7 @@ class Usage:
     leaving: frozenset[str]
 
     def changes(self, sentence: Sentence, words: Sequence[int], places: Sequence[int], simplified: bool) -> dict[str, list[Change]]:
-        """By operation; `words` may change, at `places` something may be put in."""
+        """By operation; `words` may change, at `places` and at the end something may be put in."""
         return {
             "insertion": list(self._insertions(sentence.text, places, simplified)),
             "deletion": list(self._deletions(sentence, words)),
@@ -49,26 +49,27 @@ class Usage:
         }
 
     def _insertions(self, text: str, places: Sequence[int], simplified: bool) -> Iterator[Change]:
-        for at in places:
+        for at in (*places, len(text)):
             opens, closes = not text[max(0, at - 1) : at].isalnum(), not text[at : at + 1].isalnum()
             known = self.openers if opens else self.closers if closes else self.adverbs
             left, right = _sides(text, at, at)
             near = left[-_NEAR:] + "\n" + right[:_NEAR]
+            left, right = left[1 - _REACH :], right[: _REACH - 1]
             for folded, *written in known:
-                if folded not in near and self._stands(left, folded, right):
+                around = left + folded + right
+                if around[:_REACH] in self.grams and folded not in near and self._read(around):
                     yield (Edit(at, at, written[simplified]),)
 
     def _deletions(self, sentence: Sentence, words: Sequence[int]) -> Iterator[Change]:
         for i in words:
             start, end = sentence.words[i]
             left, right = _sides(sentence.text, start, end)
-            if fold(sentence.text[start:end]) in self.leaving and self._stands(left, "", right):
+            if fold(sentence.text[start:end]) in self.leaving and self._read(left[1 - _REACH :] + right[: _REACH - 1]):
                 yield (Edit(start, end, ""),)
 
-    def _stands(self, left: str, word: str, right: str) -> bool:
-        """Whether all that is new where a word comes, or nothing stays, has been read somewhere."""
-        around = left[1 - _REACH :] + word + right[: _REACH - 1]
-        return all(around[i : i + _REACH] in self.grams for i in range(len(around) - _REACH + 1))
+    def _read(self, text: str) -> bool:
+        """Whether every three characters of a text were read somewhere."""
+        return all(text[i : i + _REACH] in self.grams for i in range(len(text) - _REACH + 1))
 
 
 def _sides(text: str, start: int, end: int) -> tuple[str, str]:
