@@ -10,7 +10,7 @@ from builder.augment import eda, methods, natural
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, settings
 
-TEXTS = ("店員親切，湯頭也很濃。", "整體來說湯頭很濃", "這碗湯也很濃喔。", "點了山藥、蘑菇和豆腐。", "湯頭很濃，麵很彈。")
+TEXTS = ("店員親切，湯頭也很濃。", "整體來說湯頭很濃", "這碗湯也很濃喔。", "點了海帶、蘑菇及豆腐。", "湯頭很濃，麵很彈。")
 
 
 def sentence(cut: str, *marked: str) -> Sentence:
@@ -33,6 +33,7 @@ def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood
     assert made(one, "insertion") == {"湯頭也很濃。", "整體來說湯頭很濃。", "湯頭很濃喔。"}
     assert made(one, "insertion", ("完全沒讀過",)) == set()
     assert made(sentence("湯頭 很 濃", "湯頭"), "insertion", ("很濃喔",)) == {"湯頭很濃喔"}
+    assert made(sentence("湯頭 很 濃 。", "湯頭"), "insertion", ("濃。這次",)) == set(), "nothing opens where nothing follows"
 
 
 def test_in_simplified_script_what_comes_is_simplified_though_the_texts_are_not() -> None:
@@ -53,9 +54,10 @@ def test_an_adverb_goes_where_what_is_left_was_read_and_no_other_word_goes() -> 
 
 
 def test_two_listed_words_change_places_and_no_others() -> None:
-    assert made(sentence("點 了 山藥 、 蘑菇 和 豆腐 。"), "swap") == {"點了蘑菇、山藥和豆腐。", "點了山藥、豆腐和蘑菇。"}
-    assert made(sentence("點 了 山藥 、 蘑菇 。", "山藥"), "swap") == set(), "a label stays"
+    assert made(sentence("點 了 海帶 、 蘑菇 及 豆腐 。"), "swap") == {"點了蘑菇、海帶及豆腐。", "點了海帶、豆腐及蘑菇。"}
+    assert made(sentence("點 了 海帶 、 蘑菇 。", "海帶"), "swap") == set(), "a label stays"
     assert made(sentence("店員 親切 ， 麵 很 彈 。"), "swap") == set()
+    assert made(sentence("應該 和 其他 店 一樣 。"), "swap") == set(), "和 joins no like to like here"
 
 
 @pytest.mark.parametrize("operation", ["insertion", "deletion", "swap"])

@@ -3,7 +3,7 @@
 Wei and Zou's insertion, swap and deletion were made for classifiers of English; of 19 Chinese rows that read badly all were theirs (吃得很飽, 飽得很吃), and no
 language model over the whole sentence saw it. Here few words move, and their neighbours decide: an adverb, a phrase that opens a clause or a particle
 that ends one is put in or taken out where every three characters that then stand together stand so in a training text; two words change places
-where they are listed (山藥、蘑菇).
+where they are listed (豆腐、蘑菇).
 
 In: training texts; a sentence with its words. Out: the edits that each operation may choose from.
 """
@@ -22,7 +22,8 @@ ADVERBS = "其實 確實 的確 真的 也 都 就 還 還算 總是 通常 也�
 CLOSERS = "喔 哦 啦 呢 耶 吧 啊 呀 喲"
 GOING = "另外 而且 最後 然後 尤其"
 """These may go, but are not put in: what stands before decides about them."""
-JOINTS = frozenset("、和跟與与及或")
+JOINTS = frozenset("、及或")
+"""Not 和, 跟 and 與, which also say with whom."""
 _REACH, _NEAR = 3, 4
 _SHOWN = 8
 """Code points of which enough are left when fold has dropped the invisible ones."""
@@ -51,7 +52,7 @@ class Usage:
     def _insertions(self, text: str, places: Sequence[int], simplified: bool) -> Iterator[Change]:
         for at in (*places, len(text)):
             opens, closes = not text[max(0, at - 1) : at].isalnum(), not text[at : at + 1].isalnum()
-            known = self.openers if opens else self.closers if closes else self.adverbs
+            known = {(True, False): self.openers, (False, True): self.closers, (False, False): self.adverbs}.get((opens, closes), ())
             left, right = _sides(text, at, at)
             near = left[-_NEAR:] + "\n" + right[:_NEAR]
             left, right = left[1 - _REACH :], right[: _REACH - 1]
