@@ -17,8 +17,8 @@ from builder.augment.choice import replacing
 from builder.augment.records import Edit, Sentence
 from builder.text import converter, fold
 
-OPENERS = "其實 總之 總的來說 總體來說 整體來說 整體而言 基本上 個人覺得 我覺得 感覺 說真的 老實說 這次 今天 現在 目前 當然 果然 畢竟 反正"
-ADVERBS = "其實 確實 的確 真的 也 都 就 還 還算 總是 通常 也都 都還 也還 真心"
+OPENERS = "其實 總之 總的來說 總體來說 整體來說 整體而言 基本上 個人覺得 我覺得 感覺 說真的 老實說 這次 今天 現在 目前 當然 畢竟 反正"
+ADVERBS = "其實 確實 的確 真的 也 都 就 還 還算 總是 通常 也還 真心"
 CLOSERS = "喔 哦 啦 呢 耶 吧 啊 呀 喲"
 GOING = "另外 而且 最後 然後 尤其"
 """These may go, but are not put in: what stands before decides about them."""
