@@ -53,6 +53,17 @@ def test_an_adverb_goes_where_what_is_left_was_read_and_no_other_word_goes() -> 
     assert made(sentence("湯頭 麵 很 濃 。"), "deletion") == set(), "湯頭很濃 was read, but 麵 is no word that comes and goes"
 
 
+def test_a_synonym_comes_that_was_read_with_what_stands_before_it_or_behind() -> None:
+    one = sentence("我 覺得 湯頭 很 濃 。", "湯頭")
+    assert made(one, "synonym", natural=False) == {"我認為湯頭很濃。"}
+    for texts, found in ((("我認為",), True), (("認為湯",), True), (("他認為麵很好",), False), (("我認", "為湯"), False)):
+        assert bool(made(one, "synonym", texts)) == found
+
+
+def test_a_text_is_not_emptied() -> None:
+    assert made(sentence("真的"), "deletion", ("真的", "\n")) == set()
+
+
 def test_two_listed_words_change_places_and_no_others() -> None:
     assert made(sentence("點 了 海帶 、 蘑菇 及 豆腐 。"), "swap") == {"點了蘑菇、海帶及豆腐。", "點了海帶、豆腐及蘑菇。"}
     assert made(sentence("點 了 海帶 、 蘑菇 。", "海帶"), "swap") == set(), "a label stays"

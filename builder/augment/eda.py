@@ -65,14 +65,19 @@ class Eda:
         words = free(sentence)
         if not words:
             return ()
-        first, known, simplified = random.randrange(len(self.operations)), self.synonyms, synonym.is_simplified(sentence)
-        rich = [(i, found) for i in words if (found := known(_surface(sentence, i), simplified))]
+        first, simplified = random.randrange(len(self.operations)), synonym.is_simplified(sentence)
+        rich = [(i, found) for i in words if (found := self._known(sentence, i, simplified))]
         marks = [(mark.start, mark.end) for mark in sentence.marks]
         low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
         places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
         changes = self.usage.changes(sentence, words, places, simplified) if self.usage and sentence.language == "zh" else {}
         ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate, changes)
         return distinct(sentence, lambda n: made(self.operations[(first + n) % len(self.operations)], ready, random), copies)
+
+    def _known(self, sentence: Sentence, word: int, simplified: bool) -> Sequence[str]:
+        """What may stand for a word here."""
+        found = self.synonyms(_surface(sentence, word), simplified)
+        return self.usage.beside(sentence.text, sentence.words[word], found) if self.usage and found else found
 
 
 def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:

@@ -2,8 +2,8 @@
 
 Wei and Zou's insertion, swap and deletion were made for classifiers of English; of 19 Chinese rows that read badly all were theirs (吃得很飽, 飽得很吃), and no
 language model over the whole sentence saw it. Here few words move, and their neighbours decide: an adverb, a phrase that opens a clause or a particle
-that ends one is put in or taken out where every three characters that then stand together stand so in a training text; two words change places
-where they are listed (豆腐、蘑菇).
+that ends one is put in or taken out where every three characters that then stand together stand so in a training text; a synonym comes that stands
+in one with what is before it or behind it; two words change places where they are listed (豆腐、蘑菇).
 
 In: training texts; a sentence with its words. Out: the edits that each operation may choose from.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from builder.augment.choice import replacing
 from builder.augment.records import Edit, Sentence
+from builder.records import Span
 from builder.text import converter, fold
 
 OPENERS = "其實 總之 總的來說 總體來說 整體來說 整體而言 基本上 個人覺得 我覺得 感覺 說真的 老實說 這次 今天 現在 目前 當然 畢竟 反正"
@@ -68,9 +69,20 @@ class Usage:
             if fold(sentence.text[start:end]) in self.leaving and self._read(left[1 - _REACH :] + right[: _REACH - 1]):
                 yield (Edit(start, end, ""),)
 
+    def beside(self, text: str, span: Span, words: Sequence[str]) -> list[str]:
+        """Of the words that may stand in a span those that were read beside what stands before it, or behind."""
+        left, right = _sides(text, *span)
+        out = []
+        for word in words:
+            folded = fold(word)
+            near = max(1, _REACH - len(folded))
+            if self._read(left[-near:] + folded) or self._read(folded + right[:near]):
+                out.append(word)
+        return out
+
     def _read(self, text: str) -> bool:
-        """Whether every three characters of a text were read somewhere."""
-        return all(text[i : i + _REACH] in self.grams for i in range(len(text) - _REACH + 1))
+        """Whether every three characters of a text, of three or more, were read somewhere."""
+        return len(text) >= _REACH and all(text[i : i + _REACH] in self.grams for i in range(len(text) - _REACH + 1))
 
 
 def _sides(text: str, start: int, end: int) -> tuple[str, str]:
