@@ -2,13 +2,13 @@
 
 In: sentences with their words. Out: candidates by the four operations in turn, each of which changes `rate` of the words (one at least).
 A labelled span is never touched: no word of it is replaced, moved or deleted, and nothing is inserted into it. Marks of punctuation stay.
-In Chinese insertion, swap and deletion choose from what builder.augment.natural finds; `eda.natural = false`: as the paper has them.
+In Chinese all four choose from what builder.augment.natural finds; `eda.natural = false`: as the paper has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
@@ -35,7 +35,7 @@ class Ready:
     places: list[int]
     number: int
     rate: float
-    changes: Mapping[str, Sequence[natural.Change]] = field(default_factory=dict)
+    changes: Mapping[str, Sequence[natural.Change]]
 
 
 Operation = Callable[[Ready, Random], tuple[Edit, ...]]
@@ -70,12 +70,12 @@ class Eda:
         marks = [(mark.start, mark.end) for mark in sentence.marks]
         low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
         places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
-        changes = self.usage.changes(sentence, words, places, simplified) if self.usage and sentence.language == "zh" else {}
+        changes = self.usage.changes(sentence, words, places, simplified) if self.usage else {}
         ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate, changes)
         return distinct(sentence, lambda n: made(self.operations[(first + n) % len(self.operations)], ready, random), copies)
 
     def _known(self, sentence: Sentence, word: int, simplified: bool) -> Sequence[str]:
-        """What may stand for a word here."""
+        """What may stand for a word where it stands."""
         found = self.synonyms(_surface(sentence, word), simplified)
         return self.usage.beside(sentence.text, sentence.words[word], found) if self.usage and found else found
 

@@ -25,9 +25,8 @@ GOING = "另外 而且 最後 然後 尤其"
 """These may go, but are not put in: what stands before decides about them."""
 JOINTS = frozenset("、及或")
 """Not 和, 跟 and 與, which also say with whom."""
-_REACH, _NEAR = 3, 4
-_SHOWN = 8
-"""Code points of which enough are left when fold has dropped the invisible ones."""
+_REACH, _NEAR, _SHOWN = 3, 4, 8
+"""Characters that are looked up at once; in how many to both sides a word is not repeated; code points of which so many are left when folded."""
 MOST_TEXTS = 20_000
 Change = tuple[Edit, ...]
 
