@@ -85,8 +85,9 @@ def said(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels,
 
     Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate resembles another class.
     """
-    given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(chances.tolist(), wanted, strict=True)]
-    return tuple(known[i] for i in chances.argmax(-1).tolist()), round(min(given, default=1.0), 6)
+    rows = chances.tolist()
+    given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
+    return tuple(known[row.index(max(row))] for row in rows), round(min(given, default=1.0), 6)
 
 
 def item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> Item:
