@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from conftest import Command
 from builder.augment import synonym, wordnet
 from builder.augment.constraints import trial
 from builder.augment.cues import english_cues
-from builder.augment.files import FORMATS, language_of
+from builder.augment.files import FORMATS, Language, language_of
 from builder.augment.methods import METHODS, load
 from builder.augment.records import Candidate, Edit, Sentence, applied
 from builder.augment.settings import Given, settings
@@ -89,10 +90,16 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         ("bio", "a\tO\nb\n", "line 2"),
         ("bio", "a\tO\n\nb\tI\n", "line 3"),
         ("bio", "a\tX\n", "line 1"),
+        ("bio", "a\tBad\n", "line 1"),
+        ("bio", "alone\n\nb\tO\n", "line 1"),
+        ("bio", "# id = 1\na\tO\n\n# id = 1\nb\tO\n", "line 4"),
+        ("bio", "a\tO\n\n# id = 1\n\n", "line 3"),
         ("atepc", "a O -100\nb O\n", "line 2"),
+        ("atepc", "alone\n\nb O -100\n", "line 1"),
         ("apc", "a $T$ b\nx\n", "line 2"),
         ("apc", "a b\nx\nPositive\n", "line 1"),
         ("tsv", "sentence\tlabel\nabc\n", "line 2"),
+        ("tsv", "sentence\tlabel\n" + "a" * 200_000 + "\tx\n", "line 2"),
     ],
 )
 def test_a_line_that_is_not_of_the_format_is_named(tmp_path: Path, here: Command, name: str, content: str, where: str) -> None:
@@ -101,6 +108,58 @@ def test_a_line_that_is_not_of_the_format_is_named(tmp_path: Path, here: Command
     assert f"{tmp_path}/in: {where}: " in ran.error
     assert FORMATS[name].about.replace("  ", " ") in ran.error
     assert not (tmp_path / "out").exists()
+
+
+_HOSTILE = (
+    "\t",
+    "\n",
+    "\n\n",
+    " ",
+    "\x00",
+    "\u2028",
+    "\x85",
+    "\x0b",
+    "\r",
+    '"',
+    "$T$",
+    "# id = ",
+    "B",
+    "I-ASP",
+    "\ufeff",
+    "🍜",
+    "\u3000",
+    "\u200b",
+    "▁",
+)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("bio", "# id = a\n麵\tB-ASP\n很\tO\n香\tO\n\n# id = b\n湯\tB-ASP\n頭\tI-ASP\n淡\tO\n"),
+        ("atepc", "Our O -100\nsoup B-ASP Positive\nwas O -100\n\nbad O -100\ntea B-ASP Negative\n"),
+        ("apc", "Our $T$ was fine\nsoup\nPositive\nA $T$\ntea\nNegative\n"),
+        ("tsv", 'sentence\tlabel\nvery fine\tpos\n"a ""weak"" tea"\tneg\n'),
+    ],
+)
+def test_a_damaged_file_gives_sound_sentences_or_a_value_error(name: str, content: str, language: Language) -> None:
+    read = 0
+    for seed in range(300):
+        draw, text = random.Random(seed), content
+        for _ in range(draw.randint(1, 4)):
+            at = draw.randrange(len(text) + 1)
+            text = text[:at] + draw.choice(_HOSTILE) + text[at:] if draw.random() < 0.6 else text[:at] + text[at + draw.randint(1, 8) :]
+        try:
+            found = [item.sentence for item in FORMATS[name].read(text, language)]
+        except ValueError:
+            continue
+        read += len(found)
+        assert len({one.id for one in found}) == len(found), text
+        for one in found:
+            edges = [edge for mark in one.marks for edge in (mark.start, mark.end)]
+            assert one.text.strip() and edges == sorted(edges) and (not edges or edges[-1] <= len(one.text)), text
+    assert read > 50
 
 
 def test_the_language_is_seen_from_the_letters() -> None:

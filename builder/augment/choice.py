@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
@@ -35,8 +35,9 @@ def _wordy(word: str) -> bool:
 
 
 def inside(marks: Sequence[Span], place: int) -> bool:
-    """Whether something inserted at `place` would stand within one of the spans."""
-    return any(start < place < end for start, end in marks)
+    """Whether something inserted at `place` would stand within one of the spans, which are in order and apart."""
+    at = bisect_left(marks, (place,)) - 1
+    return at >= 0 and place < marks[at][1]
 
 
 def some(random: Random, values: Sequence[T], number: int) -> Sequence[T]:

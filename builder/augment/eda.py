@@ -86,9 +86,12 @@ def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:
         return OPERATIONS[operation](ready, random)
     found = ready.changes[operation]
     edits: list[Edit] = []
+    taken: set[int] = set()
     for change in some(random, found, min(ready.number, len(found))):
-        if all(one.end < other.start or other.end < one.start for one in change for other in edits):
+        edges = {edge for edit in change for edge in (edit.start, edit.end)}
+        if taken.isdisjoint(edges):
             edits += change
+            taken |= edges
     return tuple(sorted(edits, key=lambda edit: edit.start))
 
 

@@ -80,7 +80,7 @@ def _tagged(first: int, rows: Sequence[Sequence[str]], spans: Sequence[Span]) ->
     found: list[tuple[Span, int]] = []
     before = "O"
     for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
-        tag = row[1][:1]
+        tag = row[1].partition("-")[0]
         if tag not in ("B", "I", "O") or (tag == "I" and before == "O"):
             raise ValueError(f"line {first + n}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing")
         if tag == "B":
@@ -91,21 +91,30 @@ def _tagged(first: int, rows: Sequence[Sequence[str]], spans: Sequence[Span]) ->
     return found
 
 
+def _checked(first: int, rows: Sequence[Sequence[str]], columns: int, named: str) -> None:
+    for n, row in enumerate(rows):
+        if len(row) != columns:
+            raise ValueError(f"line {first + n}: no {named}: {' '.join(row)!r}")
+
+
 def read_bio(content: str, language: Language) -> list[Item]:
-    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one."""
-    items = []
+    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same."""
+    items: dict[str, Item] = {}
     for first, block in _blocks(content):
         name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), str(first))
         lines = [line for line in block if not line.startswith(_ID)]
         rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for line in lines]
-        if wrong := next((n for n, row in enumerate(rows) if len(row) != 2), None):
-            raise ValueError(f"line {first + wrong}: no token and tag: {lines[wrong]!r}")
-        items.append(_item(name, first, rows, language))
-    return items
+        _checked(first, rows, 2, "token and tag")
+        if name in items or not rows:
+            raise ValueError(f"line {first}: {f'another sentence has the id {name!r} already' if rows else 'an id without a sentence'}")
+        items[name] = _item(name, first, rows, language)
+    return list(items.values())
 
 
 def _item(name: str, first: int, rows: Sequence[Sequence[str]], language: Language) -> Item:
     text, spans = _joined([row[0] for row in rows], language)
+    if not all(row[0].strip() for row in rows):
+        raise ValueError(f"line {first}: a token without a character in this sentence")
     marks = tuple(Mark(*span) for span, _ in _tagged(first, rows, spans))
     return Item(Sentence(name, text, spans, marks, None, language))
 
@@ -147,8 +156,7 @@ def read_atepc(content: str, language: Language) -> list[Item]:
     merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
     for first, block in _blocks(content):
         rows = [line.split() for line in block]
-        if wrong := next((n for n, row in enumerate(rows) if len(row) != 3), None):
-            raise ValueError(f"line {first + wrong}: no token, tag and polarity: {block[wrong]!r}")
+        _checked(first, rows, 3, "token, tag and polarity")
         text, spans = _joined([row[0] for row in rows], language)
         terms = _tagged(first, rows, spans)
         marks = tuple(Mark(*span) for span, _ in terms)
@@ -214,19 +222,28 @@ def _named(label: str, like: str) -> str:
 def read_tsv(content: str, language: Language) -> list[Item]:
     """Rows of a sentence and its label, a heading above them; quoted as csv writes it."""
     items = []
-    reader = csv.reader(io.StringIO(content), delimiter="\t")
-    for n, row in enumerate(reader):
+    for n, (line, row) in enumerate(_numbered(content)):
         if n == 0 and row == ["sentence", "label"]:
             continue
         if len(row) != 2 or not row[0].strip() or not row[1].strip():
-            raise ValueError(f"line {reader.line_num}: a sentence and a label are due: {row!r}")
+            raise ValueError(f"line {line}: a sentence and a label are due: {row!r}")
         words = (
             tuple(match.span() for match in re.finditer(r"\S+", row[0]))
             if language == "en"
             else tuple((i, i + 1) for i in range(len(row[0])))
         )
-        items.append(Item(Sentence(str(reader.line_num), row[0], words, (), row[1], language), (row[1],)))
+        items.append(Item(Sentence(str(line), row[0], words, (), row[1], language), (row[1],)))
     return items
+
+
+def _numbered(content: str) -> Iterator[tuple[int, list[str]]]:
+    """(number of its last line, row)"""
+    reader = csv.reader(io.StringIO(content), delimiter="\t")
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from error
 
 
 def write_tsv(item: Item, one: Trial) -> str:
