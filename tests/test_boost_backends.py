@@ -49,7 +49,7 @@ ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINE
 
 
 def method(name: str, language: str, **options: object) -> Method:
-    made = settings({f"{name}.{key}": value for key, value in options.items()})
+    made = settings({"eda.natural": False} | {f"{name}.{key}": value for key, value in options.items()})
     return methods.load(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
 
 

@@ -83,6 +83,14 @@ def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_i
     assert all(0 < one.confidence <= 1 for one in surrogate.read(fresh))
 
 
+def test_the_confidence_is_that_of_the_given_label_whatever_the_likeliest_is() -> None:
+    chances = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
+    assert classes.said(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7)
+    assert classes.said(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1)
+    assert classes.said(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0), "never seen in training"
+    assert classes.said(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0)
+
+
 def test_a_word_of_the_other_polarity_changes_the_predicted_label(surrogate: classes.Classes) -> None:
     source = next(one for one in english(60, 3) if "great" in one.text)
     broken = replace(source, text=source.text.replace("great", "awful"))

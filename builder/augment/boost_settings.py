@@ -8,10 +8,12 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """Wei and Zou 2019. `rate`: share of the words that change (alpha); `operations`: which of synonym, insertion, swap, deletion, joined by +."""
+    """Wei and Zou 2019. `rate`: share of the words that change (alpha); `operations`: which of synonym, insertion, swap, deletion, joined by +;
+    `natural`: in Chinese only what stands so in training texts is inserted, swapped and deleted (builder.augment.natural), not any word."""
 
     rate: float = 0.1
     operations: str = "synonym+insertion+swap+deletion"
+    natural: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ class Boost:
 
     `backend`: whose candidates are filtered. `oversample`: how many are made for each that may stay. `confidence`, `perplexity`: thresholds,
     `scale` what they are shares and multiples of (the paper's numbers: `absolute`, 0.99 and 5); `by_confidence`, `by_perplexity`, `by_label` switch
-    the filters; not `ranked`: of those that pass, the first and not the surest are kept. `base`: as in `WordEmbs`, an encoder as surrogate;
-    `epochs` 0: by the size of the folds.
+    the filters; `ranked`, as in the paper: of those that pass the surest (so the easiest) are kept, and not the first. `base`: as in `WordEmbs`,
+    an encoder as surrogate; `epochs` 0: by the size of the folds.
     """
 
     backend: str = "eda"
@@ -59,7 +61,7 @@ class Boost:
     by_confidence: bool = True
     by_perplexity: bool = True
     by_label: bool = True
-    ranked: bool = True
+    ranked: bool = False
     base: str = ""
     epochs: int = 0
 

@@ -1,8 +1,8 @@
 """BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model decides.
 
 In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are wanted, at most those wanted
-for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence, ranked), and which is the sentence's own
-(label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
+for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence; where asked for, ranked), and which is the
+sentence's own (label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
 one surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.filters.
 
 What a surrogate says of a fold's candidates is a file `fold-N.jsonl`: a run that was interrupted goes on after the last one, and other thresholds
@@ -85,7 +85,7 @@ class BoostAug:
         return digest(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        """What the filters keep, the surest first; the score is the surrogate's confidence.
+        """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
 
         Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
         Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a surrogate does not train.

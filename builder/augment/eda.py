@@ -2,16 +2,17 @@
 
 In: sentences with their words. Out: candidates by the four operations in turn, each of which changes `rate` of the words (one at least).
 A labelled span is never touched: no word of it is replaced, moved or deleted, and nothing is inserted into it. Marks of punctuation stay.
+In Chinese all four choose from what builder.augment.natural finds; `eda.natural = false`: as the paper has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from builder.augment import synonym
+from builder.augment import natural, synonym
 from builder.augment.choice import amount, digest, distinct, free, inside, replacing, some
 from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import Settings
@@ -26,7 +27,7 @@ synonyms change what is said."""
 @dataclass(frozen=True, slots=True)
 class Ready:
     """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a word may be inserted;
-    `number` is how many of them an operation changes."""
+    `number` is how many of them an operation changes; `changes`: what an operation may choose from, if not from all of these."""
 
     sentence: Sentence
     words: list[int]
@@ -34,6 +35,7 @@ class Ready:
     places: list[int]
     number: int
     rate: float
+    changes: Mapping[str, Sequence[natural.Change]]
 
 
 Operation = Callable[[Ready, Random], tuple[Edit, ...]]
@@ -41,12 +43,13 @@ Operation = Callable[[Ready, Random], tuple[Edit, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """The method. `resources` names the thesaurus, which comes from elsewhere."""
+    """The method. `resources` names the thesaurus and the texts of `usage` (None: operations as the paper has them), which come from elsewhere."""
 
     rate: float
     operations: tuple[str, ...]
     synonyms: Synonyms
     resources: str
+    usage: natural.Usage | None = None
     name: str = "eda"
 
     @property
@@ -55,21 +58,41 @@ class Eda:
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
         """The operations take turns, from a random one on; one that does not apply is left out."""
-        operations = [OPERATIONS[name] for name in self.operations]
         for sentence in sentences:
-            yield self._one(sentence, operations, copies, seeded(seed, "eda", sentence.id))
+            yield self._one(sentence, copies, seeded(seed, "eda", sentence.id))
 
-    def _one(self, sentence: Sentence, operations: list[Operation], copies: int, random: Random) -> tuple[Candidate, ...]:
+    def _one(self, sentence: Sentence, copies: int, random: Random) -> tuple[Candidate, ...]:
         words = free(sentence)
         if not words:
             return ()
-        first, known, simplified = random.randrange(len(operations)), self.synonyms, synonym.is_simplified(sentence)
-        rich = [(i, found) for i in words if (found := known(_surface(sentence, i), simplified))]
+        first, simplified = random.randrange(len(self.operations)), synonym.is_simplified(sentence)
+        rich = [(i, found) for i in words if (found := self._known(sentence, i, simplified))]
         marks = [(mark.start, mark.end) for mark in sentence.marks]
         low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
         places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
-        ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate)
-        return distinct(sentence, lambda n: operations[(first + n) % len(operations)](ready, random), copies)
+        changes = self.usage.changes(sentence, words, places, simplified) if self.usage else {}
+        ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate, changes)
+        return distinct(sentence, lambda n: made(self.operations[(first + n) % len(self.operations)], ready, random), copies)
+
+    def _known(self, sentence: Sentence, word: int, simplified: bool) -> Sequence[str]:
+        """What may stand for a word where it stands."""
+        found = self.synonyms(_surface(sentence, word), simplified)
+        return self.usage.beside(sentence.text, sentence.words[word], found) if self.usage and found else found
+
+
+def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:
+    """What an operation does this time; () where it does not apply."""
+    if operation not in ready.changes:
+        return OPERATIONS[operation](ready, random)
+    found = ready.changes[operation]
+    edits: list[Edit] = []
+    taken: set[int] = set()
+    for change in some(random, found, min(ready.number, len(found))):
+        edges = {edge for edit in change for edge in (edit.start, edit.end)}
+        if taken.isdisjoint(edges):
+            edits += change
+            taken |= edges
+    return tuple(sorted(edits, key=lambda edit: edit.start))
 
 
 def replaced(ready: Ready, random: Random) -> tuple[Edit, ...]:
@@ -137,4 +160,9 @@ def load(settings: Settings) -> Eda:
     if strange := [name for name in names if name not in OPERATIONS]:
         raise ConfigError(f"unknown operation {strange[0]!r}", where="eda.operations", fix=f"known, joined by +: {', '.join(OPERATIONS)}")
     thesaurus = synonym.load(settings).thesaurus
-    return Eda(own.rate, names, lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature)
+    known, told = lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature
+    given = settings.given
+    if not own.natural or given.language != "zh":
+        return Eda(own.rate, names, known, told)
+    texts = given.texts or tuple(one.text for one in given.sentences)
+    return Eda(own.rate, names, known, f"{told} {digest(texts)}", natural.of(texts))

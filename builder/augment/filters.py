@@ -27,14 +27,14 @@ REASONS: dict[Reason, str] = {
     "perplexity": "the text is less likely than the threshold allows (section 2.3.1)",
     "confidence": "the surrogate is not sure enough of its label (2.3.2)",
     "label": "the surrogate gives it another label than its source has (2.3.3)",
-    "rank": "it passed, but enough others of its source are surer (2.3.2)",
+    "rank": "it passed, but enough others of its source came before, or are surer (2.3.2)",
     "marks": "an edit touches a labelled span",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a surrogate says of a text: its label, whether that is the given one, how sure it is (0 to 1), and the text's perplexity."""
+    """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to 1), and the text's perplexity."""
 
     label: str
     right: bool
@@ -119,8 +119,8 @@ def sifted(
 ) -> tuple[Judged, ...]:
     """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing against them.
 
-    Of those that pass, the surest are kept; the earlier of equals, so none is lost on a tie. (The paper ranks before it filters: then a sure
-    candidate of the wrong label takes a place that another could have.)
+    Of those that pass the first are kept or, where `limits` rank, the surest, and the earlier of equals, so none is lost on a tie. (The paper ranks
+    before it filters: then a sure candidate of the wrong label takes a place that another could have.)
     """
     out = [
         Judged(one, reading, against(reading, limits, reference) if reading else ("marks",))

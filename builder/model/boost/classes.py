@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from builder.augment.boost_settings import Boost
 from builder.augment.filters import Reading
-from builder.augment.folds import labels
+from builder.augment.folds import Labels, labels
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import Settings
 from builder.model.boost.network import Item, TwoWay, TwoWayConfig
@@ -55,7 +55,7 @@ class Classes:
         return tensor_digest(self.network.state_dict(), repr((self.words, self.known, asdict(self.config))))[:16]
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
-        """Label, whether it is the given one, confidence of the least sure target, and perplexity of each text."""
+        """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
         numbers = self.words.numbers()
         items = [item(sentence, numbers, {}) for sentence in sentences]
         chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
@@ -75,12 +75,19 @@ class Classes:
             return self.network.read(items, self.words.rare)
 
     def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> Reading:
-        perplexity = math.exp(min(surprise, 50.0))
-        if not len(chances):
-            return Reading("", True, 1.0, perplexity)
-        best = chances.max(-1)
-        told = tuple(self.known[i] for i in best.indices.tolist())
-        return Reading(" ".join(told), told == labels(sentence), round(min(best.values.tolist()), 6), round(perplexity, 4))
+        wanted = labels(sentence)
+        told, sure = said(chances, self.known, wanted)
+        return Reading(" ".join(told), told == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
+
+
+def said(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
+    """The likeliest label of each target, and the probability of the given one: of several targets the least, without any 1.
+
+    Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate resembles another class.
+    """
+    rows = chances.tolist()
+    given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
+    return tuple(known[row.index(max(row))] for row in rows), round(min(given, default=1.0), 6)
 
 
 def item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> Item:

@@ -18,10 +18,10 @@ from torch.nn import functional
 
 from builder.augment.boost_settings import Boost
 from builder.augment.filters import Reading
-from builder.augment.folds import labels
+from builder.augment.folds import Labels, labels
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import Settings
-from builder.model.boost.classes import bar
+from builder.model.boost.classes import bar, said
 from builder.model.boost.masked import LONGEST, ROOM, Masked, load_masked, perplexity
 from builder.model.checkpoint import tensor_digest
 from builder.model.encode import batches
@@ -119,18 +119,17 @@ class Hub:
             for one, (names, sure), value in zip(sentences, told, surprise, strict=True)
         ]
 
-    def predict(self, sentences: Sequence[Sentence]) -> list[tuple[tuple[str, ...], float]]:
-        """The labels of each sentence's targets, and the confidence of the least sure of them."""
+    def predict(self, sentences: Sequence[Sentence]) -> list[tuple[Labels, float]]:
+        """As builder.model.boost.classes.said, of each sentence."""
         items = [_item(self.network.model, sentence, {}) for sentence in sentences]
-        out: list[tuple[tuple[str, ...], float]] = [((), 1.0)] * len(items)
+        out: list[tuple[Labels, float]] = [((), 1.0)] * len(items)
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
             for chosen in batches([len(one.ids) for one in items], ROOM):
                 part = [items[i] for i in chosen]
-                best = self.network.told(part, [one.ids for one in part])[0].softmax(-1).max(-1)
-                indices, values = (torch.split(rows.cpu(), [len(one.targets) for one in part]) for rows in (best.indices, best.values))
-                for i, named, sure in zip(chosen, indices, values, strict=True):
-                    out[i] = tuple(self.known[n] for n in named.tolist()), round(min(sure.tolist(), default=1.0), 6)
+                chances = self.network.told(part, [one.ids for one in part])[0].softmax(-1).cpu()
+                for i, rows in zip(chosen, torch.split(chances, [len(one.targets) for one in part]), strict=True):
+                    out[i] = said(rows, self.known, labels(sentences[i]))
         return out
 
 
