@@ -235,7 +235,11 @@ def test_of_the_beams_those_count_whose_context_is_likeliest(method: MaskedSeq2S
     sentences = tiny_hub.chinese(opinions=False)
     plain, one, all_of_them = (
         list(replace(method, settings=replace(method.settings, **changed)).propose(sentences, 4, 1))
-        for changed in ({"fitting": False}, {"each": 1, "least_fit": 0.0, "most_surprise": 1.0}, {"each": 5, "least_fit": -99.0, "most_surprise": 999.0})
+        for changed in (
+            {"fitting": False},
+            {"each": 1, "least_fit": 0.0, "most_surprise": 1.0},
+            {"each": 5, "least_fit": -99.0, "most_surprise": 999.0},
+        )
     )
     assert {each.doubt for found in plain for each in found} == {None}
     assert {each.doubt for found in one for each in found} == {"unfitting", "surprising"}
