@@ -86,6 +86,9 @@ def reader() -> Reader:
         ("雖然服務很好，牛肉麵卻難吃", {"服務|好|POS", "牛肉麵|難吃|NEG"}),
         ("環境小但是很乾淨", {"環境|小|NEG", "環境|乾淨|POS"}),
         ("環境乾淨不過小", {"環境|小|NEG", "環境|乾淨|POS"}),
+        ("停車不過方便", {"停車|方便|POS"}),
+        ("還有雞排也吃了蛋糕很好吃", {"蛋糕|好吃|POS"}),
+        ("這裡的Lungo好喝", {"Lungo|好喝|POS"}),
         # comparison: about what is compared, never about the standard
         ("羊肉比牛肉好吃", {"羊肉|好吃|POS"}),
         ("羊肉跟牛肉比起來羊肉好吃", {"羊肉|好吃|POS"}),
@@ -236,7 +239,7 @@ def test_words_for_times_people_and_the_like_are_never_aspects(reader: Reader) -
     assert [one.aspect.text for one in found if one.aspect.text in reader.lexicon.not_aspects] == []
 
 
-@pytest.mark.parametrize("text", ["今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心"])
+@pytest.mark.parametrize("text", ["今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心", "OMG好吃", "google推薦"])
 def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) -> None:
     assert reader.found(text) == set()
 

@@ -60,7 +60,7 @@ Pairer = Callable[[Scene], Found | None]
 def pattern(rule: Rule) -> Pairer:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them stands in the construction. `needs`: a unit of the pattern that most clauses lack,
+    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern that most clauses lack,
     and `least`: how many aspects it needs, which save them the search.
     """
     expression = compile_pattern(string(rule, "pattern"), rule.where)
@@ -84,7 +84,7 @@ def pattern(rule: Rule) -> Pairer:
         match = expression.search(marked)
         if match is None:
             return None
-        if words and words.isdisjoint(item.word for item in scene.items[match.start() : match.end()]):
+        if words and words.isdisjoint(item.word for item in scene.items[match.end("target") : match.end()]):
             return None
         last = scene.items[match.end() - 1]
         if heads and last.term and last.term.cls not in GENERAL and not last.word.endswith(heads):

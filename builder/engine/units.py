@@ -65,6 +65,8 @@ SMELL = "quality.smell"
 """Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
 _TWO_ROLES, _DEGREES = frozenset("ONQ"), frozenset(("過", "帶點", "帶些"))
 """Symbols, and words besides, that `_resolve` may change."""
+_MUCH = ("taste.salty", "taste.sour", "taste.spicy", "taste.sweet", "greasy", "cloying")
+"""Categories of tastes that can be too much."""
 _Part = tuple[int, int, str]
 
 
@@ -212,7 +214,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
     where one of `judging` stands before it, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion.
-    帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過 before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that
+    帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過 before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that if it is a taste (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that
     follow no opinion likewise.
     """
     out = listed
@@ -243,7 +245,7 @@ def _resolve(listed: list[Unit], lexicon: Lexicon, judging: str) -> list[Unit]:
             symbol = "r"
         elif word in _DEGREES and after == "O" and _tells_degree(out, i, lexicon):
             symbol = "D"
-        elif word == "不過" and not (before == "A" and after == "O" and all(u.symbol != "O" for u in out[:i])):
+        elif word == "不過" and not (before == "A" and after == "O" and _denies_much(out, i, lexicon)):
             symbol = "r"
         if symbol != unit.symbol:
             out[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
@@ -257,6 +259,12 @@ def _tells_degree(listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
         return before is None or before.symbol != "v" or before.word[-1] == "得"
     ends = i + 2 == len(listed) or listed[i + 2].symbol not in "dAn"
     return ends and listed[i + 1].word not in lexicon.aspects
+
+
+def _denies_much(listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+    """紅豆 不過 甜: of a taste that may be too much, where nothing was said before; but not 停車 不過 方便."""
+    told = lexicon.opinions.get(listed[i + 1].word)
+    return told is not None and told.category.startswith(_MUCH) and all(unit.symbol != "O" for unit in listed[:i])
 
 
 def _described(word: str, listed: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
