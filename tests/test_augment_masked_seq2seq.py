@@ -326,6 +326,8 @@ def test_the_same_data_and_settings_find_the_model_again_and_others_train_anew(t
     assert load(replace(settings, beams=2), sentences, tmp_path).digest == first.digest, "beams change what is written, not what is learnt"
     assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
     assert (again.digest, again.signature) == (first.digest, first.signature)
+    free = load(replace(settings, whole=False), sentences, tmp_path)
+    assert first.bars != free.bars == Bars(), "as in the paper, nothing is barred"
     assert load(settings, sentences[1:], tmp_path).digest != first.digest
     (tmp_path / "weights.safetensors").write_bytes(b"no")
     with pytest.raises(ModelError, match="no readable safetensors"):

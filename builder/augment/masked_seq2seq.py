@@ -52,8 +52,8 @@ class MaskedSeq2SeqSettings(InDomain):
     """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
     table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
     `most`: so many tokens are written at once and one more (0: as many as `r` says), which long sentences need where the model is small.
-    `whole`: fragments are of whole words, and punctuation stays; `fitting`: the beams count that fit best, `each` of a fragment, within `least_fit` and
-    `most_surprise` (see Limits), else the likeliest (both false: as in the paper).
+    `whole`: fragments are of whole words, punctuation stays, and nothing is written that a constraint would reject; `fitting`: the beams count
+    that fit best, `each` of a fragment, within `least_fit` and `most_surprise` (see Limits), else the likeliest (both false: as in the paper).
     `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
     """
 
@@ -230,7 +230,7 @@ def load(
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
-    barred = bars(sentences, inventory, settings.keep, cues)
+    barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
     known = pairs((inventory.cut(one.text, one.words).ids for one in corpus), inventory, settings.min_count) if cues and corpus else None
     return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known, facts(folder)["usual"])
 
