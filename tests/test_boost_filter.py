@@ -360,10 +360,10 @@ def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
 def test_every_switch_reaches_the_method() -> None:
     made = methods.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
     assert isinstance(made, boostaug.BoostAug)
-    assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True), "valid", 5)
-    mono = methods.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": False}))
+    assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "valid", 5)
+    mono = methods.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": True}))
     assert isinstance(mono, boostaug.BoostAug)
-    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False, ranked=False), 0, "monoaug")
+    assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
     assert made.signature != mono.signature
 
 

@@ -48,7 +48,7 @@ class Boost:
 
     `backend`: whose candidates are filtered. `oversample`: how many are made for each that may stay. `confidence`, `perplexity`: thresholds,
     `scale` what they are shares and multiples of (the paper's numbers: `absolute`, 0.99 and 5); `by_confidence`, `by_perplexity`, `by_label` switch
-    the filters; not `ranked`: of those that pass the first are kept and not the surest (so the easiest). `base`: as in `WordEmbs`,
+    the filters; `ranked`, as in the paper: of those that pass the surest (so the easiest) are kept, and not the first. `base`: as in `WordEmbs`,
     an encoder as surrogate; `epochs` 0: by the size of the folds.
     """
 
@@ -61,7 +61,7 @@ class Boost:
     by_confidence: bool = True
     by_perplexity: bool = True
     by_label: bool = True
-    ranked: bool = True
+    ranked: bool = False
     base: str = ""
     epochs: int = 0
 

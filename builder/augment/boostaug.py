@@ -1,7 +1,7 @@
 """BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model decides.
 
 In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are wanted, at most those wanted
-for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence, ranked), and which is the
+for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence; where asked for, ranked), and which is the
 sentence's own (label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
 one surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.filters.
 

@@ -19,7 +19,7 @@ from builder.cli import main as builder
 
 TABLES = {
     "2": "none,eda,monoaug,boostaug",
-    "3": "none,boostaug,monoaug,boostaug:by_confidence=false,boostaug:by_perplexity=false,boostaug:by_label=false,boostaug:ranked=false",
+    "3": "none,boostaug,monoaug,boostaug:by_confidence=false,boostaug:by_perplexity=false,boostaug:by_label=false,boostaug:ranked=true",
     "4": "none,boostaug,boostaug:backend=spelling,boostaug:backend=split,boostaug:backend=word-embs",
 }
 SHARE = 0.2
