@@ -85,14 +85,11 @@ def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:
     if operation not in ready.changes:
         return OPERATIONS[operation](ready, random)
     found = ready.changes[operation]
-    edits: list[Edit] = []
-    taken: set[int] = set()
+    chosen: list[natural.Change] = []
     for change in some(random, found, min(ready.number, len(found))):
-        edges = {edge for edit in change for edge in (edit.start, edit.end)}
-        if taken.isdisjoint(edges):
-            edits += change
-            taken |= edges
-    return tuple(sorted(edits, key=lambda edit: edit.start))
+        if all(natural.apart(ready.sentence.text, change, other) for other in chosen):
+            chosen.append(change)
+    return tuple(sorted((edit for change in chosen for edit in change), key=lambda edit: edit.start))
 
 
 def replaced(ready: Ready, random: Random) -> tuple[Edit, ...]:
