@@ -110,6 +110,13 @@ def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() ->
     assert english.usage is None
 
 
-def test_only_so_many_texts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_texts_are_read_and_the_signature_tells_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(natural, "MOST_TEXTS", 1)
-    assert natural.of(["一二三", "四五六"]).grams == {"\n一二", "一二三", "二三\n"}
+    one, same, other = (
+        methods.load("eda", replace(settings({}), given=Given(texts=texts)))
+        for texts in (("一二三", "四五六"), ("一二三", "七八九"), ("四五六", "一二三"))
+    )
+    assert isinstance(one, eda.Eda)
+    assert one.usage is not None
+    assert one.usage.grams == {"\n一二", "一二三", "二三\n"}
+    assert one.signature == same.signature != other.signature

@@ -106,9 +106,9 @@ def swaps(sentence: Sentence, words: Sequence[int]) -> Iterator[Change]:
 
 
 def of(texts: Iterable[str]) -> Usage:
-    """What training texts show; the first 20,000 of them."""
+    """What training texts show; MOST_TEXTS of them are enough."""
     grams: set[str] = set()
-    for text, _ in zip(texts, range(MOST_TEXTS), strict=False):
+    for text in texts:
         shown = f"\n{fold(text)}\n"
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")
