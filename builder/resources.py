@@ -22,6 +22,9 @@ Entry = TypeVar("Entry")
 _POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOUN", "place": "PROPN", "origin": "PROPN"}
 """Reasons of not_aspects.tsv -> universal POS."""
 
+AGAINST = ("but", "though", "pity")
+"""The kinds of contrast.tsv that set one thing against another."""
+
 _PACKAGE = Path(__file__).parent
 
 

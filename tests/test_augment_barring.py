@@ -100,8 +100,13 @@ def test_only_tokens_that_stood_beside_each_other_are_written_so_before_what_fol
 
 
 @pytest.fixture(scope="module")
-def method(tmp_path_factory: pytest.TempPathFactory) -> MaskedSeq2Seq:
-    return load(TINY, tiny_hub.chinese(), tmp_path_factory.mktemp("model"), cues=CUES)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("model")
+
+
+@pytest.fixture(scope="module")
+def method(folder: Path) -> MaskedSeq2Seq:
+    return load(TINY, tiny_hub.chinese(), folder, cues=CUES)
 
 
 def reasons(method: MaskedSeq2Seq) -> list[str | None]:
@@ -120,8 +125,30 @@ def test_hardly_any_candidate_breaks_a_constraint_that_is_told_beforehand(method
 def test_how_usual_a_token_is_is_kept_beside_the_model(method: MaskedSeq2Seq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(TINY, tiny_hub.chinese(), tmp_path)
     assert first.usual == method.usual > 1
-    monkeypatch.setattr("builder.augment.masked_seq2seq.usual", lambda *given: pytest.fail("worked out again"))
+    monkeypatch.setattr("builder.augment.beams.usual", lambda *given: pytest.fail("worked out again"))
     assert load(TINY, tiny_hub.chinese(), tmp_path).usual == first.usual
+
+
+@pytest.mark.parametrize("name", ["beam.py", "fitting.py", "beams.py", "masked_seq2seq.py"])
+def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_nothing_is_trained(
+    folder: Path, method: MaskedSeq2Seq, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+    assert method.usual != 7.0
+    monkeypatch.setattr("builder.model.augment.fragments.train", lambda *given: pytest.fail("trained again"))
+    monkeypatch.setattr("builder.augment.beams.usual", lambda *given: 7.0)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
+    assert load(TINY, tiny_hub.chinese(), folder).usual == 7.0
+
+
+def test_how_usual_a_token_is_is_worked_out_once_and_only_where_beams_are_to_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("builder.augment.beams.usual", lambda reader, cuts: asked.append(cuts) or 7.0)
+    sentences = tiny_hub.chinese()
+    plain = load(replace(TINY, fitting=False), sentences, tmp_path / "model", corpus=sentences[:6])
+    assert (plain.usual, len(asked)) == (1.0, 0)
+    fitting = load(TINY, sentences, tmp_path / "model", corpus=sentences[:6])
+    assert (fitting.usual, len(asked), fitting.digest) == (7.0, 1, plain.digest)
 
 
 def test_proposals_of_other_lexicons_are_others(method: MaskedSeq2Seq) -> None:

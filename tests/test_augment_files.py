@@ -92,6 +92,9 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         ("bio", "a\tX\n", "line 1"),
         ("bio", "a\tBad\n", "line 1"),
         ("bio", "alone\n\nb\tO\n", "line 1"),
+        ("bio", "# id = a\n好\n", "line 2"),
+        ("bio", "# id = a\n好\tO\n# id = b\n吃\tI\n", "line 4"),
+        ("bio", "# id = a\n好\tO\n \tO\n", "line 3"),
         ("bio", "# id = 1\na\tO\n\n# id = 1\nb\tO\n", "line 4"),
         ("bio", "a\tO\n\n# id = 1\n\n", "line 3"),
         ("atepc", "a O -100\nb O\n", "line 2"),
@@ -108,6 +111,11 @@ def test_a_line_that_is_not_of_the_format_is_named(tmp_path: Path, here: Command
     assert f"{tmp_path}/in: {where}: " in ran.error
     assert FORMATS[name].about.replace("  ", " ") in ran.error
     assert not (tmp_path / "out").exists()
+
+
+def test_a_sentence_without_a_name_is_the_line_that_it_begins_on_unless_another_is_called_so() -> None:
+    named = "# id = 4\n湯\tO\n\n麵\tO\n\n# id = 4'\n飯\tO\n\n菜\tO\n"
+    assert [item.sentence.id for item in FORMATS["bio"].read(named, "zh")] == ["4", "4''", "4'", "9"]
 
 
 _HOSTILE = (

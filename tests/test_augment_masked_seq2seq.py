@@ -264,6 +264,15 @@ def test_the_surest_beams_come_first_and_of_two_that_say_nearly_the_same_the_sur
     assert surest("今天去吃飯", beams, 1) == chosen[:1]
 
 
+def test_a_beam_that_surprises_not_at_all_comes_before_one_that_does_however_it_fits() -> None:
+    calm, odd, never = (
+        Beam((), (Edit(0, 2, "昨晚"),), -1.0, -1.0, 0.0),
+        Beam((), (Edit(0, 2, "上次"),), -1.0, 5.0, 0.5),
+        Beam((), (Edit(3, 4, "來"),), -1.0, 9.0),
+    )
+    assert surest("今天去吃飯", [never, odd, calm], 3) == [calm, odd, never]
+
+
 def test_what_stands_beside_a_fragment_is_hidden_and_told_as_the_network_does() -> None:
     net = network()
     item = around((7, 8, 9, 10, 11, 6), 2, 3, MASK, BOS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,10 @@ import torch
 from builder.augment import cbert, masked_seq2seq
 from builder.augment.cbert import CBertSettings
 from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.methods import METHODS
 from builder.augment.records import Sentence
+from builder.augment.settings import one_thread, settings
+from builder.augment.told import told
 from builder.augment.training import raw
 from builder.errors import ConfigError, InputError
 from builder.model.augment.beam import search
@@ -111,3 +114,20 @@ def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
     assert (3, 3) not in zip(told[2], told[2][1:], strict=False)
     beside = search(Stuck(), [0], [2], [[-1] * 2], 3, torch.zeros(6), marks=(3,), behind=[3])[0].sequences[0][0]
     assert beside == (3, 4), "no mark before the mark that follows"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_on_one_thread_no_signature_is_another(method: str) -> None:
+    section = method.replace("-", "_").replace("+", "_")
+    made = settings({})
+    one, many = getattr(one_thread(made), section), getattr(made, section)
+    assert told(one) == told(many)
+    assert getattr(one, "threads", 1) == 1
+
+
+def test_one_thread_is_so_in_every_section_that_counts_them_and_changes_nothing_else() -> None:
+    few, many = one_thread(settings({})), settings({})
+    named = [one.name for one in fields(many) if hasattr(getattr(many, one.name), "threads")]
+    assert {"masked_seq2seq", "cbert", "context", "gpt2", "style_transfer"} <= {*named}
+    back = {name: replace(getattr(few, name), threads=getattr(many, name).threads) for name in named}
+    assert few != many == replace(few, threads=many.threads, **back)

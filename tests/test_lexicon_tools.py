@@ -15,6 +15,7 @@ from builder.lexicon.candidates import COLUMNS, accept, write_candidates
 from builder.lexicon.check import KINDS, check
 from builder.lexicon.importers import Options, import_lexicon, rescaled
 from builder.lexicon.induce import Settings, induce
+from builder.lexicon.links import gather
 from builder.lexicon.names import like_name
 from builder.lexicon.overlay import Overlay, write
 from builder.records import Token
@@ -378,6 +379,15 @@ def test_contrast_and_negation_turn_what_neighbours_say(lexicon: Lexicon) -> Non
     one, other = ({c.word: c.valence for c in induce(map(read, lines), lexicon).opinions} for lines in (turned, straight))
     assert one.keys() == other.keys() == {"糊爛", "稀碎"}
     assert all((one[word] or 5) < (other[word] or 5) for word in one)
+
+
+def test_a_word_of_contrast_that_denies_now_and_then_denies_nothing_where_it_opens_a_clause(tmp_path: Path) -> None:
+    lexicon = load_lexicon(make(tmp_path, negators="不過\tnot\n沒\tnot\n", contrast="不過\tbut\n儘管\tthough\n結果\tturn\n"))
+    far = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ ， {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].far["漂亮"]
+    near = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].near["漂亮"]
+    assert {word: far(word) for word in ("不過", "儘管", "可惜", "沒", "結果")} == {"不過": -1, "儘管": -1, "可惜": -1, "沒": -1, "結果": 1}
+    assert {word: near(word) for word in ("不過", "沒", "結果")} == {"不過": 1, "沒": -1, "結果": 1}
+    assert gather([read("環境/NOUN 漂亮/ADJ ， 不過/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].negated == 0
 
 
 def test_ratings_move_valences(lexicon: Lexicon) -> None:

@@ -9,6 +9,7 @@ import pytest
 from builder.augment import eda, methods, natural
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, settings
+from builder.text import fold
 
 TEXTS = ("店員親切，湯頭也很濃。", "整體來說湯頭很濃", "這碗湯也很濃喔。", "點了海帶、蘑菇及豆腐。", "湯頭很濃，麵很彈。")
 
@@ -86,6 +87,21 @@ def test_several_changes_of_a_long_sentence_do_not_touch_each_other() -> None:
         assert all(a.end < b.start for a, b in zip(found.edits, found.edits[1:], strict=False))
 
 
+@pytest.mark.parametrize(
+    ("operation", "cut", "texts"),
+    [
+        ("insertion", "湯頭 很 濃 。", ("湯頭很濃。", "湯頭也很濃。", "湯頭很都濃。")),
+        ("deletion", "湯頭 也 很 都 濃 。", ("湯頭也很都濃。", "湯頭很都濃。", "湯頭也很濃。")),
+    ],
+)
+def test_what_several_changes_make_was_read_as_a_whole(operation: str, cut: str, texts: tuple[str, ...]) -> None:
+    found, read = made(sentence(cut, "湯頭"), operation, texts, rate=1.0), natural.of(texts).grams
+    assert len(found) == 2, "either change alone"
+    for text in found:
+        shown = f"\n{fold(text)}\n"
+        assert {shown[i : i + 3] for i in range(len(shown) - 2)} <= read, text
+
+
 def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() -> None:
     first, second = (methods.load("eda", replace(settings({}), given=Given(texts=texts))) for texts in (TEXTS, TEXTS[1:]))
     assert first.signature != second.signature
@@ -94,6 +110,13 @@ def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() ->
     assert english.usage is None
 
 
-def test_only_so_many_texts_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_texts_are_read_and_the_signature_tells_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(natural, "MOST_TEXTS", 1)
-    assert natural.of(["一二三", "四五六"]).grams == {"\n一二", "一二三", "二三\n"}
+    one, same, other = (
+        methods.load("eda", replace(settings({}), given=Given(texts=texts)))
+        for texts in (("一二三", "四五六"), ("一二三", "七八九"), ("四五六", "一二三"))
+    )
+    assert isinstance(one, eda.Eda)
+    assert one.usage is not None
+    assert one.usage.grams == {"\n一二", "一二三", "二三\n"}
+    assert one.signature == same.signature != other.signature

@@ -89,11 +89,15 @@ def _best(beams: Sequence[Beam], told: Iterator[float], each: int) -> list[Beam]
 def surest(text: str, beams: Iterable[Beam], copies: int) -> list[Beam]:
     """Up to `copies` beams of a sentence, the least surprising first, then the best fitting; of two that make texts with one character between them the first."""
     chosen: dict[str, Beam] = {}
-    for beam in sorted(beams, key=lambda one: (one.surprise is None, one.surprise or -(one.fit or 0.0))):
+    for beam in sorted(beams, key=_doubtfulness):
         made = applied(text, beam.edits)
         if len(chosen) < copies and all(_differ(made, other) for other in chosen):
             chosen[made] = beam
     return list(chosen.values())
+
+
+def _doubtfulness(one: Beam) -> tuple[bool, float]:
+    return (True, -(one.fit or 0.0)) if one.surprise is None else (False, one.surprise)
 
 
 def _differ(one: str, other: str) -> bool:

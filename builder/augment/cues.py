@@ -13,12 +13,10 @@ from typing import Literal, NamedTuple
 
 from builder.augment import english
 from builder.records import polarity_of
-from builder.resources import Lexicon
+from builder.resources import AGAINST, Lexicon
 from builder.text import fold
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
-_CONTRAST = ("but", "though", "pity")
-"""The kinds of lexicons/contrast.tsv that set one thing against another."""
 
 
 class Cue(NamedTuple):
@@ -67,7 +65,7 @@ def chinese(lexicon: Lexicon) -> Cues:
         neutral = entry.category.startswith("context")
         table.setdefault(fold(word), Cue("opinion", "context" if neutral else polarity_of(entry.valence)))
     for word, kind in lexicon.contrast.items():
-        if kind in _CONTRAST:
+        if kind in AGAINST:
             table.setdefault(fold(word), Cue("contrast", ""))
     for word in lexicon.negators:
         table.setdefault(fold(word), Cue("negator", fold(word)))

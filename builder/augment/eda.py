@@ -85,14 +85,11 @@ def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:
     if operation not in ready.changes:
         return OPERATIONS[operation](ready, random)
     found = ready.changes[operation]
-    edits: list[Edit] = []
-    taken: set[int] = set()
+    chosen: list[natural.Change] = []
     for change in some(random, found, min(ready.number, len(found))):
-        edges = {edge for edit in change for edge in (edit.start, edit.end)}
-        if taken.isdisjoint(edges):
-            edits += change
-            taken |= edges
-    return tuple(sorted(edits, key=lambda edit: edit.start))
+        if all(natural.apart(ready.sentence.text, change, other) for other in chosen):
+            chosen.append(change)
+    return tuple(sorted((edit for change in chosen for edit in change), key=lambda edit: edit.start))
 
 
 def replaced(ready: Ready, random: Random) -> tuple[Edit, ...]:
@@ -164,5 +161,5 @@ def load(settings: Settings) -> Eda:
     given = settings.given
     if not own.natural or given.language != "zh":
         return Eda(own.rate, names, known, told)
-    texts = given.texts or tuple(one.text for one in given.sentences)
+    texts = (given.texts or tuple(one.text for one in given.sentences))[: natural.MOST_TEXTS]
     return Eda(own.rate, names, known, f"{told} {digest(texts)}", natural.of(texts))

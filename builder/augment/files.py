@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -75,14 +75,14 @@ def _joined(shown: Sequence[str], language: Language) -> tuple[str, tuple[Span, 
     return (" " if language == "en" else "").join(parts), tuple(spans)
 
 
-def _tagged(first: int, rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> list[tuple[Span, int]]:
-    """(span, row of its first token) of each term; ValueError where an I follows nothing."""
+def _tagged(numbers: Sequence[int], rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> list[tuple[Span, int]]:
+    """(span, row of its first token) of each term; `numbers` are the lines of the rows. ValueError where an I follows nothing."""
     found: list[tuple[Span, int]] = []
     before = "O"
     for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
         tag = row[1].partition("-")[0]
         if tag not in ("B", "I", "O") or (tag == "I" and before == "O"):
-            raise ValueError(f"line {first + n}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing")
+            raise ValueError(f"line {numbers[n]}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing")
         if tag == "B":
             found.append((span, n))
         elif tag == "I":
@@ -91,31 +91,41 @@ def _tagged(first: int, rows: Sequence[Sequence[str]], spans: Sequence[Span]) ->
     return found
 
 
-def _checked(first: int, rows: Sequence[Sequence[str]], columns: int, named: str) -> None:
-    for n, row in enumerate(rows):
+def _checked(numbers: Sequence[int], rows: Sequence[Sequence[str]], columns: int, named: str) -> None:
+    for number, row in zip(numbers, rows, strict=True):
         if len(row) != columns:
-            raise ValueError(f"line {first + n}: no {named}: {' '.join(row)!r}")
+            raise ValueError(f"line {number}: no {named}: {' '.join(row)!r}")
 
 
 def read_bio(content: str, language: Language) -> list[Item]:
-    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same."""
+    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same. The others are named by their first line."""
+    given = {line.removeprefix(_ID) for _, block in _blocks(content) for line in block if line.startswith(_ID)}
     items: dict[str, Item] = {}
     for first, block in _blocks(content):
-        name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), str(first))
-        lines = [line for line in block if not line.startswith(_ID)]
-        rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for line in lines]
-        _checked(first, rows, 2, "token and tag")
+        name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), _number(first, given))
+        lines = [(number, line) for number, line in enumerate(block, start=first) if not line.startswith(_ID)]
+        numbers = [number for number, _ in lines]
+        rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for _, line in lines]
+        _checked(numbers, rows, 2, "token and tag")
         if name in items or not rows:
             raise ValueError(f"line {first}: {f'another sentence has the id {name!r} already' if rows else 'an id without a sentence'}")
-        items[name] = _item(name, first, rows, language)
+        items[name] = _item(name, numbers, rows, language)
     return list(items.values())
 
 
-def _item(name: str, first: int, rows: Sequence[Sequence[str]], language: Language) -> Item:
+def _number(first: int, given: Set[str]) -> str:
+    """The number of a line as a name, with a mark behind it where a sentence was given that name."""
+    name = str(first)
+    while name in given:
+        name += "'"
+    return name
+
+
+def _item(name: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], language: Language) -> Item:
     text, spans = _joined([row[0] for row in rows], language)
-    if not all(row[0].strip() for row in rows):
-        raise ValueError(f"line {first}: a token without a character in this sentence")
-    marks = tuple(Mark(*span) for span, _ in _tagged(first, rows, spans))
+    if empty := [number for number, row in zip(numbers, rows, strict=True) if not row[0].strip()]:
+        raise ValueError(f"line {empty[0]}: a token without a character")
+    marks = tuple(Mark(*span) for span, _ in _tagged(numbers, rows, spans))
     return Item(Sentence(name, text, spans, marks, None, language))
 
 
@@ -155,10 +165,10 @@ def read_atepc(content: str, language: Language) -> list[Item]:
     """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that alone are one item."""
     merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
     for first, block in _blocks(content):
-        rows = [line.split() for line in block]
-        _checked(first, rows, 3, "token, tag and polarity")
+        rows, numbers = [line.split() for line in block], range(first, first + len(block))
+        _checked(numbers, rows, 3, "token, tag and polarity")
         text, spans = _joined([row[0] for row in rows], language)
-        terms = _tagged(first, rows, spans)
+        terms = _tagged(numbers, rows, spans)
         marks = tuple(Mark(*span) for span, _ in terms)
         _, told = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
         told |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}

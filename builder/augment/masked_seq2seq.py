@@ -17,8 +17,9 @@ from itertools import accumulate, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builder.augment import beams
 from builder.augment.barring import Bars, bars
-from builder.augment.beams import Beam, Limits, Reader, fitted, surest, usual
+from builder.augment.beams import Beam, Limits, Reader, fitted, surest
 from builder.augment.cues import Cues
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
 from builder.augment.records import Candidate, Edit, Sentence
@@ -219,7 +220,6 @@ def load(
 
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels overlap.
     """
-    from builder.model.augment.keeping import facts
     from builder.model.augment.writing import pairs
 
     network, inventory, base = _network(settings, corpus or sentences, seed)
@@ -232,7 +232,23 @@ def load(
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
     barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
     known = pairs((inventory.cut(one.text, one.words).ids for one in corpus), inventory, settings.min_count) if cues and corpus else None
-    return MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known, facts(folder)["usual"])
+    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known)
+    return replace(made, usual=_usual(made, sentences, folder)) if settings.fitting else made
+
+
+def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> float:
+    """See Reader; kept beside the model under a key of its own, of the model and of all code that tells it."""
+    from builder.model.augment.keeping import HERE, key_of, noted
+
+    cuts = [ids for one in sentences if _learnable(ids := made.inventory.cut(one.text, one.words).ids, made.network)]
+    some = cuts[:: max(1, len(cuts) // _SOME)]
+    code = HERE / "beam.py", HERE / "fitting.py", Path(beams.__file__), Path(__file__)
+    key = key_of(f"{NAME} usual", taught(made.settings), some, made.digest, *code)
+    return noted(folder / "usual.json", key, lambda: beams.usual(made.reader, some))
+
+
+def _learnable(ids: Sequence[int], network: Labelled) -> bool:
+    return bool(weight(len(ids))) and len(ids) < network.core.longest
 
 
 def _learned(
@@ -251,7 +267,7 @@ def _learned(
     from builder.model.augment.keeping import Schedule, held_out, key_of, obtained
 
     cuts = [(cut.ids, bio(cut.spans, kept(one, settings.keep))) for one in sentences for cut in [inventory.cut(one.text, one.words)]]
-    fitting = [n for n, (ids, _) in enumerate(cuts) if weight(len(ids)) and len(ids) < network.core.longest]
+    fitting = [n for n, (ids, _) in enumerate(cuts) if _learnable(ids, network)]
     if not fitting:
         raise ModelError(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
@@ -271,9 +287,7 @@ def _learned(
         )
 
     def train(checkpoints: Path) -> dict[str, float]:
-        done = fragments.train(network, list(starmap(phase, phases)), inventory, seed, checkpoints, key, progress)
-        reader = Reader(network.eval(), inventory, batch=settings.batch, threads=settings.threads)
-        return done | {"usual": usual(reader, [cuts[n][0] for n in fitting[:: max(1, len(fitting) // _SOME)]])}
+        return fragments.train(network, list(starmap(phase, phases)), inventory, seed, checkpoints, key, progress)
 
     return obtained(folder, key, network, train)
 

@@ -90,6 +90,12 @@ def _sides(text: str, start: int, end: int) -> tuple[str, str]:
     return before if start > _SHOWN else "\n" + before, behind if end + _SHOWN < len(text) else behind + "\n"
 
 
+def apart(text: str, one: Change, other: Change) -> bool:
+    """Whether so much stands between two changes that no three characters in a row hold of both: each was looked up alone."""
+    first, last = sorted((one, other), key=lambda change: change[0].start)
+    return len(fold(text[first[-1].end : last[0].start])) >= _REACH
+
+
 def swaps(sentence: Sentence, words: Sequence[int]) -> Iterator[Change]:
     """Two words of two characters or more with one mark or word between them that joins like to like."""
     surface = [sentence.text[start:end] for start, end in sentence.words]
@@ -100,9 +106,9 @@ def swaps(sentence: Sentence, words: Sequence[int]) -> Iterator[Change]:
 
 
 def of(texts: Iterable[str]) -> Usage:
-    """What training texts show; the first 20,000 of them."""
+    """What training texts show; MOST_TEXTS of them are enough."""
     grams: set[str] = set()
-    for text, _ in zip(texts, range(MOST_TEXTS), strict=False):
+    for text in texts:
         shown = f"\n{fold(text)}\n"
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")

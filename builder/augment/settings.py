@@ -94,6 +94,7 @@ def settings(options: Mapping[str, object]) -> Settings:
 
 
 def one_thread(made: Settings) -> Settings:
+    """The same for one of several processes, in all sections: no candidate and no signature changes."""
     sections = {one.name: replace(own, threads=1) for one in fields(made) if hasattr(own := getattr(made, one.name), "threads")}
     return replace(made, threads=1, **sections)
 

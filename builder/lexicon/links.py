@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.lexicon.names import like_name
-from builder.lexicon.slots import CANDIDATES, Document, Slot, clauses, contrasts
+from builder.lexicon.slots import CANDIDATES, Document, Slot, clauses, contrasts, openers
 from builder.resources import Lexicon
 
 SNIPPETS = 3
@@ -59,6 +59,7 @@ class Uses:
 def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, float]) -> dict[str, Uses]:
     """The uses of every content word and of every candidate phrase in the corpus. `ratings` are stars by index of the review."""
     uses: dict[str, Uses] = {}
+    against = openers(lexicon)
     for index, doc in enumerate(docs):
         before: list[tuple[Slot, int]] = []
         sentence = -1
@@ -69,7 +70,7 @@ def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, flo
             _order(uses, slots, index)
             _tree(uses, slots, doc)
             signs = _signs(slots)
-            flip = -1 if contrasts(doc, clause) else 1
+            flip = -1 if contrasts(doc, clause, against) else 1
             for slot, sign in signs:
                 _neighbours(uses[slot.word].near, slot, sign, signs)
                 if clause.sentence == sentence:

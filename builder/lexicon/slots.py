@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from builder.records import Token
-from builder.resources import Lexicon
+from builder.resources import AGAINST, Lexicon
 from builder.text import HAN, Clause
 
 Role = Literal["opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"]
 CANDIDATES: frozenset[Role] = frozenset({"noun", "adjective", "verb"})
-CONTRAST = ("但是", "但", "可是", "不過", "可惜", "只是", "只可惜", "卻", "然而", "雖然", "雖說", "雖", "反而", "唯一", "除了", "缺點")
+_CONTRAST = ("可惜", "唯一", "除了", "缺點")
+"""What opens a contrast as well, beside the words of contrast.tsv; these say more than that."""
 _ROLES: dict[str, Role] = {
     "NOUN": "noun",
     "PROPN": "noun",
@@ -90,6 +91,8 @@ def _slots(doc: Document, first: int, stop: int, lexicon: Lexicon) -> Iterator[S
 
 
 def _listed(word: str, lexicon: Lexicon) -> Role | None:
+    if lexicon.contrast.get(word) in AGAINST:
+        return "known"  # before negators: 不過 is one now and then
     if word in lexicon.degree:
         return "post" if lexicon.degree[word] == "post" else "degree"
     if word in lexicon.negators:
@@ -103,8 +106,13 @@ def _listed(word: str, lexicon: Lexicon) -> Role | None:
     return "known" if word in lexicon.not_aspects or word in lexicon.general else None
 
 
-def contrasts(doc: Document, clause: Clause) -> bool:
-    """Whether a clause opens against what was said before: 但, 可是, 不過 …"""
-    return doc.text.startswith(CONTRAST, clause.start) or (
+def openers(lexicon: Lexicon) -> tuple[str, ...]:
+    """What a clause opens with that stands against what was said before: 但, 可是, 不過 …"""
+    return (*(word for word, kind in lexicon.contrast.items() if kind in AGAINST), *_CONTRAST)
+
+
+def contrasts(doc: Document, clause: Clause, openers: tuple[str, ...]) -> bool:
+    """Whether a clause opens so, or says 卻."""
+    return doc.text.startswith(openers, clause.start) or (
         HAN.match(doc.text[clause.start]) is not None and "卻" in doc.text[clause.start : clause.end]
     )

@@ -1,7 +1,8 @@
 """Trained models kept in a folder: trained once for the same data, settings and code, found again by a key, resumed when interrupted.
 
 In: a network, a key (sha256 over all that training depends on), a function that trains it. Out: the network with its weights, and their digest. The
-folder holds `weights.safetensors` (its own digest inside), `model.json` (key, digest, facts; written last) and, while training goes on, `checkpoints`.
+folder holds `weights.safetensors` (its own digest inside), `model.json` (key, digest, facts; written last) and, while training goes on, `checkpoints`;
+beside them numbers that the model was asked for, with a key of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from builder.model.training import Fitted, fit
 
 HERE = Path(__file__).parent
 WRITERS = ("beam.py", "fitting.py", "writing.py")
-"""They write, and teach nothing."""
+"""They write, and teach nothing: what else is kept that hangs on one names it as `code`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def key_of(kind: str, settings: object, data: Sequence[object], base: str, *code
     total = hashlib.sha256(repr((kind, settings, base, torch.__version__)).encode())
     for item in data:
         total.update(repr(item).encode("utf-8", "surrogatepass") + b"\n")
-    for path in sorted({*HERE.glob("*.py"), Path(training.__file__), *code} - {HERE / name for name in WRITERS}):
+    for path in sorted({*HERE.glob("*.py")} - {HERE / name for name in WRITERS} | {Path(training.__file__), *code}):
         total.update(path.read_bytes())
     return total.hexdigest()
 
@@ -80,10 +81,16 @@ def obtained(folder: Path, key: str, network: nn.Module, train: Callable[[Path],
     return digest
 
 
-def facts(folder: Path) -> dict[str, float]:
-    """What the training told that the weights in a folder come of."""
-    told: dict[str, float] = json.loads((folder / "model.json").read_text("utf-8"))["facts"]
-    return told
+def noted(path: Path, key: str, find: Callable[[], float]) -> float:
+    """The number that belongs to `key`: that of a file, or what `find` finds, which is written there."""
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        told = {}
+    if told.get("key") != key:
+        told = {"key": key, "value": find()}
+        write_file(path, (json.dumps(told) + "\n").encode())
+    return float(told["value"])
 
 
 def _weights(network: nn.Module) -> dict[str, Tensor]:
