@@ -13,9 +13,9 @@ PACKAGE = Path(__file__).parent
 
 @cache
 def code_digest(*parts: str) -> str:
-    """The hash of the version and of the sources under `parts`, files and folders of the package. Kept things that bear it never go stale."""
+    """The hash of the version and of the sources under `parts`, files and folders of the package, and of the word lists beside them. Kept things that bear it never go stale."""
     digest = hashlib.sha256(__version__.encode())
     for root in (PACKAGE / name for name in parts):
-        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
+        for path in [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.suffix in (".py", ".txt")):
             digest.update(path.relative_to(PACKAGE).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]

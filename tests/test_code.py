@@ -34,3 +34,11 @@ def test_an_edit_of_a_named_source_and_no_other_is_another_digest(package: Path)
     assert after != before
     (package / "model" / "b.py").write_text("")
     assert now() not in (before, after)
+
+
+def test_a_list_of_words_beside_the_code_counts_and_a_table_of_weights_does_not(package: Path) -> None:
+    before = now()
+    (package / "model" / "weights.bin").write_bytes(b"1")
+    assert now() == before
+    (package / "model" / "words.txt").write_text("adverb: a b\n")
+    assert now() != before

@@ -42,9 +42,8 @@ def test_in_simplified_script_what_comes_is_simplified_though_the_texts_are_not(
 
 
 def test_nothing_comes_that_stands_there_already_or_into_a_label() -> None:
-    assert not any(
-        "也也" in text or "喔喔" in text for text in made(sentence("湯頭 也 很 濃 喔 。"), "insertion", (*TEXTS, "也也很濃喔喔。"))
-    )
+    said = made(sentence("湯頭 也 很 濃 喔 。"), "insertion", (*TEXTS, "也也很濃喔喔。"))
+    assert said and not any("也也" in text or "喔喔" in text for text in said)
     assert "湯頭也很濃。" not in made(sentence("湯頭 很 濃 。", "湯頭很濃"), "insertion")
 
 

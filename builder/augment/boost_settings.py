@@ -9,7 +9,7 @@ from typing import Literal
 @dataclass(frozen=True, slots=True)
 class Eda:
     """Wei and Zou 2019. `rate`: share of the words that change (alpha); `operations`: which of synonym, insertion, swap, deletion, joined by +;
-    `natural`: in Chinese only what stands so in training texts is inserted, swapped and deleted (builder.augment.natural), not any word."""
+    `natural`: in Chinese only what stands so in training texts comes and goes, and only listed words change places (builder.augment.natural)."""
 
     rate: float = 0.1
     operations: str = "synonym+insertion+swap+deletion"

@@ -1,11 +1,11 @@
 """`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
 
 In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section 3.2.2), of their beams those that
-are likely under their context and their context under them. Labelled tokens are forced, so an aspect cannot change. The model is trained on the sentences themselves
-(algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same sentences without their labels), or any
-encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words (fragments are of whole words all the same), marks of
-punctuation stay (and the embedded model writes none), beams are chosen by what stands around them, what the constraints would reject is not written (embedded model,
-Chinese), and beside aspects opinions can be kept.
+are likely under their context and their context under them. Labelled tokens are forced, so an aspect cannot change. The model is trained on the
+sentences themselves (algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or
+on the same sentences without their labels), or any encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words
+(fragments are of whole words all the same), marks of punctuation stay (and the embedded model writes none), beams are chosen by what stands around
+them, what the constraints would reject is not written (embedded model, Chinese), and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class MaskedSeq2SeqSettings(InDomain):
         if self.keep not in KINDS:
             raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
         if min(self.beams, self.each, self.encoder, self.decoder) < 1 or self.most < 0:
-            raise ConfigError("beams and layers are at least 1, most at least 0", where=NAME)
+            raise ConfigError("beams, each and layers are at least 1, most at least 0", where=NAME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ class MaskedSeq2Seq:
         return f"{NAME}({told(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        """`copies` fragments a sentence with distinct starts, the least surprising first; a sentence of which every token is labelled gets none."""
+        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; a sentence of which every token is labelled gets none."""
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
@@ -125,15 +125,15 @@ class MaskedSeq2Seq:
         never = own_marks(self.inventory) or () if how.whole else ()
         writing = Writing(how.beams, how.batch, how.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
-        beams: list[list[Beam]] = [[] for _ in plans]
+        searched: list[list[Beam]] = [[] for _ in plans]
         for i, found in write(self.network, items, self.inventory, writing, self.progress, free):
             n, cut, item, _ = plans[i]
-            beams[i] = list(self._beams(sentences[n], cut, item, found))
+            searched[i] = list(self._beams(sentences[n], cut, item, found))
         limits = Limits(how.each, how.least_fit, how.most_surprise)
         if how.fitting:
-            beams = fitted(self.reader, [(cut.ids, item, found) for (_, cut, item, _), found in zip(plans, beams, strict=True)], limits)
+            searched = fitted(self.reader, [(cut.ids, item, one) for (_, cut, item, _), one in zip(plans, searched, strict=True)], limits)
         made: list[list[Beam]] = [[] for _ in sentences]
-        for (n, *_), listed in zip(plans, beams, strict=True):
+        for (n, *_), listed in zip(plans, searched, strict=True):
             made[n] += listed if how.fitting else listed[:1]
         for sentence, listed in zip(sentences, made, strict=True):
             chosen = surest(sentence.text, listed, copies) if how.fitting else listed

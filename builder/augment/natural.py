@@ -14,17 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.augment.choice import replacing
+from builder.augment.listed import lines
 from builder.augment.records import Edit, Sentence
 from builder.records import Span
 from builder.text import converter, fold
 
-OPENERS = "其實 總之 總的來說 總體來說 整體來說 整體而言 基本上 個人覺得 我覺得 感覺 說真的 老實說 這次 今天 現在 目前 當然 畢竟 反正"
-ADVERBS = "其實 確實 的確 真的 也 都 就 還 還算 總是 通常 也還 真心"
-CLOSERS = "喔 哦 啦 呢 耶 吧 啊 呀 喲"
-GOING = "另外 而且 最後 然後 尤其"
-"""These may go, but are not put in: what stands before decides about them."""
-JOINTS = frozenset("、及或")
-"""Not 和, 跟 and 與, which also say with whom."""
+WORDS = {kind: tuple(words) for kind, words in lines("chinese.txt")}
+JOINTS = frozenset(WORDS["joint"])
 _REACH, _NEAR, _SHOWN = 3, 4, 8
 """Characters that are looked up at once; in how many to both sides a word is not repeated; code points of which so many are left when folded."""
 MOST_TEXTS = 20_000
@@ -33,7 +29,8 @@ Change = tuple[Edit, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """`grams`: three characters in a row of folded texts; `openers`, `adverbs`, `closers`: a word folded, and as each script writes it."""
+    """`grams`: three characters in a row of folded texts; `openers`, `adverbs`, `closers`: a word folded, and as each script writes it; `leaving`:
+    folded words that may go."""
 
     grams: frozenset[str]
     openers: tuple[tuple[str, str, str], ...]
@@ -112,6 +109,6 @@ def of(texts: Iterable[str]) -> Usage:
         shown = f"\n{fold(text)}\n"
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")
-    openers, adverbs, closers = (tuple((fold(one), one, simplify(one)) for one in words.split()) for words in (OPENERS, ADVERBS, CLOSERS))
-    leaving = frozenset(folded for folded, *_ in (*openers, *adverbs, *closers)) | frozenset(map(fold, GOING.split()))
+    openers, adverbs, closers = (tuple((fold(one), one, simplify(one)) for one in WORDS[kind]) for kind in ("opener", "adverb", "closer"))
+    leaving = frozenset(fold(word) for kind, words in WORDS.items() if kind != "joint" for word in words)
     return Usage(frozenset(grams), openers, adverbs, closers, leaving)

@@ -60,8 +60,9 @@ Pairer = Callable[[Scene], Found | None]
 def pattern(rule: Rule) -> Pairer:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern that most clauses lack,
-    and `least`: how many aspects it needs, which save them the search.
+    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`: one of them
+    stands in the construction, behind TARGET. `needs`: a unit of the pattern that most clauses lack, and `least`: how many aspects it needs, which
+    save them the search.
     """
     expression = compile_pattern(string(rule, "pattern"), rule.where)
     only, never, heads = strings(rule, "categories"), strings(rule, "not_categories"), strings(rule, "heads")
