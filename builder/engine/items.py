@@ -59,7 +59,8 @@ class Grammar:
     first of two classes that are `leading` (餐廳 餐點); `leads`: how much of an entry of the lexicon it is. `loose`: characters that touch a dish and
     are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that
     dishes are named for (香酥荔茸鴨). `trailing`: words behind an opinion that tell its degree (偏鹹 一點), a wish where it praises and nothing but `wishing`
-    stands before it (再 甜 一點).
+    stands before it (再 甜 一點). `bits`: those that tell a bit too much (甜 了點). `inferior`: words that say that something is less than what follows (不如 老店 好),
+    `none`: last characters of the negators that deny so (沒有 老店 好).
     """
 
     fillers: frozenset[str]
@@ -93,10 +94,13 @@ class Grammar:
     houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
+    inferior: tuple[str, ...]
+    none: tuple[str, ...]
     level_gap: int
     refusals: frozenset[str]
     scope: tuple[str, ...]
     trailing: frozenset[str]
+    bits: frozenset[str]
     wishing: frozenset[str]
     loose: frozenset[str]
     ends: frozenset[str]

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from builder.engine.items import Grammar, Item, Phrase, Term
 from builder.engine.terms import PRAISE
-from builder.engine.units import Unit
+from builder.engine.units import SMELL, Unit
 from builder.records import Span
 from builder.resources import Lexicon
 
 NUMERALS = "一二兩三四五六七八九十半"
+BIT = "bit"
+"""Kind of degree of a word behind an opinion that tells a bit too much (甜 了點)."""
 _MEETING = "吃喝嚐看見遇碰找"
 _DOING = "加續"
 
@@ -30,6 +32,10 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
             unit = unit._replace(end=unit.end - 1, word=unit.word[:-1])
         begin = k - 1 if k > taken and units[k - 1].symbol == "H" and grammar.had and _is_had(units[k - 1], unit, lexicon) else k
         first = _left_edge(units, begin, taken, grammar)
+        if first == k and (at := _standard(units, k, taken, grammar)) < k:
+            if any(word in units[at].word for word in grammar.inferior):  # 不如 老店 好: what it says is 不如
+                continue
+            first = at if _held_to(units, at, k, lexicon, grammar) else k
         if not _asserted(units, k, first == k, grammar) or (first == k and _kind_of_place(units, k, lexicon, grammar)):
             continue
         last = k + 1 if k + 1 < count and units[k + 1].symbol == "Q" else k
@@ -42,7 +48,10 @@ def phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Grammar
         out += [_plain(u, lexicon, grammar) for u in units[taken:first]]
         start = unit.start if first == k else _start(units, first, k, lexicon, grammar)
         end = unit.end if last == k else units[last].end
-        item = Item(start, end, "O", text[start:end], unit.last, _phrase(unit, units[first:k], units[begin].start, lexicon, grammar))
+        phrase = _phrase(unit, units[first:k], units[begin].start, lexicon, grammar)
+        if last > k and units[last].word in grammar.bits and (last + 1 == count or units[last + 1].symbol in "kcr"):
+            phrase = phrase._replace(degrees=(*phrase.degrees, BIT))
+        item = Item(start, end, "O", text[start:end], unit.last, phrase)
         if out and unit.word in grammar.amounts and _by_how_much(out[-1], item, units[last + 1 : last + 2]):
             out[-1] = out[-1]._replace(end=end, word=text[out[-1].start : end])
         elif grammar.merge and out and out[-1].word == "而" and (free := _free_of(out, item, text)) is not None:
@@ -247,3 +256,45 @@ def _level(units: Sequence[Unit], edge: int, taken: int, grammar: Grammar) -> in
         if units[j].word[0] in _MEETING:
             break
     return edge
+
+
+def _standard(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> int:
+    """Index of the negator or word of being less before what opinion k is measured by, which touches both (沒有 王品 的 好吃, 不如 老店 好); k if there is none."""
+    at = k - 1
+    while at >= 0 and k - at <= grammar.level_gap and units[at].end == units[at + 1].start:
+        word, symbol = units[at].word, units[at].symbol
+        if any(one in word for one in grammar.inferior):
+            return at
+        if symbol == "N":
+            return at if taken <= at < k - 1 else k
+        if symbol not in "nAtpmdejPvS" and word not in grammar.common:
+            break
+        at -= 1
+    return k
+
+
+def _held_to(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, grammar: Grammar) -> bool:
+    """Whether negator `at` denies opinion k by what stands between: 沒有 王品 的 好吃, 沒 街邊 小店 好吃, 沒有 一道 菜 好吃, 不比 拉麵店 差, 沒有 羊肉 的 羶味.
+
+    In 沒有 骨頭 好吃 it denies that: a standard is a dish or a house, has 的 behind it, or is one of many. 沒有 冷氣 的 好 地方 has none.
+    """
+    negator, between, entry = units[at].word, units[at + 1 : k], lexicon.opinions[units[k].word.lower()]
+    if not negator.endswith(grammar.none):
+        return False
+    if negator[-1] == "比":
+        return True
+    owned = between[-1].symbol in "de"
+    if entry.valence < 5:
+        return owned and units[k].word in lexicon.aspects
+    if entry.valence < PRAISE or any(u.symbol == "A" and lexicon.aspects[u.word.lower()].cls == SMELL for u in between):
+        return False
+    if between[0].word[0] == "一":
+        return True
+    if any(u.symbol in "vS" for u in (between[:-2] if owned else between)):
+        return False
+    if owned:
+        return k + 1 == len(units) or units[k + 1].symbol not in "nA" or units[k + 1].start > units[k].end
+    cls = lexicon.aspects[between[-1].word.lower()].cls if between[-1].symbol == "A" else ""
+    return between[-1].symbol == "n" or (
+        cls.startswith(("food", "drink", "place.generic")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))
+    )

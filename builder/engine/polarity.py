@@ -44,6 +44,7 @@ def valence(
 ) -> tuple[float, list[tuple[str, str]]]:
     """Valence in 1..10 and the evidence for it."""
     base, evidence = _base(phrase, term, aspect, lexicon)
+    good = base >= 5  # 沒有太多 denies that there is much, not that it is too much
     for rule in excess if phrase.degrees else ():
         if (
             any(kind in rule.kinds for kind in phrase.degrees)
@@ -59,7 +60,7 @@ def valence(
         return LACK if len(phrase.kinds) % 2 else negated(LACK), [*evidence, ("negation", "lack")]
     if any(kind in ("fail", "without") for kind in phrase.kinds):
         return LACK if base >= 5 else negated(base), [*evidence, ("negation", "lack")]
-    if base >= 5 and any(
+    if good and any(
         phrase.kinds == (kind,) and phrase.entry.category.startswith(rule.categories) for rule in denials for kind in rule.kinds
     ):
         return 5.0, [*evidence, ("negation", "a degree denied")]
