@@ -65,6 +65,7 @@ SMELL = "quality.smell"
 """Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
 _TWO_ROLES, _DEGREES = frozenset("ONQ"), frozenset(("過", "帶點", "帶些"))
 """Symbols, and words besides, that `_resolve` may change."""
+_LACKS = ("沒有", "沒", "無")
 _MUCH = ("taste.salty", "taste.sour", "taste.spicy", "taste.sweet", "greasy", "cloying")
 """Categories of tastes that can be too much."""
 _Part = tuple[int, int, str]
@@ -150,7 +151,24 @@ def units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Le
         else:
             out.append(Unit(start, end, word, "n" if pos == "X" and _LATIN.fullmatch(word) else _POS.get(pos, "x"), i, i))
         i = j + 1
-    return _resolve(out, lexicon, "DNH" if vocabulary.had else "DN")
+    return _resolve(_denied_whole(out, lexicon), lexicon, "DNH" if vocabulary.had else "DN")
+
+
+def _denied_whole(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
+    """根本沒有 味道 is 根本 沒有味道: a negator of several words gives its last one to the aspect behind it where an opinion is made of both."""
+    out = listed
+    for i in range(len(listed) - 2, -1, -1):
+        negator, after = listed[i], listed[i + 1]
+        if negator.symbol != "N" or after.symbol not in "An" or negator.end != after.start:
+            continue
+        tail = next((one for one in _LACKS if negator.word.endswith(one) and one + after.word in lexicon.opinions), "")
+        if tail and (at := len(negator.word) - len(tail)):
+            adverb = Unit(
+                negator.start, negator.start + at, negator.word[:at], "D" if negator.word[:at] in lexicon.degree else "r", *negator[4:]
+            )
+            whole = Unit(adverb.end, after.end, tail + after.word, "O", negator.last, after.last)
+            out = [*out[:i], adverb, whole, *out[i + 2 :]]
+    return out
 
 
 def lower(text: str) -> str:
