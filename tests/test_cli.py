@@ -143,6 +143,28 @@ def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "due"),
+    [
+        ({}, "PASSIVE 1000"),
+        ({"GOMP_SPINCOUNT": "5"}, "PASSIVE 5"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE None"),
+    ],
+)
+def test_threads_that_wait_spin_a_little_unless_told_otherwise(given: dict[str, str], due: str) -> None:
+    code = """
+import os, sys
+from builder import cli
+assert "torch" not in sys.modules, "torch reads them when it loads"
+sys.argv = ["builder", "--version"]
+cli.main()
+print(*map(os.environ.get, ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")))
+"""
+    around = {name: value for name, value in environment().items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+    done = subprocess.run([sys.executable, "-c", code], env=around | given, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == due, done.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "due"),
     [
         (["build", "x.csv"], "builder: stopped; what is finished is kept, `builder resume` goes on"),
