@@ -153,7 +153,8 @@ def _vocabulary(lexicon: Lexicon, rule: Rule) -> Lexicon:
 def _excess(rule: Rule) -> Excess:
     value = number(rule, "value")
     least = number(rule, "least") if "least" in rule.params else value
-    return Excess(strings(rule, "kinds"), strings(rule, "categories") or ("",), least, number(rule, "below"), value)
+    about = strings(rule, "categories") or ("",), least, number(rule, "below"), value, strings(rule, "aspects") or ("",)
+    return Excess(strings(rule, "kinds"), *about)
 
 
 def _pairs(listed: tuple[str, ...]) -> Callable[[str, str], bool]:
@@ -214,6 +215,7 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
         unequal=frozenset(strings(rule, "unequal")),
         inferior=strings(rule, "inferior"),
         none=strings(rule, "none"),
+        measured=strings(rule, "measured"),
         level_gap=int(number(rule, "level_gap")) if "level_gap" in rule.params else 0,
         refusals=frozenset(strings(rule, "refusals")),
         scope=strings(rule, "scope"),

@@ -21,7 +21,8 @@ CONTEXT_ONLY = "context.only"
 class Excess:
     """Parameters of rules/30_polarity.toml: after a degree word of `kinds`, words of `categories` have the valence `value`.
 
-    Words of less than `least` (unless said, `value`) keep their own; words of `below` or more praise even then (太好吃).
+    Words of less than `least` (unless said, `value`) keep their own; words of `below` or more praise even then (太好吃). `aspects`: the classes
+    of which it is so, all unless said.
     """
 
     kinds: tuple[str, ...]
@@ -29,6 +30,7 @@ class Excess:
     least: float
     below: float
     value: float
+    aspects: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ def valence(
             any(kind in rule.kinds for kind in phrase.degrees)
             and phrase.entry.category.startswith(rule.categories)
             and rule.least <= base < rule.below
+            and term.cls.startswith(rule.aspects)
         ):
             base = rule.value
             evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))

@@ -161,7 +161,7 @@ def _denied_whole(listed: list[Unit], lexicon: Lexicon) -> list[Unit]:
         negator, after = listed[i], listed[i + 1]
         if negator.symbol != "N" or after.symbol not in "An" or negator.end != after.start:
             continue
-        tail = next((one for one in _LACKS if negator.word.endswith(one) and one + after.word in lexicon.opinions), "")
+        tail = next((one for one in _LACKS if negator.word.endswith(one) and one + after.word.lower() in lexicon.opinions), "")
         if tail and (at := len(negator.word) - len(tail)):
             adverb = Unit(
                 negator.start, negator.start + at, negator.word[:at], "D" if negator.word[:at] in lexicon.degree else "r", *negator[4:]

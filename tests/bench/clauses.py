@@ -3,7 +3,7 @@
 FILE is in PyABSA's layout (spaced tokens, `####`, inclusive ranges; -1 for what is implicit), as Chinese_Zhang's train.txt and dev.txt are. Its opinions are clauses, its aspects the
 dish where ours are the attribute, and not all that is said is annotated, so that neither exact nor lenient scores tell much. What can be held against it: in how many of its opinions
 one of ours lies (half of it at least), whether one of those has its polarity, and how often all of them have the opposite one. `--draw` prints N errors of one kind, drawn with a
-fixed seed; `--told` without a value: opinions in which none of ours lies.
+fixed seed; without `--told` those in which none of ours lies.
 """
 
 from __future__ import annotations
