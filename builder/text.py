@@ -32,6 +32,8 @@ _SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
 _OTHERWISE = re.compile(f"[{''.join(_SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
+_NOODLES = re.compile(r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])")
+"""面 that is no side or face: OpenCC finds 麵 only in words (湯麵), not where it stands alone (面很劲道)."""
 _RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")
 _MAY_END = re.compile(r"\W")
 
@@ -160,7 +162,7 @@ def view(text: str, variants: Variants | None = None, script: Script | None = No
         starts = _without_runs(shown, starts)
         shown = _RUN.sub(r"\1", shown)
     if (script or script_of(shown)) in ("simplified", "mixed"):
-        shown = converter("s2tw")(shown)
+        shown = _NOODLES.sub("麵", converter("s2tw")(shown))
     if variants is not None:
         shown = variants.canonical(shown)
     assert len(shown) == len(starts), f"view of {len(starts)} characters became {len(shown)}"

@@ -145,6 +145,8 @@ def test_the_view_folds_widths_and_repetitions_and_drops_what_is_not_seen(stored
         ("这家店的面条很好吃，服务态度也很亲切", "這家店的麵條很好吃，服務態度也很親切"),
         ("汤头浓郁，头发掉进去", "湯頭濃郁，頭髮掉進去"),
         ("干净的餐厅，饼干很脆", "乾淨的餐廳，餅乾很脆"),
+        ("面很劲道，就是面有点坨", "麵很勁道，就是麵有點坨"),
+        ("店面很小，里面的桌面很脏，面对马路", "店面很小，裡面的桌面很髒，面對馬路"),
     ],
 )
 def test_a_simplified_review_is_read_in_traditional_script_of_equal_length(simplified: str, traditional: str) -> None:

@@ -213,6 +213,8 @@ def _grammar(lexicon: Lexicon, rules: Sequence[Rule]) -> Grammar:
         houses=frozenset(strings(rule, "houses")),
         levels=frozenset(strings(rule, "levels")),
         unequal=frozenset(strings(rule, "unequal")),
+        likings=strings(rule, "likings"),
+        persons=frozenset(strings(rule, "persons")),
         inferior=strings(rule, "inferior"),
         none=strings(rule, "none"),
         measured=strings(rule, "measured"),

@@ -60,7 +60,8 @@ class Grammar:
     are no part of its name (measure words, particles, adverbs). `ends`: last characters of the dishes of the lexicon. `epithets`: categories of opinions that
     dishes are named for (香酥荔茸鴨). `trailing`: words behind an opinion that tell its degree (偏鹹 一點), a wish where it praises and nothing but `wishing`
     stands before it (再 甜 一點). `bits`: those that tell a bit too much (甜 了點). `inferior`: words that say that something is less than what follows (不如 老店 好),
-    `none`: last characters of the negators that deny so (沒有 老店 好), `measured`: categories of what they deny.
+    `none`: last characters of the negators that deny so (沒有 老店 好), `measured`: categories of what they deny. `likings`: first characters of what `persons` do to what they eat
+    (喜歡 咖啡 的 朋友).
     """
 
     fillers: frozenset[str]
@@ -94,6 +95,8 @@ class Grammar:
     houses: frozenset[str]
     levels: frozenset[str]
     unequal: frozenset[str]
+    likings: tuple[str, ...]
+    persons: frozenset[str]
     inferior: tuple[str, ...]
     none: tuple[str, ...]
     measured: tuple[str, ...]

@@ -7,6 +7,7 @@ the lexicons and from the rules' parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from builder.engine.items import Grammar, Item, Phrase, Term
 from builder.engine.terms import PRAISE
@@ -171,7 +172,7 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
 
     小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
     adverb here. 經典 古早味: words that judge only with a degree word, some also as
-    predicates (口感特別). 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
+    predicates (口感特別). 喜歡咖啡的朋友: what an eater likes. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb.
     比一般的店: what a thing is held against.
     """
     unit = units[k]
@@ -184,6 +185,8 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
         return False
     if unit.word in grammar.common and k and units[k - 1].word in grammar.standards | grammar.companions:
         return False
+    if unit.word.startswith(grammar.likings) and _of_the_eater(units, k, grammar):
+        return False
     if not plain:
         return True
     touches = k > 0 and units[k - 1].symbol == "A" and units[k - 1].end == unit.start
@@ -192,6 +195,13 @@ def _asserted(units: Sequence[Unit], k: int, plain: bool, grammar: Grammar) -> b
     if touches:  # 湯濃麵硬: said of the aspect it touches
         return True
     return not (len(unit.word) == 1 and unit.word not in grammar.bare and after is not None and after.symbol in "nAtjmv")
+
+
+def _of_the_eater(units: Sequence[Unit], k: int, grammar: Grammar) -> bool:
+    """喜歡 咖啡 的 朋友, 不 愛喝 湯 的 我: what somebody likes to have, or does not like to eat, is said of nothing that was served."""
+    if units[k].word in grammar.gradable and k and units[k - 1].symbol == "N":
+        return True
+    return any(after.word in grammar.persons and before.symbol == "d" for before, after in pairwise(units[k + 1 :]))
 
 
 def _kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, grammar: Grammar) -> bool:
