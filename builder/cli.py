@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO, cast
@@ -90,6 +91,7 @@ def main() -> None:
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000")}
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _lost
     if sys.stdout.isatty():
         sys.stdout = cast(TextIO, _Tame(sys.stdout))
     try:
@@ -156,6 +158,20 @@ class _Terminated(BaseException):
 def _terminate(number: int, frame: object) -> None:
     raise _Terminated
 
+
+def _lost(told: sys.UnraisableHookArgs) -> None:
+    """What a signal raises inside a destructor or a weak reference's callback is ignored there: the signal is sent again, until it gets through."""
+    if not issubclass(told.exc_type, (_Terminated, KeyboardInterrupt)):
+        sys.__unraisablehook__(told)
+        return
+    number = signal.SIGTERM if issubclass(told.exc_type, _Terminated) else signal.SIGINT
+    again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+
+
+_AGAIN = 0.05
+"""Seconds until then."""
 
 _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume` goes on") | {
     "judge": "the answers so far are kept, the same command goes on",

@@ -142,6 +142,27 @@ def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
     assert builder("buidl").error.startswith("No such command 'buidl'")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_while_a_destructor_runs_is_not_lost(number: signal.Signals) -> None:
+    code = f"""
+import os, sys, time
+from builder import cli
+class Met:
+    def __del__(self):
+        os.kill(os.getpid(), {int(number)})
+        time.sleep(0.01)
+def work(**_):
+    Met()
+    time.sleep(30)
+cli.cli.main = work
+sys.argv = ["builder", "build"]
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 128 + number, done.stderr
+    assert done.stderr.strip() == "builder: stopped; what is finished is kept, `builder resume` goes on"
+
+
 @pytest.mark.parametrize(
     ("given", "due"),
     [
