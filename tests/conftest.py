@@ -144,6 +144,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     from builder import cli
 
     before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # main sets it
 
     def run(*arguments: object) -> Ran:
         monkeypatch.setattr(sys, "argv", ["builder", *map(str, arguments)])
