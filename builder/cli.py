@@ -159,6 +159,10 @@ def _terminate(number: int, frame: object) -> None:
     raise _Terminated
 
 
+_AGAIN = 0.05
+"""Seconds until a lost signal is sent again."""
+
+
 def _lost(told: sys.UnraisableHookArgs) -> None:
     """What a signal raises inside a destructor or a weak reference's callback is ignored there: the signal is sent again, until it gets through."""
     if not issubclass(told.exc_type, (_Terminated, KeyboardInterrupt)):
@@ -169,9 +173,6 @@ def _lost(told: sys.UnraisableHookArgs) -> None:
     again.daemon = True
     again.start()
 
-
-_AGAIN = 0.05
-"""Seconds until then."""
 
 _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume` goes on") | {
     "judge": "the answers so far are kept, the same command goes on",
