@@ -124,7 +124,7 @@ def _launched() -> Iterator[None]:
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "LOCAL_RANK" not in os.environ:
         yield
         return
-    from builder.model import devices
+    from builder.learning import devices
 
     if not devices.first():
         devices.lend_hand()

@@ -22,36 +22,90 @@ from builder import shards, sources
 from builder.code import code_digest
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
+from builder.lexicon.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
 from builder.model import kinds
-from builder.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
+from builder.shards import footprint
 from builder.sources.opening import check_readable
-from builder.stages import footprint
 from builder.stages.context import Context
 from builder.store import db, runs
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`reads` and `writes` are tables; `settings` config keys or their prefixes; `code` paths in the package whose edits rerun it."""
+    """`reads` and `writes` are tables, `settings` config keys or their prefixes, `data` what else goes in, by name.
+
+    Its code is builder/stages/NAME.py and all that this module imports: an edit of any of it makes the stage stale.
+    """
 
     name: str
     about: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     settings: tuple[str, ...]
-    code: tuple[str, ...]
     data: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        return f"builder.stages.{self.name}"
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("ingest", "files of reviews, checked, hashed, split", (), ("reviews", "rejected"), ("input.", "ingest.", "evaluate."), ("sources", "text.py", "records.py", "store", "stages/context.py", "stages/ingest.py", "stages/splits.py", "stages/gold.py", "export/near_duplicates.py", "export/rare_pairs.py", "export/texts.py", "export/reading.py", "privacy.py", "place_names.py"), ("inputs", "gold")),
-    Stage("annotate", "words, parts of speech, dependencies", ("reviews",), ("annotations",), ("annotate.",), ("nlp", "text.py", "resources.py", "stages/annotate.py"), ("lexicons", "models")),
-    Stage("seed", "the rule engine's triplets", ("annotations",), ("proposals:rules",), ("rules.",), ("engine", "stages/seed.py"), ("lexicons", "rules")),
-    Stage("discriminate", "the YY / YN / NX judge and its verdicts", ("proposals:rules",), ("verdicts",), ("discriminate.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/discriminate.py", "stages/predicting.py", "stages/training.py"), ("base",)),
-    Stage("self_train", "Algorithm 1, variants A to E", ("proposals:rules", "verdicts"), ("training_sets", "proposals:models", "rounds"), ("self_train.", "seed", "threads", "shard", "profile", "paper."), ("model", "stages/self_train.py", "stages/predicting.py", "stages/cotrain.py", "stages/rounds.py", "stages/training.py"), ("base",)),
-    Stage("evaluate", "scores against gold", ("proposals:rules", "proposals:models"), ("metrics",), ("evaluate.",), ("metrics", "stages/evaluate.py", "stages/gold.py"), ("gold",)),
-    Stage("release", "an immutable, versioned dataset", ("training_sets", "metrics"), ("releases",), ("release.",), ("export", "privacy.py", "place_names.py", "stages/release.py", "stages/rows.py")),
-)  # fmt: skip
+    Stage(
+        name="ingest",
+        about="files of reviews, checked, hashed, split",
+        reads=(),
+        writes=("reviews", "rejected"),
+        settings=("input.", "ingest.", "evaluate."),
+        data=("inputs", "gold"),
+    ),
+    Stage(
+        name="annotate",
+        about="words, parts of speech, dependencies",
+        reads=("reviews",),
+        writes=("annotations",),
+        settings=("annotate.",),
+        data=("lexicons", "models"),
+    ),
+    Stage(
+        name="seed",
+        about="the rule engine's triplets",
+        reads=("annotations",),
+        writes=("proposals:rules",),
+        settings=("rules.",),
+        data=("lexicons", "rules"),
+    ),
+    Stage(
+        name="discriminate",
+        about="the YY / YN / NX judge and its verdicts",
+        reads=("proposals:rules",),
+        writes=("verdicts",),
+        settings=("discriminate.", "seed", "threads", "shard", "profile", "paper."),
+        data=("base",),
+    ),
+    Stage(
+        name="self_train",
+        about="Algorithm 1, variants A to E",
+        reads=("proposals:rules", "verdicts"),
+        writes=("training_sets", "proposals:models", "rounds"),
+        settings=("self_train.", "seed", "threads", "shard", "profile", "paper."),
+        data=("base",),
+    ),
+    Stage(
+        name="evaluate",
+        about="scores against gold",
+        reads=("proposals:rules", "proposals:models"),
+        writes=("metrics",),
+        settings=("evaluate.",),
+        data=("gold",),
+    ),
+    Stage(
+        name="release",
+        about="an immutable, versioned dataset",
+        reads=("training_sets", "metrics"),
+        writes=("releases",),
+        settings=("release.",),
+    ),
+)
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
@@ -158,7 +212,7 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
         settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
         settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models", "paper.base")}
-        parts = [stage.name, upstream, settings, code_digest(*stage.code), {name: digests[name] for name in stage.data}]
+        parts = [stage.name, upstream, settings, code_digest(stage.module), {name: digests[name] for name in stage.data}]
         keys[stage.name] = _sha(json.dumps(parts, sort_keys=True).encode())[:16]
     return keys
 
@@ -166,7 +220,7 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
 def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]) -> Done:
     """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to object to."""
     started, connection = time.monotonic(), context.connection
-    module = importlib.import_module(f"builder.stages.{stage.name}")
+    module = importlib.import_module(stage.module)
     footprint.begin()
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from builder.augment.cues import Cues, chinese, english_cues
 from builder.augment.records import Candidate, Edit, Mark, Sentence
-from builder.export import package, writing
-from builder.export.manifest import Facts, Split
 from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.export.statistics import statistics
+from builder.lexicon.resources import load_lexicon
 from builder.records import POLARITIES
-from builder.resources import load_lexicon
+from builder.release import package, writing
+from builder.release.manifest import Facts, Split
+from builder.release.statistics import statistics
 
 TRAIN = {
     "a1": (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from builder.gold.pool import Settings
 from builder.records import Candidate, Element, Polarity, Pool, PoolReview, Triplet
-from builder.stages.pooling import make_pool
 from builder.store import db, pools, reviews, runs, triplets
+from builder.usecases.pooling import make_pool
 
 TEXTS = (
     "\U0001f35c湯頭濃郁\U0001f44d\U0001f3fd，可是店員態度不會太好。",

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from conftest import Built, contents, environment, settings
 
-from builder.export.verify import verify
 from builder.pipeline import STAGES
+from builder.release.verify import verify
 
 NURSERY = """
 import importlib, json, os, pkgutil, sys

@@ -10,8 +10,8 @@ import torch
 
 from builder import nlp
 from builder.engine import Doc, Engine
+from builder.lexicon.resources import Lexicon, Rule, load_lexicon, load_rules
 from builder.records import Triplet
-from builder.resources import Lexicon, Rule, load_lexicon, load_rules
 from builder.text import view
 
 

@@ -17,7 +17,7 @@ from builder.augment.judging import NOTHING, Judged, Seen, judge, lost
 from builder.augment.records import Candidate, Changed, Doubt, Edit, Mark, Sentence, applied, moved, seeded, stretched, written
 from builder.augment.views import Unit, cut, layer_row, parts, units
 from builder.errors import ConfigError
-from builder.export.layers import rewritten
+from builder.release.layers import rewritten
 
 BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|POS} , so we often use it at night .")
 

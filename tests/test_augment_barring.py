@@ -13,11 +13,11 @@ from augmenting import cues_of, sentence
 from builder.augment.barring import Bars, bars
 from builder.augment.constraints import broken, may_not_come, must_stay, trial
 from builder.augment.cues import Cue
-from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.nets.beam import banned, search
+from builder.augment.nets.writing import pairs
 from builder.augment.records import Sentence
-from builder.model.augment.beam import banned, search
-from builder.model.augment.pieces import BOS, SPECIAL, Units
-from builder.model.augment.writing import pairs
+from builder.learning.pieces import BOS, SPECIAL, Units
 
 CUES = cues_of("zh")
 TINY = MaskedSeq2SeqSettings(
@@ -135,7 +135,7 @@ def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_not
 ) -> None:
     read = Path.read_bytes
     assert method.usual != 7.0
-    monkeypatch.setattr("builder.model.augment.fragments.train", lambda *given: pytest.fail("trained again"))
+    monkeypatch.setattr("builder.augment.nets.fragments.train", lambda *given: pytest.fail("trained again"))
     monkeypatch.setattr("builder.augment.beams.usual", lambda *given: 7.0)
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
     assert load(TINY, tiny_hub.chinese(), folder).usual == 7.0

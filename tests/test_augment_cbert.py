@@ -12,18 +12,18 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment import cbert, context
-from builder.augment.cbert import CBertSettings, individually, words_at_once
 from builder.augment.conditions import Conditions, free_words
-from builder.augment.context import ContextSettings, by_chance
+from builder.augment.methods import cbert, context
+from builder.augment.methods.cbert import CBertSettings, individually, words_at_once
+from builder.augment.methods.context import ContextSettings, by_chance
+from builder.augment.nets.cloze import Blank, EmbeddedCloze, HubCloze, LstmCloze, collate
+from builder.augment.nets.filling import Fill, embedded, fill
+from builder.augment.nets.hub import MASKED
+from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.replacing import Replacing
 from builder.errors import ConfigError, InputError, ModelError
-from builder.model.augment.cloze import Blank, EmbeddedCloze, HubCloze, LstmCloze, collate
-from builder.model.augment.filling import Fill, embedded, fill
-from builder.model.augment.hub import MASKED
-from builder.model.augment.hub import load as load_hub
-from builder.model.augment.pieces import MASK, SPECIAL, Units
+from builder.learning.pieces import MASK, SPECIAL, Units
 
 TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1, k=1)
 TINY_CONTEXT = ContextSettings(width=16, epochs=1, pretrain_epochs=1, least=16, min_count=1, threads=1)

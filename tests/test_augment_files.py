@@ -11,11 +11,12 @@ import pytest
 from augmenting import sentence
 from conftest import Command
 
-from builder.augment import synonym, wordnet
+from builder.augment import wordnet
+from builder.augment.catalog import METHODS, load
 from builder.augment.constraints import trial
 from builder.augment.cues import english_cues
 from builder.augment.files import FORMATS, Language, language_of
-from builder.augment.methods import METHODS, load
+from builder.augment.methods import synonym
 from builder.augment.records import Candidate, Edit, Sentence, applied
 from builder.augment.settings import Given, settings
 from builder.errors import ConfigError, ResourceError

@@ -10,11 +10,11 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment.gpt2 import Gpt2, Gpt2Settings, Special, around, halved, load, prefix
+from builder.augment.methods.gpt2 import Gpt2, Gpt2Settings, Special, around, halved, load, prefix
+from builder.augment.nets.causal import Opening, Story, embedded, loss, write
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.errors import ConfigError, ModelError
-from builder.model.augment.causal import Opening, Story, embedded, loss, write
-from builder.model.augment.pieces import ASPECT, BOS, EOS, Cut
+from builder.learning.pieces import ASPECT, BOS, EOS, Cut
 
 TINY = Gpt2Settings(width=32, layers=1, epochs=2, least=16, min_count=1, threads=1)
 

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from builder.augment.barring import Bars
 from builder.augment.beams import Beam, Limits, Reader, fitted, surest, usual
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
-from builder.augment.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
+from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
+from builder.augment.nets.beam import banned, search
+from builder.augment.nets.fitting import alone, around, likely
+from builder.augment.nets.fragments import embedded
+from builder.augment.nets.layers import Reading
+from builder.augment.nets.seq2seq import Labelled, Masked, Shape, collate
+from builder.augment.nets.writing import Writing, trimmed
+from builder.augment.nets.writing import write as write_fragments
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
-from builder.model.augment.beam import banned, search
-from builder.model.augment.fitting import alone, around, likely
-from builder.model.augment.fragments import embedded
-from builder.model.augment.keeping import Schedule, trained
-from builder.model.augment.layers import Reading
-from builder.model.augment.pieces import BOS, MASK, SPECIAL, Units
-from builder.model.augment.seq2seq import Labelled, Masked, Shape, collate
-from builder.model.augment.writing import Writing, trimmed
-from builder.model.augment.writing import write as write_fragments
+from builder.learning.keeping import Schedule, trained
+from builder.learning.pieces import BOS, MASK, SPECIAL, Units
 
 TINY = MaskedSeq2SeqSettings(width=32, encoder=1, decoder=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
 SMALL = Shape(16, heads=2, encoder=1, decoder=1)

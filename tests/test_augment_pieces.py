@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from builder.model.augment.pieces import SPECIAL, UNK, Units
+from builder.learning.pieces import SPECIAL, UNK, Units
 
 
 def words(text: str) -> tuple[tuple[int, int], ...]:

@@ -13,19 +13,19 @@ import pytest
 from augmenting import release as tiny
 from conftest import Command, contents
 
-from builder.augment import methods, travel
+from builder.augment import catalog, proposing, travel
+from builder.augment import run as augment
 from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence, seeded
+from builder.augment.run import Plan
 from builder.augment.settings import Given, settings
 from builder.augment.views import Unit, units
 from builder.errors import ConfigError
-from builder.export.layers import faults
-from builder.export.manifest import checksums, sha256
-from builder.export.reading import opened, rows
-from builder.export.verify import verify
 from builder.records import Element, Polarity, Triplet
+from builder.release.layers import faults
+from builder.release.manifest import checksums, sha256
+from builder.release.reading import opened, rows
+from builder.release.verify import verify
 from builder.shards.local import LocalCrew
-from builder.stages import augment, proposing
-from builder.stages.augment import Plan
 
 ASKED: list[str] = []
 """The sentences that the method of these tests was asked about."""
@@ -56,7 +56,7 @@ def load(made: object) -> Marked:
 
 @pytest.fixture(autouse=True)
 def marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(methods.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+    monkeypatch.setitem(catalog.METHODS, "marked", ("a number in front", "test_augment_release:load"))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000000")
     ASKED.clear()
     BROKEN.clear()
@@ -79,7 +79,7 @@ def layer(release: Path, name: str = "marked") -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def child(parent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(methods.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+        patch.setitem(catalog.METHODS, "marked", ("a number in front", "test_augment_release:load"))
         patch.setenv("SOURCE_DATE_EPOCH", "1800000000")
         return augment.run(plan(parent, tmp_path_factory.mktemp("child"))).path
 
@@ -400,7 +400,7 @@ class Turning:
 
 
 def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(methods.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    monkeypatch.setitem(catalog.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     made = augment.run(plan(parent, tmp_path, method="turning"))
     rows = layer(made.path, "turning")
     assert made.reasons["flip-unconfirmed"] > 0

@@ -11,13 +11,13 @@ import tiny_hub
 import torch
 
 from builder.augment.conditions import Conditions
+from builder.augment.methods.style_transfer import StyleTransferSettings, load
+from builder.augment.nets.attribution import Classed, classifier, contributions
 from builder.augment.opposites import label_of, opinions_of, opposites
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.replacing import unit_inventory
-from builder.augment.style_transfer import StyleTransferSettings, load
 from builder.errors import ConfigError, ModelError
-from builder.model.augment.attribution import Classed, classifier, contributions
-from builder.model.augment.keeping import Schedule, trained
+from builder.learning.keeping import Schedule, trained
 
 TINY = StyleTransferSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
 

@@ -9,16 +9,16 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment import cbert, masked_seq2seq
-from builder.augment.cbert import CBertSettings
-from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
-from builder.augment.methods import METHODS
+from builder.augment.catalog import METHODS
+from builder.augment.methods import cbert, masked_seq2seq
+from builder.augment.methods.cbert import CBertSettings
+from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.nets.beam import search
 from builder.augment.records import Sentence
 from builder.augment.settings import one_thread, settings
 from builder.augment.told import told
 from builder.augment.training import raw
 from builder.errors import ConfigError, InputError
-from builder.model.augment.beam import search
 
 TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1, "threads": 1}
 SEQ = MaskedSeq2SeqSettings(**TINY, encoder=1, decoder=1)  # type: ignore[arg-type]

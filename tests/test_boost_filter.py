@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from builder.augment import boostaug, methods
-from builder.augment.filters import REASONS, Judged, Reading, Reference, Thresholds, against, counted, middle, sifted, survive
-from builder.augment.folds import crossed, labels, whole
+from builder.augment import catalog
+from builder.augment.boost.filters import REASONS, Judged, Reading, Reference, Thresholds, against, counted, middle, sifted, survive
+from builder.augment.boost.folds import crossed, labels, whole
+from builder.augment.methods import boostaug
 from builder.augment.records import Candidate, Edit, Mark, Sentence
 from builder.augment.settings import settings
 from builder.errors import ConfigError, ModelError
@@ -346,9 +347,9 @@ def test_two_sentences_of_one_id_are_refused() -> None:
 
 def test_a_filter_is_not_its_own_back_end_and_unknown_ones_are_listed() -> None:
     with pytest.raises(ConfigError, match="a filter cannot be its own back end"):
-        methods.load("boostaug", settings({"boostaug.backend": "monoaug"}))
+        catalog.load("boostaug", settings({"boostaug.backend": "monoaug"}))
     with pytest.raises(ConfigError, match=r"unknown augmentation method 'magic'; known: .*eda.*boostaug"):
-        methods.load("boostaug", settings({"boostaug.backend": "magic"}))
+        catalog.load("boostaug", settings({"boostaug.backend": "magic"}))
 
 
 @pytest.mark.parametrize("option", [{"boostaug.confidence": 1.5}, {"monoaug.perplexity": 0.0}, {"boostaug.oversample": 0}])
@@ -358,10 +359,10 @@ def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
 
 
 def test_every_switch_reaches_the_method() -> None:
-    made = methods.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
+    made = catalog.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
     assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "valid", 5)
-    mono = methods.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": True}))
+    mono = catalog.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": True}))
     assert isinstance(mono, boostaug.BoostAug)
     assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
     assert made.signature != mono.signature

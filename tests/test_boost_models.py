@@ -12,17 +12,17 @@ from random import Random
 import pytest
 import torch
 
-from builder.augment import methods
-from builder.augment.boost_settings import Boost
-from builder.augment.filters import Reading
+from builder.augment import catalog
+from builder.augment.boost import classes, fill, hub, triplets
+from builder.augment.boost.filters import Reading
+from builder.augment.boost.masked import load_masked
+from builder.augment.boost.network import TwoWayConfig, collate
+from builder.augment.boost.settings import Boost
+from builder.augment.boost.tokens import SPECIAL, UNKNOWN, Words, cut, pieces
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.settings import Given, Settings, settings
 from builder.errors import ModelError
-from builder.model.boost import classes, fill, hub, triplets
-from builder.model.boost.masked import load_masked
-from builder.model.boost.network import TwoWayConfig, collate
-from builder.model.boost.tokens import SPECIAL, UNKNOWN, Words, cut, pieces
-from builder.model.task import DiscriminatorConfig, TaggerConfig, element
+from builder.learning.task import DiscriminatorConfig, TaggerConfig, element
 from builder.records import POLARITIES, Polarity, Triplet
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
@@ -167,7 +167,7 @@ def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> No
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
     data = english(50, 1)
     options = {"boostaug.epochs": 6, "boostaug.folds": 3, "boostaug.confidence": 0.8, "threads": 1, "boostaug.backend": "eda"}
-    made = methods.load("boostaug", replace(settings(options), given=Given(sentences=data, language="en", models=tmp_path)))
+    made = catalog.load("boostaug", replace(settings(options), given=Given(sentences=data, language="en", models=tmp_path)))
     made = replace(made, trainer=replace(made.trainer, config=SMALL))  # type: ignore[type-var, attr-defined]
     kept = list(made.propose(data, 4, 1))
     assert len(kept) == 50
@@ -260,7 +260,7 @@ def test_bad_base_models_are_named_and_nothing_falls_back(bert: Path, tmp_path: 
 
 def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> None:
     data = english(200, 1)
-    made = methods.load(
+    made = catalog.load(
         "word-embs",
         replace(settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}), given=Given(sentences=data, language="en")),
     )
@@ -284,7 +284,7 @@ def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(tmp_path: 
     given = Given(models=tmp_path, sentences=english(20, 1), language="en")
 
     def folders() -> int:
-        methods.load("word-embs", replace(settings({"threads": 1, "word_embs.epochs": 1}), given=given))
+        catalog.load("word-embs", replace(settings({"threads": 1, "word_embs.epochs": 1}), given=given))
         return len(list(tmp_path.iterdir()))
 
     assert [folders(), folders()] == [1, 1]
@@ -293,7 +293,7 @@ def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(tmp_path: 
 
 
 def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
-    made = methods.load("word-embs", replace(settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
+    made = catalog.load("word-embs", replace(settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
     source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")
     for one in next(iter(made.propose([source], 6, 1))):
         text = applied(source.text, one.edits)
@@ -393,7 +393,7 @@ def test_the_task_chooses_the_surrogate(bert: Path) -> None:
         triplets.Trainer: replace(plain, given=Given(triplets=reviews(2)[1])),
     }
     for kind, made in kinds.items():
-        assert isinstance(methods.load("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
+        assert isinstance(catalog.load("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
 
 
 def test_the_known_labels_and_facts_are_part_of_a_surrogate(surrogate: classes.Classes) -> None:

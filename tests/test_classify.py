@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
+from builder.bench.models import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
+from builder.bench.models.fitting import fit
+from builder.bench.models.learn import quality
+from builder.bench.models.task import MODELS, ClassifierConfig, Item, Means, check, chosen, words_of
 from builder.errors import ConfigError, InputError, ModelError
-from builder.model.classify import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
-from builder.model.classify.fitting import fit
-from builder.model.classify.learn import quality
-from builder.model.classify.task import MODELS, ClassifierConfig, Item, Means, check, chosen, words_of
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
 THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")

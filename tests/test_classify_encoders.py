@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from test_classify import items, opinions
 
+from builder.bench.models import encoders
+from builder.bench.models.fitting import fit
+from builder.bench.models.task import Item, chosen, words_of
 from builder.errors import ModelError
-from builder.model.classify import encoders
-from builder.model.classify.fitting import fit
-from builder.model.classify.task import Item, chosen, words_of
 
 
 @pytest.fixture(scope="module")

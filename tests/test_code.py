@@ -1,44 +1,92 @@
-"""What names the code that made a thing."""
+"""What names the code that made a thing: the import closure of its module."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from builder import code
+from builder.pipeline import STAGES
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    (tmp_path / "model").mkdir()
-    for name in ("model/a.py", "text.py", "other.py"):
-        (tmp_path / name).write_text("x = 1\n")
-    monkeypatch.setattr(code, "PACKAGE", tmp_path)
-    yield tmp_path
+    """A copy of the package that may be edited; digests are of this copy."""
+    copy = tmp_path / "builder"
+    shutil.copytree(code.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors", "*.crfsuite", "sample", "data"))
+    monkeypatch.setattr(code, "PACKAGE", copy)
+    forget()
+    yield copy
+    forget()
+
+
+def forget() -> None:
+    for cached in (code.code_digest, code.import_closure, code._path, code._imported):
+        cached.cache_clear()
+
+
+def digests() -> dict[str, str]:
     code.code_digest.cache_clear()
+    return {stage.name: code.code_digest(stage.module) for stage in STAGES}
 
 
-def now() -> str:
-    code.code_digest.cache_clear()
-    return code.code_digest("model", "text.py")
+def test_a_changed_byte_in_any_module_makes_exactly_the_stages_that_import_it_stale(package: Path) -> None:
+    before = digests()
+    closures = {stage.name: set(code.import_closure(stage.module)) for stage in STAGES}
+    reached = set[str]()
+    for path in sorted(package.rglob("*.py")):
+        module = ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+        content = path.read_bytes()
+        path.write_bytes(content + b"#")
+        now = digests()
+        path.write_bytes(content)
+        stale = {name for name in now if now[name] != before[name]}
+        assert stale == {name for name, closure in closures.items() if module in closure}, module
+        reached |= {module} if stale else set()
+    assert digests() == before
+    assert {"builder.engine.engine", "builder.nlp.crf", "builder.lexicon.compounds", "builder.model.tagger"} <= reached
+    assert not {"builder.serve.app", "builder.cli", "builder.report.page", "builder.bench.plan"} & reached
 
 
-def test_an_edit_of_a_named_source_and_no_other_is_another_digest(package: Path) -> None:
-    before = now()
-    (package / "other.py").write_text("x = 2\n")
-    assert now() == before
-    (package / "text.py").write_text("x = 2\n")
-    after = now()
-    assert after != before
-    (package / "model" / "b.py").write_text("")
-    assert now() not in (before, after)
+@pytest.mark.parametrize(
+    ("module", "stage"),
+    [
+        ("builder.lexicon.compounds", "annotate"),  # it shapes segmentation
+        ("builder.dedup.rare_pairs", "ingest"),
+        ("builder.engine.pairing", "seed"),
+        ("builder.model.paper.fine_tuning", "self_train"),  # imported inside a function
+        ("builder.metrics.matching", "evaluate"),
+        ("builder.release.card", "release"),
+    ],
+)
+def test_what_shapes_a_stage_is_in_its_closure(module: str, stage: str) -> None:
+    assert module in code.import_closure(f"builder.stages.{stage}")
+
+
+def test_modules_that_a_table_names_are_in_the_closure() -> None:
+    assert "builder.augment.boost.classes" in code.import_closure("builder.augment.methods.boostaug")
+
+
+def test_a_package_stands_for_all_modules_in_it() -> None:
+    closure = code.import_closure("builder.bench.models")
+    assert {"builder.bench.models.taggers", "builder.bench.models.sentences"} <= set(closure)
+
+
+def test_an_unknown_module_is_an_error() -> None:
+    with pytest.raises(LookupError, match=r"builder\.nothing is no module"):
+        code.import_closure("builder.nothing")
 
 
 def test_a_list_of_words_beside_the_code_counts_and_a_table_of_weights_does_not(package: Path) -> None:
+    def now() -> str:
+        code.code_digest.cache_clear()
+        return code.code_digest("builder.augment.methods.eda")
+
     before = now()
-    (package / "model" / "weights.bin").write_bytes(b"1")
+    (package / "augment" / "weights.bin").write_bytes(b"1")
     assert now() == before
-    (package / "model" / "words.txt").write_text("adverb: a b\n")
+    (package / "augment" / "more.txt").write_text("adverb: a b\n")
     assert now() != before

@@ -17,13 +17,13 @@ from test_model import JUDGED, JUDGED_VALID, TINY, TINY_JUDGE, TRAIN, VALID, tri
 
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
+from builder.learning.task import Example, Judged
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
 from builder.model.panel import UNSURE, Noise, Panel, load_panel, noise, save_panel, trusted, unseen
-from builder.model.store import save
-from builder.model.task import Example, Judged
+from builder.model.saved import save
 
 Settings = Callable[..., list[str]]
 TEXT = "湯頭很香，麵條難吃"

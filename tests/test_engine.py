@@ -17,8 +17,8 @@ from reading import reader as shipped
 from builder.engine import Doc, Engine
 from builder.engine.pairing import dependency_path
 from builder.export.paper import aspect_text
+from builder.lexicon.resources import data_dir
 from builder.records import Element, Token, Triplet, polarity_of
-from builder.resources import data_dir
 from builder.text import in_order, view
 
 SOUP = st.integers(0, 2**32 - 1)

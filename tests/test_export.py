@@ -16,14 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import InputError, ReleaseError
-from builder.export import answers, package, paper
-from builder.export.card import card as card_of
-from builder.export.manifest import Facts, Split, checksums, manifest, sha256
+from builder.export import answers, paper
 from builder.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
 from builder.export.records import triplet as read_row
-from builder.export.statistics import statistics
-from builder.export.verify import verify
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.release import package
+from builder.release.card import card as card_of
+from builder.release.manifest import Facts, Split, checksums, manifest, sha256
+from builder.release.statistics import statistics
+from builder.release.verify import verify
 
 TEXT = "這家餐點的口感很好，湯頭不會太鹹❤\ufe0f\U00020bb7。"
 Files = dict[str, bytes]

@@ -28,9 +28,9 @@ from conftest import ROOT, Built, Command, contents, environment, settings
 from builder import pipeline
 from builder.config import resolve
 from builder.errors import ReleaseError, WorkdirError
-from builder.export.reading import opened, rows
-from builder.export.verify import verify
 from builder.pipeline import Build
+from builder.release.reading import opened, rows
+from builder.release.verify import verify
 from builder.stages import annotate, seed
 from builder.store import db, queries, reviews
 
@@ -311,7 +311,7 @@ def test_a_base_model_that_is_a_pickle_is_refused(tmp_path: Path) -> None:
     from tiny_mt5 import make_base
 
     from builder.errors import ModelError
-    from builder.model.pretrained import load_base
+    from builder.model.paper.pretrained import load_base
 
     folder = make_base(tmp_path / "base")
     (weights,) = folder.glob("*.safetensors")

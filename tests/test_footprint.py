@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.stages import footprint
+from builder.shards import footprint
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's count")

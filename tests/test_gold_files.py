@@ -19,8 +19,8 @@ from builder.gold.formats import FORMATS, named
 from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
 from builder.records import Candidate, Label, Pool
-from builder.stages.labelling import export, import_labels, opened
 from builder.store import db, gold, pools
+from builder.usecases.labelling import export, import_labels, opened
 
 FORMAT_NAMES = list(FORMATS)
 Said = dict[str, Label]

@@ -18,9 +18,9 @@ from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
 from builder.records import Label, Pool
-from builder.stages.book import DatabaseBook
-from builder.stages.labelling import opened
 from builder.store import db, gold, pools
+from builder.usecases.annotation_page import DatabaseBook
+from builder.usecases.labelling import opened
 
 pytest.importorskip("uvicorn", reason="builder[annotate] is not installed")
 pytest.importorskip("starlette", reason="builder[annotate] is not installed")

@@ -14,9 +14,9 @@ from goldwork import TEXTS, pooled, proposals, work
 from builder.errors import ConfigError, QueryError, WorkdirError
 from builder.gold.pool import Settings, shares
 from builder.records import Label
-from builder.stages.labelling import opened
-from builder.stages.pooling import make_pool
 from builder.store import db, gold, pools, reviews
+from builder.usecases.labelling import opened
+from builder.usecases.pooling import make_pool
 
 
 def test_a_pool_unites_all_sources_and_holds_each_triplet_once(tmp_path: Path) -> None:

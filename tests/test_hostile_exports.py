@@ -16,13 +16,13 @@ from builder.config import resolve
 from builder.export import bio, paper
 from builder.export.formats import FORMATS, NAMES
 from builder.export.labels import Label, labelled
-from builder.export.reading import rows
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as read_row
-from builder.export.verify import verify
 from builder.pipeline import Build
-from builder.stages.exporting import export_release
+from builder.release.reading import rows
+from builder.release.verify import verify
 from builder.store import db, runs, triplets
+from builder.usecases.exporting import export_release
 
 HURT = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</text>", "]]>", "<!--", "&lt;b&amp;", "{{7*7}}", "${7}", "####", "#### #### ####", "####[([0], [1], 'POS')]",

@@ -18,8 +18,8 @@ from builder.lexicon.induce import Settings, induce
 from builder.lexicon.links import gather
 from builder.lexicon.names import like_name
 from builder.lexicon.overlay import Overlay, write
+from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.records import Token
-from builder.resources import Lexicon, load_lexicon
 from builder.text import Clause, clauses
 
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"

@@ -16,14 +16,14 @@ import pytest
 import torch
 
 from builder.errors import ConfigError, ModelError
-from builder.model import checkpoint
+from builder.learning import checkpoint
+from builder.learning.encode import Encoder, Vocabulary, batches, collate, windows
+from builder.learning.task import DiscriminatorConfig, Example, Judged, TaggerConfig, element, sized
 from builder.model.discriminator import Discriminator, train_discriminator
-from builder.model.encode import Encoder, Vocabulary, batches, collate, windows
 from builder.model.negatives import discriminator_data
 from builder.model.network import Context, Spans
-from builder.model.store import load, save
+from builder.model.saved import load, save
 from builder.model.tagger import Tagger, learnable, runs, settle, train_tagger
-from builder.model.task import DiscriminatorConfig, Example, Judged, TaggerConfig, element, sized
 from builder.records import POLARITIES, Polarity, Span, Triplet
 
 SMALL = {"width": 48, "layers": 2, "char_size": 32, "bigram_size": 16, "bigram_buckets": 512, "pair_size": 32, "min_count": 1}
@@ -413,6 +413,6 @@ def test_few_characters_get_small_batches_and_more_passes() -> None:
 
 
 def test_importing_the_task_imports_no_torch() -> None:
-    code = "import sys, builder.model.task, builder.model.negatives; print('torch' in sys.modules)"
+    code = "import sys, builder.learning.task, builder.model.negatives; print('torch' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
     assert out.stdout.strip() == "False"

@@ -17,17 +17,17 @@ import torch
 from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 
 from builder.errors import InputError, ModelError
-from builder.model.generate import write
+from builder.learning.task import Example, Judged
 from builder.model.kinds import load_extractor, load_judge, predict
 from builder.model.negatives import discriminator_data
-from builder.model.paper import AnswerScore, Referee, Writer, problem_counts
-from builder.model.paper_task import Asking, Seq2SeqConfig
-from builder.model.paper_train import load, save, train_referee, train_writer
-from builder.model.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, quiet, unknown
-from builder.model.squad import pretrain, read_squad
-from builder.model.task import Example, Judged
-from builder.model.templates import said_of
-from builder.model.trim import MULTIPLE, trim
+from builder.model.paper.fine_tuning import load, save, train_referee, train_writer
+from builder.model.paper.generate import write
+from builder.model.paper.models import AnswerScore, Referee, Writer, problem_counts
+from builder.model.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, quiet, unknown
+from builder.model.paper.settings import Asking, Seq2SeqConfig
+from builder.model.paper.squad import pretrain, read_squad
+from builder.model.paper.templates import said_of
+from builder.model.paper.trim import MULTIPLE, trim
 from builder.records import Triplet
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
@@ -83,7 +83,7 @@ def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tm
     own = untied(folder, tmp_path / "own")
     base = load_base(str(own))
     assert not torch.equal(base.network.lm_head.weight, base.network.shared.weight)
-    from builder.model.paper_train import save_base
+    from builder.model.paper.fine_tuning import save_base
 
     save_base(base, tmp_path / "again")
     again = load_base(str(tmp_path / "again"))
@@ -325,7 +325,9 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(writer: Path, 
     path.write_bytes(whole[:-25])  # as a kill leaves it
     assert model.answers(EXAMPLES) == first
     assert path.read_bytes() == whole
-    monkeypatch.setattr("builder.model.paper.write", lambda base, asked, *more: iter(()) if not asked else pytest.fail("asked again"))
+    monkeypatch.setattr(
+        "builder.model.paper.models.write", lambda base, asked, *more: iter(()) if not asked else pytest.fail("asked again")
+    )
     assert model.answers(EXAMPLES) == first
     assert problem_counts(tmp_path / "model") == problem_counts(tmp_path / "model")
 
@@ -346,7 +348,7 @@ def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> Non
     assert isinstance(model, Referee)
     flat = [(example.text, said_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
     for (text, said), found in zip(flat, model.chances(flat), strict=True):
-        from builder.model.templates import judge_answers, judge_question
+        from builder.model.paper.templates import judge_answers, judge_question
 
         sums = []
         for answer in judge_answers(said).values():

@@ -97,7 +97,7 @@ def test_a_second_run_does_nothing_and_another_base_trains_anew(built: Build, tm
 
 
 def _lexicon():  # type: ignore[no-untyped-def]
-    from builder.resources import load_lexicon
+    from builder.lexicon.resources import load_lexicon
 
     return load_lexicon()
 

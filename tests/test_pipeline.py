@@ -15,9 +15,9 @@ from conftest import FAST, Built, Command, contents, sentence, settings
 from builder import pipeline
 from builder.config import Resolved, flat, resolve
 from builder.errors import ReleaseError
-from builder.export.verify import verify
+from builder.lexicon.resources import load_lexicon
 from builder.pipeline import STAGES, Build
-from builder.resources import load_lexicon
+from builder.release.verify import verify
 from builder.stages import seed
 
 NAMES = [stage.name for stage in STAGES]

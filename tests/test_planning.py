@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder.stages.planning import Measured, predict
+from builder.usecases.planning import Measured, predict
 
 MEASURED = Measured(
     what="a build",

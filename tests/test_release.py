@@ -18,12 +18,12 @@ from test_pipeline import read_lines
 from builder import pipeline
 from builder.config import resolve
 from builder.errors import ReleaseError
-from builder.export import package, parquet
-from builder.export.diff import compare
 from builder.export.records import ReviewRow
-from builder.export.verify import verify
+from builder.lexicon.resources import load_lexicon, load_rules
 from builder.pipeline import Build
-from builder.resources import load_lexicon, load_rules
+from builder.release import package, parquet
+from builder.release.diff import compare
+from builder.release.verify import verify
 from builder.stages import release as stage
 from builder.stages.context import Context
 from builder.store import db, runs, triplets
@@ -240,7 +240,7 @@ def sound(made: dict[str, list[ReviewRow]]) -> dict[str, bytes]:
 
 def rebuilt(files: dict[str, bytes]) -> dict[str, bytes]:
     """The same with a manifest and checksums that agree with the files."""
-    from builder.export.manifest import checksums, sha256
+    from builder.release.manifest import checksums, sha256
 
     body = json.loads(files["manifest.json"])
     body["files"] = {

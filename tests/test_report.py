@@ -16,6 +16,7 @@ import pytest
 from conftest import Built, Command
 
 from builder.errors import ConfigError
+from builder.lexicon.resources import load_lexicon
 from builder.metrics.systems import Settings
 from builder.records import Element, Polarity, Triplet, polarity_of
 from builder.report import charts, terminal
@@ -24,7 +25,6 @@ from builder.report.collect import collect
 from builder.report.page import page
 from builder.report.visible import markdown, pieces, visible
 from builder.report.yardsticks import found, stands_for
-from builder.resources import load_lexicon
 from builder.store import db, reviews, runs, triplets
 from builder.store.labels import Candidate, Label, pools
 from builder.store.report import Marked
@@ -125,8 +125,8 @@ def test_table_1_counts_the_discriminators_data_as_its_training_makes_it(report:
 
 
 def test_table_1_agrees_with_the_data_that_is_really_made(built: Built) -> None:
+    from builder.learning.task import Example
     from builder.model.negatives import discriminator_data
-    from builder.model.task import Example
 
     with db.reading(built.workdir) as connection:
         source = triplets.source_id(connection, "rules")

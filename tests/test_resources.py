@@ -11,8 +11,8 @@ from typing import get_args
 import pytest
 
 from builder.errors import ResourceError
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon, load_rules, read_rows, rules_digest
 from builder.records import Polarity
-from builder.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon, load_rules, read_rows, rules_digest
 from builder.text import HAN, converter, view
 
 LEXICONS = data_dir("lexicons")

@@ -13,8 +13,8 @@ from reading import reader, written
 from builder.config import Convention
 from builder.engine import Engine
 from builder.errors import ResourceError
+from builder.lexicon.resources import Example, Lexicon, Rule, load_rules
 from builder.records import Triplet
-from builder.resources import Example, Lexicon, Rule, load_rules
 
 RULES = load_rules()
 EXAMPLES = [

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from builder.privacy import REPLACEMENTS, mask
+from builder.lexicon.resources import sample_dir
+from builder.privacy.masking import REPLACEMENTS, mask
 from builder.records import POLARITIES
-from builder.resources import sample_dir
 from builder.text import HAN, in_order, script_of, view
 
 Reviews = dict[str, dict[str, str]]

@@ -18,14 +18,14 @@ from conftest import ROOT, environment
 from tiny_mt5 import REVIEWS, TOLD, make_base
 
 from builder.errors import ModelError
-from builder.model.checkpoint import tensor_digest
-from builder.model.devices import spread
-from builder.model.paper_task import Seq2SeqConfig
-from builder.model.paper_train import fine_tune
-from builder.model.pretrained import Base, load_base, weights
-from builder.model.seq2seq import Pair, batches, cut, fit
-from builder.model.seq2seq_state import Trained
-from builder.model.templates import answer, question
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import spread
+from builder.model.paper.fine_tuning import fine_tune
+from builder.model.paper.pretrained import Base, load_base, weights
+from builder.model.paper.seq2seq import Pair, batches, cut, fit
+from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.templates import answer, question
+from builder.model.paper.training_state import Trained
 
 CONFIG = Seq2SeqConfig(epochs=2, max_output=60, batch_tokens=160, threads=1, rate=3e-3)
 

@@ -15,11 +15,11 @@ from test_export import review, triplet
 from test_release import by_id
 
 from builder.errors import ReleaseError
-from builder.export import parquet, writing
-from builder.export.diff import compare
 from builder.export.records import ReviewRow
-from builder.export.shelf import Shelf
-from builder.export.statistics import of
+from builder.release import parquet, writing
+from builder.release.diff import compare
+from builder.release.shelf import Shelf
+from builder.release.statistics import of
 
 ROWS = {
     "train": [review("a\u2028b", "湯頭濃郁", triplet("湯頭濃郁", (0, 2), ((2, 4),), (2, 4))), review("c", "第二篇\u0085說麵很Q")],

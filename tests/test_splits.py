@@ -18,11 +18,11 @@ from test_pipeline import ask
 
 from builder import pipeline
 from builder.config import resolve
-from builder.export import near_duplicates, rare_pairs
-from builder.export.near_duplicates import alike, bigrams, clusters, links, normal, pairs
-from builder.export.reading import Existing
-from builder.export.texts import Texts
+from builder.dedup import near_duplicates, rare_pairs
+from builder.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
+from builder.dedup.texts import Texts
 from builder.pipeline import Build
+from builder.release.reading import Existing
 from builder.stages import splits
 from builder.stages.splits import assign, by_hash, norm_hash
 from builder.store import db, reviews

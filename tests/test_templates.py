@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.model.grammar import Grammar, Pieces
-from builder.model.locate import MAX_GAP, Folded, fold, places
-from builder.model.templates import (
+from builder.model.paper.grammar import Grammar, Pieces
+from builder.model.paper.locate import MAX_GAP, Folded, fold, places
+from builder.model.paper.templates import (
     NAMES,
     Said,
     Template,

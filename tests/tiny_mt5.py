@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 
-from builder.model.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
+from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 from builder.records import Element, Polarity, Triplet
 
 REVIEWS = (
@@ -62,7 +62,7 @@ def make_base(
     """A folder as a hub model is laid out, with `spare` rows more than the tokenizer has pieces, as mT5 has."""
     from transformers import MT5Config
 
-    from builder.model.pretrained import fresh, load_tokenizer, quiet
+    from builder.model.paper.pretrained import fresh, load_tokenizer, quiet
 
     make_tokenizer(folder, texts, size)
     settings = {"d_model": width, "d_kv": 8, "d_ff": 2 * width, "num_layers": 1, "num_heads": 4, "dropout_rate": dropout}
@@ -75,7 +75,7 @@ def make_base(
 
 
 def triplet(text: str, said: tuple[str, str, Polarity]) -> Triplet:
-    from builder.model.templates import locate
+    from builder.model.paper.templates import locate
 
     found = locate(text, said, "rules")
     assert isinstance(found, Triplet), (text, said, found)

@@ -19,8 +19,8 @@ from builder.records import Span
 from builder.text import fold
 
 if TYPE_CHECKING:
-    from builder.model.augment.beam import Barred
-    from builder.model.augment.pieces import Inventory
+    from builder.augment.nets.beam import Barred
+    from builder.learning.pieces import Inventory
 
 LABELLED = -1
 """The number of what is never free."""
@@ -28,7 +28,7 @@ LABELLED = -1
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """`table`: see `builder.model.augment.beam`. Without `cues` only labelled terms are barred, and nothing more is held than what has a label."""
+    """`table`: see `builder.augment.nets.beam`. Without `cues` only labelled terms are barred, and nothing more is held than what has a label."""
 
     table: Barred = field(default_factory=dict)
     cues: Cues | None = None
@@ -56,7 +56,7 @@ class Bars:
 def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: Cues | None) -> Bars:
     """The terms that the sentences label, of two characters or a word at least, where nothing is labelled; and cues of the sorts that may not come into any of the
     sentences, however the model spells them."""
-    from builder.model.augment.pieces import Units
+    from builder.learning.pieces import Units
 
     if not isinstance(inventory, Units):
         return Bars()
@@ -74,7 +74,7 @@ def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: C
 
 
 def _terms(sentences: Iterable[Sentence], inventory: Inventory, keep: str) -> Iterator[tuple[int, ...]]:
-    from builder.model.augment.pieces import UNK
+    from builder.learning.pieces import UNK
 
     for one in sentences:
         cut = inventory.cut(one.text, one.words)

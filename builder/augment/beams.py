@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from builder.augment.records import Doubt, Edit, applied
 
 if TYPE_CHECKING:
-    from builder.model.augment.pieces import Inventory
-    from builder.model.augment.seq2seq import Labelled, Masked
+    from builder.augment.nets.seq2seq import Labelled, Masked
+    from builder.learning.pieces import Inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,15 @@ class Reader:
     threads: int = 2
 
     def told(self, items: Sequence[Masked]) -> list[float]:
-        from builder.model.augment.fitting import likely
-        from builder.model.augment.fragments import pad_of
+        from builder.augment.nets.fitting import likely
+        from builder.augment.nets.fragments import pad_of
 
         return likely(self.network, items, self.inventory.mask, pad_of(self.inventory), self.batch, self.threads)
 
 
 def fitted(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, Sequence[Beam]]], limits: Limits) -> list[list[Beam]]:
     """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is told of those alone that fit."""
-    from builder.model.augment.fitting import around
+    from builder.augment.nets.fitting import around
 
     texts = [
         [_text(ids, item, said, reader) for said in (item.target, *(one.said for one in beams))] if beams else []
@@ -105,7 +105,7 @@ def _differ(one: str, other: str) -> bool:
 
 
 def _surprises(reader: Reader, texts: Sequence[Text]) -> list[float]:
-    from builder.model.augment.fitting import alone
+    from builder.augment.nets.fitting import alone
 
     asked = [alone(*text) for text in texts]
     told = iter(reader.told([item for items in asked for item in items]))
@@ -114,7 +114,7 @@ def _surprises(reader: Reader, texts: Sequence[Text]) -> list[float]:
 
 def usual(reader: Reader, cuts: Sequence[Sequence[int]]) -> float:
     """-log P of a token that is hidden alone, the mean over some sentences."""
-    from builder.model.augment.fitting import alone
+    from builder.augment.nets.fitting import alone
 
     items = [item for ids in cuts for item in alone(ids, 0, len(ids), reader.inventory.mask, reader.inventory.first)]
     return max(0.01, round(-sum(reader.told(items)) / max(1, len(items)), 2))

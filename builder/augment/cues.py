@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from builder.augment import english
+from builder.lexicon.resources import AGAINST, Lexicon
 from builder.records import polarity_of
-from builder.resources import AGAINST, Lexicon
 from builder.text import fold
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]

@@ -10,13 +10,14 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import cbert, context, cues, gpt2, masked_seq2seq, style_transfer
+from builder.augment import cues
+from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.one_script import in_one_script
 from builder.augment.records import Method, Sentence
 from builder.augment.settings import Settings
 from builder.augment.training import InDomain, raw
-from builder.model.task import Progress
-from builder.resources import load_lexicon
+from builder.learning.task import Progress
+from builder.lexicon.resources import load_lexicon
 
 Loader = Callable[[Settings], Method]
 
@@ -99,7 +100,7 @@ def _keep(settings: Settings) -> str:
 @contextmanager
 def _place(settings: Settings, name: str) -> Iterator[tuple[Path, Progress]]:
     """Where the method's models are kept, beside those of other sentences and settings; nowhere for long if no place is given."""
-    from builder.model.boost.classes import bar
+    from builder.augment.boost.classes import bar
 
     with TemporaryDirectory(prefix="builder-augment-") as nowhere, bar(name) as progress:
         yield (settings.given.models or Path(nowhere)) / name.replace("+", "-"), progress

@@ -11,7 +11,7 @@ from builder.augment.records import Mark, Sentence
 from builder.records import Polarity
 
 if TYPE_CHECKING:
-    from builder.model.augment.pieces import Inventory
+    from builder.learning.pieces import Inventory
 
 OPPOSITE: Mapping[str | None, Polarity] = {"POS": "NEG", "NEG": "POS"}
 
@@ -67,7 +67,7 @@ def head(sentence: Sentence, opinion: Mark) -> str:
 
 def middle(polarity: Polarity) -> float:
     """The valence of an opinion of which only the polarity is known."""
-    from builder.model.task import VALENCE
+    from builder.learning.task import VALENCE
 
     return VALENCE[polarity]
 

@@ -19,11 +19,11 @@ from builder.augment.training import english
 from builder.errors import ModelError
 
 if TYPE_CHECKING:
-    from builder.model.augment.cloze import Blank, Cloze
-    from builder.model.augment.filling import Draw, Fill
-    from builder.model.augment.keeping import Schedule
-    from builder.model.augment.pieces import Cut, Inventory
-    from builder.model.task import Progress
+    from builder.augment.nets.cloze import Blank, Cloze
+    from builder.augment.nets.filling import Draw, Fill
+    from builder.learning.keeping import Schedule
+    from builder.learning.pieces import Cut, Inventory
+    from builder.learning.task import Progress
 
 Words = tuple[tuple[int, ...], ...]
 Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
@@ -59,7 +59,7 @@ class Replacing:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
-        from builder.model.augment.filling import fill
+        from builder.augment.nets.filling import fill
 
         plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._fills(one, copies, seed)]
         made: dict[int, dict[int, Candidate]] = {}
@@ -72,8 +72,8 @@ class Replacing:
             yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
 
     def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
-        from builder.model.augment.filling import Fill
-        from builder.model.network import seed_of
+        from builder.augment.nets.filling import Fill
+        from builder.learning.seeds import seed_of
 
         cut = self.inventory.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, kept(sentence, "aspect+opinion"))
@@ -101,7 +101,7 @@ def distinct(candidates: Iterator[Candidate]) -> tuple[Candidate, ...]:
 
 def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -> Inventory:
     """Words, or characters where most sentences are Chinese and `words` does not ask for words."""
-    from builder.model.augment.pieces import Units
+    from builder.learning.pieces import Units
 
     spaced = english(sentences)
     return Units.of(((one.text, one.words) for one in sentences), "word" if spaced or words else "char", spaced, min_count)
@@ -129,7 +129,7 @@ class Learning:
         seed: int,
     ) -> Learning:
         """`share` of the words are asked for; `hidden`: they are masked. ModelError where no sentence has a word to learn."""
-        from builder.model.augment.keeping import held_out
+        from builder.learning.keeping import held_out
 
         found = []
         for one in sentences:
@@ -149,7 +149,7 @@ class Learning:
         return [self._blank(items[order[n % len(items)]], draw, labelled) for n in range(count)]
 
     def _blank(self, item: tuple[tuple[int, ...], tuple[int, ...], Words], draw: random.Random, labelled: bool) -> Blank:
-        from builder.model.augment.cloze import Blank
+        from builder.augment.nets.cloze import Blank
 
         ids, labels, words = item
         chosen = draw.sample(words, max(1, round(self.share * len(words))))
@@ -158,7 +158,7 @@ class Learning:
         return Blank(shown, labels if labelled else (0,) * len(ids), places, tuple(ids[at] for at in places))
 
     def phase(self, schedule: Schedule, labelled: bool, seed: int) -> tuple[Draw, Sequence[Blank], Schedule]:
-        from builder.model.network import seed_of
+        from builder.learning.seeds import seed_of
 
         count = max(len(self.items), schedule.least)
         held = self.draw(max(200, len(self.held)), seed, labelled, True)
@@ -181,15 +181,15 @@ def learned(
     progress: Progress | None,
 ) -> str:
     """Give `network` its weights: those in `folder`, or those that training in phases of (schedule, with labels) leads to. Returns their digest."""
-    from builder.model.augment.filling import train
-    from builder.model.augment.keeping import key_of, obtained
-    from builder.model.checkpoint import tensor_digest
+    from builder.augment.nets.filling import train
+    from builder.learning.checkpoint import tensor_digest
+    from builder.learning.keeping import key_of, obtained
 
     if not schedules:
         return tensor_digest(dict(network.named_parameters()))
     learning = Learning.of(sentences, inventory, conditions, network.longest, share, hidden, seed)
     data = [(one.id, one.text, one.words, one.marks, one.label) for one in sentences]
-    key = key_of(name, (told, conditions, share, hidden, seed), data, base, Path(__file__))
+    key = key_of(name, (told, conditions, share, hidden, seed), data, base, __name__)
     phases = [learning.phase(schedule, labelled, seed) for schedule, labelled in schedules]
     digest = obtained(folder, key, network, lambda at: train(network, phases, seed, at, key, progress))
     network.eval()

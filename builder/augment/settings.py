@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
-from builder.augment.boost_settings import Boost, Eda, Spelling, Split, WordEmbs
-from builder.augment.cbert import CBertSettings
-from builder.augment.context import ContextSettings
-from builder.augment.gpt2 import Gpt2Settings
-from builder.augment.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.boost.settings import Boost, Eda, Spelling, Split, WordEmbs
+from builder.augment.methods.cbert import CBertSettings
+from builder.augment.methods.context import ContextSettings
+from builder.augment.methods.gpt2 import Gpt2Settings
+from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
+from builder.augment.methods.style_transfer import StyleTransferSettings
 from builder.augment.records import Sentence
-from builder.augment.style_transfer import StyleTransferSettings
 from builder.config import filled, flat
 from builder.errors import ConfigError
 from builder.records import Triplet

@@ -19,7 +19,7 @@ from builder.records import RawReview
 from builder.text import clauses, same_script, script_of, sentences
 
 if TYPE_CHECKING:
-    from builder.model.augment.keeping import Schedule
+    from builder.learning.keeping import Schedule
 
 Script = Literal["keep", "traditional", "simplified"]
 TRAIN = "train"
@@ -51,7 +51,7 @@ class Training:
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
         """`rate` is the network's own."""
-        from builder.model.augment.keeping import Schedule
+        from builder.learning.keeping import Schedule
 
         size = batch_tokens(self.batch_tokens, items, self.least)
         return Schedule(epochs, self.least, self.patience, size, self.rate or rate, threads=self.threads)

@@ -13,9 +13,9 @@ from typing import Literal
 
 from builder.augment.constraints import Trial
 from builder.augment.records import Changed, Mark, Sentence, moved, replaced, stretched
-from builder.export.layers import AspectRow, LayerRow
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import Polarity, Span
+from builder.release.layers import AspectRow, LayerRow
 from builder.text import clauses, sentences
 
 View = Literal["triplets", "ate", "aspect", "sentence"]

@@ -13,22 +13,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from builder.augment import methods
+from builder.augment import catalog
 from builder.augment.constraints import Trial
 from builder.augment.cues import chinese, english_cues
 from builder.augment.judging import Judged, Seen, judge, lost
 from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.settings import Given, Settings, settings
+from builder.augment.survival import label_lost
 from builder.bench.rows import Data, Row, digest, language, normalised, sentences
 from builder.code import code_digest
 from builder.errors import ConfigError, InputError
-from builder.export import writing
+from builder.files import write_atomically
+from builder.lexicon.resources import load_lexicon, rules_digest
 from builder.records import Element, Span, Triplet
-from builder.resources import load_lexicon, rules_digest
-from builder.stages.surviving import label_lost
 
 NONE = "none"
-CODE = ("augment", "model", "nlp", "engine", "text.py", "stages/proposing.py", "stages/surviving.py", "bench/augmented.py", "bench/rows.py")
+CODE = (__name__, "builder.augment.methods", "builder.engine")
 """What proposals and constraints depend on, beside lexicons and rules: an edit of these has them made again."""
 
 
@@ -47,11 +47,11 @@ class Augmented:
 
 def is_method(name: str) -> bool:
     """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that is known for what is neither."""
-    if name.partition(":")[0] in methods.METHODS:
+    if name.partition(":")[0] in catalog.METHODS:
         return True
     if Path(name).exists():
         return False
-    known = ", ".join((NONE, *methods.METHODS))
+    known = ", ".join((NONE, *catalog.METHODS))
     raise ConfigError(f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release")
 
 
@@ -117,7 +117,7 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
     """What a method proposes for the rows and the constraints keep; done once, then read from the working directory."""
     name, chosen = parsed(written, sets, seed)
     known = given(sources, workdir)
-    method = methods.load(name, replace(chosen, given=known))
+    method = catalog.load(name, replace(chosen, given=known))
     train, tongue = sources.train, known.language
     held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
@@ -193,7 +193,7 @@ def _write(path: Path, kept: Iterable[Trial], reasons: Mapping[str, int]) -> Non
         for one in kept
     ]  # fmt: skip
     content = json.dumps({"rejected": reasons, "kept": told}, ensure_ascii=False, separators=(",", ":"))
-    writing.replace(path, content.encode("utf-8", "surrogatepass"))
+    write_atomically(path, content.encode("utf-8", "surrogatepass"))
 
 
 def _read(path: Path, train: dict[str, Row]) -> Augmented | None:

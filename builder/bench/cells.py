@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from builder.bench.augmented import NONE, Augmented, first
+from builder.bench.models.fitting import fit
+from builder.bench.models.task import Choice, ClassifierConfig, Means, check
 from builder.bench.rows import Row, Task, digest, example, item
 from builder.bench.scores import classes, collapsed, spans, triplets
 from builder.code import code_digest
 from builder.errors import ConfigError, InputError, ModelError
-from builder.export import writing
-from builder.model.classify.fitting import fit
-from builder.model.classify.task import Choice, ClassifierConfig, Means, check
-from builder.model.task import Progress, TaggerConfig, sized
+from builder.files import write_atomically
+from builder.learning.task import Progress, TaggerConfig, sized
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.model.tagger)."""
-CODE = ("model", "bench/scores.py", "bench/rows.py")
+CODE = ("builder.bench.models", "builder.bench.scores", "builder.bench.rows")
 """What a score depends on: an edit of these makes other cells."""
 
 
@@ -145,7 +145,7 @@ def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str]
         fix = error.fix.replace("lower `rate`", "lower --rate")
         raise ModelError(error.what, where=where, fix=fix or "what is done is kept; the same command goes on") from error
     done = replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1), digest=unique)
-    writing.replace(path, json.dumps(asdict(done), indent=1).encode())
+    write_atomically(path, json.dumps(asdict(done), indent=1).encode())
     shutil.rmtree(scratch, ignore_errors=True)
     return done
 

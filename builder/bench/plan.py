@@ -14,15 +14,15 @@ from pathlib import Path
 from builder.bench import plots, tables
 from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed, toml
 from builder.bench.cells import Cell, Plan, check_plan, config_of
+from builder.bench.models.fitting import fit
+from builder.bench.models.task import Choice, Means, chosen
 from builder.bench.reading import load
 from builder.bench.rows import Data, Row, Task, held_out, item, language, refuse_shared, share
 from builder.bench.scores import Spread
 from builder.bench.shift import Shift, analyse
 from builder.errors import ConfigError, InputError
-from builder.export import writing
-from builder.model.classify.fitting import fit
-from builder.model.classify.task import Choice, Means, chosen
-from builder.model.task import Progress
+from builder.files import write_atomically
+from builder.learning.task import Progress
 
 VALID_SHARE = 0.1
 """Of the training texts, for choosing the epoch, where no validation set is given (Wu et al. 2019, section 4.1)."""
@@ -181,7 +181,7 @@ def write(plan: Plan, cells: Sequence[Cell], command: str) -> tuple[str, list[st
 
 def _kept(workdir: Path, files: dict[str, str]) -> list[str]:
     for name, content in files.items():
-        writing.replace(workdir / name, content.encode("utf-8", "surrogatepass"))
+        write_atomically(workdir / name, content.encode("utf-8", "surrogatepass"))
     return list(files)
 
 

@@ -21,11 +21,11 @@ from builder.augment.views import Unit, units
 from builder.bench.rows import Data, Row, Task
 from builder.errors import InputError
 from builder.export.answers_text import polarity, polarity_at
-from builder.export.reading import opened
-from builder.export.reading import rows as release_rows
 from builder.export.records import triplet
-from builder.model.task import VALENCE
+from builder.learning.task import VALENCE
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.release.reading import opened
+from builder.release.reading import rows as release_rows
 
 KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
 _VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence
 from builder.augment.views import cut
+from builder.bench.models.task import Item, words_of
 from builder.errors import InputError
-from builder.model.classify.task import Item, words_of
-from builder.model.task import Example
+from builder.learning.task import Example
 from builder.records import Element, Span, Triplet
-from builder.stages.proposing import segmented
 from builder.text import HAN, View, fold, from_source, view
 
 Task = Literal["tc", "absc", "ate", "aste"]

@@ -11,7 +11,7 @@ from builder.commands.build import WORKDIR
 from builder.commands.gold import POOL
 
 if TYPE_CHECKING:
-    from builder.stages.labelling import Imported
+    from builder.usecases.labelling import Imported
 
 _PATH = click.Path(path_type=Path)
 _FORMATS = ("csv", "xlsx", "label-studio", "doccano", "argilla")
@@ -34,7 +34,7 @@ def annotate() -> None:
 def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
     """Write a pool to FILE, to be labelled there."""
     from builder.gold.formats import named
-    from builder.stages.labelling import export as exported
+    from builder.usecases.labelling import export as exported
 
     made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
     click.echo(f"{path}: pool {made}, {candidates:,} candidates")
@@ -49,7 +49,7 @@ def export(path: Path, form: str | None, pool_id: str | None, annotator: str, fo
 def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE: all, or none if a row is bad."""
     from builder.gold.formats import named
-    from builder.stages.labelling import import_labels
+    from builder.usecases.labelling import import_labels
 
     _report(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
 
@@ -68,7 +68,7 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
     """Show how far annotators agree: raw, Cohen's and Fleiss' kappa, F1 of the triplets with exact spans."""
     from tabulate import tabulate
 
-    from builder.stages.labelling import agree
+    from builder.usecases.labelling import agree
 
     made, found, disputed, open_ = agree(workdir, pool_id, None if kind == "all" else kind)
     people = [(who, found.labelled[who], found.abstained[who]) for who in found.annotators]
@@ -94,7 +94,7 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
     from tabulate import tabulate
 
     from builder.gold.formats import SHEETS, named
-    from builder.stages import labelling
+    from builder.usecases import labelling
 
     if target and source:
         raise click.UsageError("--export and --import do not go together")
@@ -133,9 +133,9 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
 def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, workdir: Path) -> None:
     """Open a page on this machine to label a pool by keyboard; every answer is stored at once. Stop with Ctrl-C."""
     from builder.gold.server import serve as served
-    from builder.stages.book import DatabaseBook
-    from builder.stages.labelling import opened
     from builder.store import pools
+    from builder.usecases.annotation_page import DatabaseBook
+    from builder.usecases.labelling import opened
 
     with opened(workdir) as connection:
         book = DatabaseBook(connection, pools.chosen(connection, pool_id), annotator, adjudicate=adjudicate)

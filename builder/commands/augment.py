@@ -46,7 +46,7 @@ from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
 @SET
 def augment(method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any) -> None:
     """Augment a release by METHOD: a child release with a layer of new rows. Or a file. Without METHOD, the methods are listed."""
-    from builder.augment.methods import METHODS, check
+    from builder.augment.catalog import METHODS, check
     from builder.augment.settings import settings
     from builder.commands.build import _settings, crew
 
@@ -66,7 +66,7 @@ def augment(method: str | None, release: Path | None, source: Path | None, sets:
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.stages.augment import Plan, run
+    from builder.augment.run import Plan, run
 
     keep: Any = options["keep"] or ("aspect+opinion" if options["view"] == "triplets" else "aspect")
     out = options["out"] or release.resolve().parent / "augmented"
@@ -77,7 +77,7 @@ def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) 
 
 
 def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.stages.augment_file import FilePlan, run
+    from builder.augment.run_file import FilePlan, run
 
     if options["form"] is None or options["target"] is None:
         raise click.UsageError("a file needs its format and where to write: --format bio --output FILE")
@@ -92,7 +92,7 @@ def _tell(line: str) -> None:
 
 
 def _told(measures: Mapping[str, object], reasons: Mapping[str, int]) -> None:
-    from builder.export.card import flattened
+    from builder.release.card import flattened
 
     for name, value in flattened(measures):
         click.echo(f"{name}: {value}")

@@ -126,8 +126,8 @@ def _build(
     inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], options: dict[str, object]
 ) -> Build:
     from builder.config import resolve
+    from builder.lexicon.resources import sample_dir
     from builder.pipeline import Build
-    from builder.resources import sample_dir
 
     names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {
         f"{name}_column": f"input.{name}_column" for name in COLUMNS

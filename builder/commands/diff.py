@@ -27,7 +27,7 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
     """
     import json
 
-    from builder.export.diff import LEVELS, as_json, between, markdown
+    from builder.release.diff import LEVELS, as_json, between, markdown
 
     found = between(before, after, samples)
     click.echo(json.dumps(as_json(found), ensure_ascii=False, indent=1) if shape == "json" else markdown(found).rstrip("\n"))

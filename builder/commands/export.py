@@ -25,8 +25,8 @@ def export(release: Path | None, name: str | None, to: Path | None, splits: tupl
 
     from builder.export.formats import FORMATS, OTHERS
     from builder.export.labels import Opinion
-    from builder.export.reading import opened
-    from builder.stages.exporting import export_release
+    from builder.release.reading import opened
+    from builder.usecases.exporting import export_release
 
     if name is None:
         for known, about in [*((key, form.about) for key, form in FORMATS.items()), *((key, told) for key, (told, _) in OTHERS.items())]:

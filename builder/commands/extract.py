@@ -26,7 +26,7 @@ import click
 @click.option("--workers", type=int, default=2, show_default=True)
 def extract(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> None:
     """Extract triplets from texts, one line out for each line in."""
-    from builder.extraction import extract_file
+    from builder.usecases.extraction import extract_file
 
     counts = extract_file(source, target, system, workdir, convention, workers)
     click.echo(f"{target}: {counts.texts} texts, {counts.triplets} triplets, {counts.seconds:.1f} s")

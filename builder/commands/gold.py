@@ -10,8 +10,8 @@ import click
 from builder.commands.build import WORKDIR
 
 if TYPE_CHECKING:
-    from builder.stages.judging import Judged, Limits
-    from builder.stages.pooling import Made
+    from builder.usecases.judging import Judged, Limits
+    from builder.usecases.pooling import Made
 
 POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
@@ -31,7 +31,7 @@ POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first char
 def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path) -> None:
     """Pool what the rules and all variants propose for sampled reviews, each candidate once, in blinded order."""
     from builder.gold.pool import Settings
-    from builder.stages.pooling import make_pool
+    from builder.usecases.pooling import make_pool
 
     if show:
         _listed(workdir)
@@ -66,8 +66,8 @@ def _listed(workdir: Path) -> None:
     """Every pool, the latest first."""
     from tabulate import tabulate
 
-    from builder.stages.labelling import opened
     from builder.store import pools
+    from builder.usecases.labelling import opened
 
     with opened(workdir) as connection:
         rows = pools.listed(connection)
@@ -117,7 +117,7 @@ def judge(
 ) -> None:
     """Let a language model label a pool: YY, YN or NX. Answers are kept; a second run asks only what is missing."""
     from builder.gold.judge import Endpoint
-    from builder.stages import judging
+    from builder.usecases import judging
 
     limits = judging.Limits(rest["price_in"], rest["price_out"], rest["max_tokens"], rest["max_cost"])  # type: ignore[arg-type]
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)

@@ -97,9 +97,9 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
 
     from builder import pipeline
     from builder.engine import Engine
-    from builder.resources import load_lexicon, load_rules, overlays
-    from builder.stages.rule_report import report
+    from builder.lexicon.resources import load_lexicon, load_rules, overlays
     from builder.store import db
+    from builder.usecases.rule_report import report
 
     lexicon = load_lexicon(overlays=overlays(workdir))
     engine = Engine(lexicon, load_rules(), pipeline.remembered(workdir).resolved.config.rules.convention)

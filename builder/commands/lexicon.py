@@ -27,8 +27,8 @@ def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
 
     from builder import nlp, sources
     from builder.lexicon.check import check as checked
+    from builder.lexicon.resources import data_dir, load_lexicon
     from builder.records import RawReview
-    from builder.resources import data_dir, load_lexicon
 
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
     root = lexicons or data_dir("lexicons")
@@ -52,7 +52,7 @@ def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, work
     """Import a lexicon that you hold into the working directory."""
     from builder.lexicon.importers import Options, import_lexicon
     from builder.lexicon.overlay import write
-    from builder.resources import load_lexicon, overlays
+    from builder.lexicon.resources import load_lexicon, overlays
 
     known = load_lexicon(overlays=overlays(workdir))
     overlay = import_lexicon(path, kind, known, Options(polarity=polarity, name=name, encoding=encoding))
@@ -71,9 +71,9 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     from builder.lexicon.candidates import write_candidates
     from builder.lexicon.induce import Settings
     from builder.lexicon.induce import induce as induced
-    from builder.resources import load_lexicon, overlays
-    from builder.stages.induction import documents, ratings
+    from builder.lexicon.resources import load_lexicon, overlays
     from builder.store import db
+    from builder.usecases.induction import documents, ratings
 
     target = out or workdir / "candidates.tsv"
     known = load_lexicon(overlays=overlays(workdir))
@@ -93,7 +93,7 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
 def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
     """Take accepted CANDIDATES into the working directory's lexicon; the next build uses them."""
     from builder.lexicon.candidates import accept as accepted
-    from builder.resources import load_lexicon
+    from builder.lexicon.resources import load_lexicon
 
     overlay = accepted(candidates, workdir / "lexicon", load_lexicon(), confident)
     click.echo(f"{workdir / 'lexicon'}: {len(overlay.opinions)} opinions, {len(overlay.aspects)} aspects")

@@ -27,8 +27,8 @@ def model() -> None:
 @click.option("--threads", default=2, show_default=True, help="CPU threads.")
 def pretrain(files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int) -> None:
     """Fine-tune a base on reading comprehension (paper, section 4.2). A run that was stopped goes on."""
-    from builder.model.paper_task import Seq2SeqConfig
-    from builder.model.squad import pretrain as learn
+    from builder.model.paper.settings import Seq2SeqConfig
+    from builder.model.paper.squad import pretrain as learn
     from builder.stages.context import ModelBar
 
     config = Seq2SeqConfig(epochs=epochs, max_output=64, batch_tokens=batch_tokens, rate=rate, threads=threads)
@@ -52,11 +52,11 @@ def trim(inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encod
     """Cut a base's vocabulary to what the reviews of INPUTS need, and a safety set; the logits stay the same."""
     from builder import sources
     from builder.errors import ConfigError
-    from builder.model.pretrained import load_base
-    from builder.model.squad import read_squad
-    from builder.model.trim import trim as cut
+    from builder.lexicon.resources import load_lexicon
+    from builder.model.paper.pretrained import load_base
+    from builder.model.paper.squad import read_squad
+    from builder.model.paper.trim import trim as cut
     from builder.records import RawReview
-    from builder.resources import load_lexicon
     from builder.text import view
 
     if not inputs and not files:

@@ -23,8 +23,8 @@ def nlp() -> None:
 @click.option("--epochs", default=32, show_default=True, help="Epochs of the parser.")
 def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int) -> None:
     """Train on CoNLL-U TREEBANKS with UD v1 labels."""
+    from builder.lexicon.resources import load_lexicon
     from builder.nlp.train import train as fit
-    from builder.resources import load_lexicon
 
     click.echo(
         fit(treebanks, others, out, seed, raw=raw, words=load_lexicon().words(), epochs=epochs, say=lambda line: click.echo(line, err=True))
@@ -41,8 +41,8 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
     from tabulate import tabulate
 
     from builder import nlp as backends
+    from builder.lexicon.resources import load_lexicon
     from builder.nlp.evaluate import evaluate as scored
-    from builder.resources import load_lexicon
 
     loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from builder.stages.planning import Measured, Plan
+    from builder.usecases.planning import Measured, Plan
 
 
 @click.command()
@@ -22,7 +22,7 @@ def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
     """Predict time, memory and disk from what this machine measured."""
     import json
 
-    from builder.stages.planning import predict
+    from builder.usecases.planning import predict
 
     made = predict(_measured(workdir), count, workers)
     if form == "json":
@@ -36,8 +36,8 @@ def _measured(workdir: Path | None) -> Measured:
 
     from builder import pipeline
     from builder.config import resolve
-    from builder.resources import sample_dir
-    from builder.stages.planning import measure
+    from builder.lexicon.resources import sample_dir
+    from builder.usecases.planning import measure
 
     if workdir is not None:
         return measure(workdir, pipeline.remembered(workdir).resolved.config, str(workdir))

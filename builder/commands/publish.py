@@ -16,7 +16,7 @@ def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
     """Send a RELEASE directory to the hub in one commit with a tag (needs the extra publish)."""
     from tabulate import tabulate
 
-    from builder.export import hub
+    from builder.release import hub
 
     planned = hub.plan(release, repository)
     whole = f"{len(planned.files)} files, {sum(planned.files.values()):,} bytes"

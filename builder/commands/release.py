@@ -44,7 +44,7 @@ def release(workdir: Path, out: Path | None, bump: str | None, number: str | Non
 @click.argument("release", type=click.Path(path_type=Path))
 def verify(release: Path) -> None:
     """Check a RELEASE directory: checksums, counts, schema, spans, splits, leaks, polarities, personal data."""
-    from builder.export.verify import verify as check
+    from builder.release.verify import verify as check
 
     faults = check(release)
     for fault in faults:

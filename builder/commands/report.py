@@ -35,9 +35,9 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
 
     The page needs no network and quotes only texts in which nothing has to be masked.
     """
+    from builder.lexicon.resources import load_lexicon, overlays
     from builder.metrics.systems import Settings
     from builder.report.collect import collect
-    from builder.resources import load_lexicon, overlays
     from builder.store import db
 
     with db.reading(workdir) as connection:

@@ -27,7 +27,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--pred", type=_FILE, required=True, help="Predictions, in any of the same formats.")
 @click.option("--against", type=_FILE, help="Predictions of another system: the difference, its interval, and a paired test.")
-@click.option("--metric", type=click.Choice(["all", "exact", "lenient", "subsequence", "paper"]), default="all", show_default=True)
+@click.option("--metric", type=click.Choice(["all", "exact", "lenient", "paper"]), default="all", show_default=True)
 @click.option(
     "--opinion",
     type=click.Choice(["both", "opinion", "opinion_full"]),
@@ -50,7 +50,7 @@ _FILE = click.Path(path_type=Path)
 def score(
     gold: Path, pred: Path, against: Path | None, metric: Asked, opinion: str, mode: Mode, samples: int, seed: int, shape: str
 ) -> None:  # fmt: skip
-    """Score predictions against gold: micro P, R, F1 (exact, lenient, subsequence) and the paper's example-based metric.
+    """Score predictions against gold: micro P, R, F1 (exact, lenient) and the paper's example-based metric.
 
     Scores are percent, with 95% bootstrap intervals over the reviews.
     """

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from builder.engine.items import Grammar
 from builder.engine.units import Unit
-from builder.resources import Lexicon
+from builder.lexicon.resources import Lexicon
 
 _STANDARD = ("food", "drink", "place.generic")
 _NO_STANDARD = ("food.part", "food.ingredient", "food.sauce", "food.vegetable", "quality")

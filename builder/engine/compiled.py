@@ -15,7 +15,7 @@ from builder.engine.params import number, strings, table
 from builder.engine.polarity import Denial, Excess
 from builder.engine.units import Vocabulary
 from builder.errors import ResourceError
-from builder.resources import AspectEntry, Lexicon, OpinionEntry, Rule
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, Rule
 
 _OTHERS = ("grammar", "excess", "denial", "irrealis", "question", "compatible", "block", "conjunction", "vocabulary")
 

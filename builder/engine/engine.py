@@ -20,8 +20,8 @@ from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.terms import chain, compared, left_out, terms
 from builder.engine.units import lower, units
+from builder.lexicon.resources import Lexicon, Rule
 from builder.records import Element, Span, Token, Triplet, polarity_of
-from builder.resources import Lexicon, Rule
 from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from builder.lexicon.resources import OpinionEntry
 from builder.records import Span
-from builder.resources import OpinionEntry
 
 
 class Phrase(NamedTuple):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from builder.engine.items import GENERAL, Item, Term, is_dish, is_kind
 from builder.engine.params import string, strings, table, whole_number
 from builder.engine.patterns import compile_pattern, named
+from builder.lexicon.resources import Rule
 from builder.records import Span, Token
-from builder.resources import Rule
 
 
 class Topic(NamedTuple):

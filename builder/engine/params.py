@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builder.errors import ResourceError
-from builder.resources import Rule
+from builder.lexicon.resources import Rule
 
 
 def strings(rule: Rule, key: str) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from builder.engine.comparing import held_to, standard
 from builder.engine.items import Grammar, Item, Phrase, Term
 from builder.engine.terms import PRAISE
 from builder.engine.units import Unit
+from builder.lexicon.resources import Lexicon
 from builder.records import Span
-from builder.resources import Lexicon
 
 NUMERALS = "一二兩三四五六七八九十半"
 BIT = "bit"

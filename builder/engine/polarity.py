@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.engine.items import Phrase, Term
-from builder.resources import Lexicon
+from builder.lexicon.resources import Lexicon
 
 NEGATED_NEUTRAL, LACK = 4.0, 3.0
 CONTEXT_ONLY = "context.only"

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 from builder.engine.items import GENERAL, Grammar, Item, Term, is_dish, is_kind
+from builder.lexicon.resources import Lexicon
 from builder.records import Span
-from builder.resources import Lexicon
 
 PRAISE = 7.5
 """From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from builder.lexicon.resources import Lexicon
 from builder.records import Token
-from builder.resources import Lexicon
 
 SYMBOLS: Mapping[str, str] = {
     "ASPECT": "A",

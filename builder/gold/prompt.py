@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.gold.items import NAMES
-from builder.privacy import mask
+from builder.privacy.masking import mask
 from builder.records import Candidate, Pool, PoolReview, Verdict
 
 SYSTEM = """你是標註員。每一題有兩個問題，都只根據 context 的文字回答：

@@ -13,7 +13,7 @@ from pathlib import Path
 from builder.errors import ResourceError
 from builder.lexicon.induce import Candidate, Induced
 from builder.lexicon.overlay import Overlay, Refused, own, save, write
-from builder.resources import Lexicon
+from builder.lexicon.resources import Lexicon
 
 COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
 ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from builder.errors import ConfigError, InputError
 from builder.lexicon.overlay import Overlay, Refused, check_name, own
-from builder.resources import Lexicon
+from builder.lexicon.resources import Lexicon
 from builder.text import HAN, script_of, view
 
 POSITIVE, NEGATIVE = 7.0, 3.0

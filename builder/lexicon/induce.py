@@ -16,9 +16,9 @@ from typing import Literal
 
 from builder.lexicon.links import Uses, gather
 from builder.lexicon.names import like_name
+from builder.lexicon.resources import Lexicon
 from builder.lexicon.scoring import Endings, Score, aspect_scores, opinion_scores, valences
 from builder.lexicon.slots import Document
-from builder.resources import Lexicon
 from builder.text import HAN, script_of
 
 Kind = Literal["opinion", "aspect"]

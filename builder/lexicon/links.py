@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.lexicon.names import like_name
+from builder.lexicon.resources import Lexicon
 from builder.lexicon.slots import CANDIDATES, Document, Slot, clauses, contrasts, openers
-from builder.resources import Lexicon
 
 SNIPPETS = 3
 _SUBJECT, _MODIFIER = ("nsubj", "nsubjpass"), ("amod", "acl", "acl:relcl")

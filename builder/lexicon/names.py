@@ -5,7 +5,7 @@ In: a word and how often its tag says proper noun. Out: yes or no; in doubt yes,
 
 from __future__ import annotations
 
-from builder.resources import Lexicon
+from builder.lexicon.resources import Lexicon
 
 _SURNAMES = frozenset(
     "王李張劉陳楊黃趙吳周徐孫馬朱胡郭何高林羅鄭梁謝宋唐許韓馮鄧曹彭曾肖田董袁潘蔣蔡余杜葉程蘇魏呂丁任沈姚盧姜崔鍾譚陸汪范金石廖賈夏韋傅方白鄒孟熊秦邱江尹薛閻段雷侯龍史陶黎賀顧毛郝龔邵萬錢嚴"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ResourceError
-from builder.resources import read_rows
+from builder.lexicon.resources import read_rows
 
 _NAME = re.compile(r"[\w-]+")
 

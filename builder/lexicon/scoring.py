@@ -15,7 +15,7 @@ import numpy as np
 from builder.lexicon import features, fit
 from builder.lexicon.features import Characters
 from builder.lexicon.links import Uses
-from builder.resources import Lexicon
+from builder.lexicon.resources import Lexicon
 
 _RELIABLE = 3.0
 _SINGLE_PURITY, _SINGLE_ASSOCIATION = 0.65, 1.0

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from builder.lexicon.resources import AGAINST, Lexicon
 from builder.records import Token
-from builder.resources import AGAINST, Lexicon
 from builder.text import HAN, Clause
 
 Role = Literal["opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"]

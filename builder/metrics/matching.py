@@ -8,7 +8,7 @@ from typing import Literal
 Answer = tuple[str, str, str]
 """aspect, opinion, polarity (POS, NEG, NEU)"""
 Answers = Mapping[str, Sequence[Answer]]
-Match = Literal["exact", "lenient", "subsequence"]
+Match = Literal["exact", "lenient"]
 Part = Literal["triplet", "pair", "aspect", "opinion"]
 
 _CUTS: Mapping[Part, Callable[[Answer], Answer]] = {
@@ -65,12 +65,12 @@ def asked(gold: Sequence[Answer], told: Iterable[Answer], match: Match) -> list[
 
 
 def near_label(gold: Iterable[Answer], told: Answer) -> str:
-    """YY, YN or NX of one triplet by the gold of its review (`subsequence` match): right, its pair only, or nothing near it."""
+    """YY, YN or NX of one triplet by the gold of its review (`lenient` match): right, its pair only, or nothing near it."""
     shown = _bare(told)
     said = [_bare(one) for one in gold]
-    if any(_subsequence(one, shown) for one in said):
+    if any(_lenient(one, shown) for one in said):
         return "YY"
-    return "YN" if any(_subsequence((one[0], one[1], shown[2]), shown) for one in said) else "NX"
+    return "YN" if any(_lenient((one[0], one[1], shown[2]), shown) for one in said) else "NX"
 
 
 def _bare(answer: Answer) -> Answer:
@@ -90,17 +90,12 @@ def _exact(one: Answer, other: Answer) -> bool:
 
 
 def _lenient(one: Answer, other: Answer) -> bool:
-    near = len(one[1]) == len(other[1]) > 0 or _near(one[1], other[1])
-    return one[2] == other[2] and _within(one[0], other[0]) and near
-
-
-def _subsequence(one: Answer, other: Answer) -> bool:
     return one[2] == other[2] and _within(one[0], other[0]) and _near(one[1], other[1])
 
 
-MEETS: Mapping[Match, Callable[[Answer, Answer], bool]] = {"exact": _exact, "lenient": _lenient, "subsequence": _subsequence}
+MEETS: Mapping[Match, Callable[[Answer, Answer], bool]] = {"exact": _exact, "lenient": _lenient}
 """By name; both answers are as `_SEEN` shows them."""
-_SEEN: Mapping[Match, Callable[[Answer], Answer]] = {"exact": lambda a: a, "lenient": _bare, "subsequence": _bare}
+_SEEN: Mapping[Match, Callable[[Answer], Answer]] = {"exact": lambda a: a, "lenient": _bare}
 
 
 def _within(one: str, other: str) -> bool:

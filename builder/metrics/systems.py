@@ -12,13 +12,11 @@ from builder.metrics.intervals import Difference, Estimate, differences, estimat
 from builder.metrics.matching import Answers
 from builder.metrics.scores import Metric, Mode, Tally, signature, tally
 
-Asked = Literal["all", "exact", "lenient", "subsequence", "paper"]
+Asked = Literal["all", "exact", "lenient", "paper"]
 ALL: tuple[Metric, ...] = (
     Metric("exact", "triplet"), Metric("exact", "pair"), Metric("exact", "aspect"), Metric("exact", "opinion"), Metric("exact", "polarity"),
     Metric("lenient", "triplet"), Metric("lenient", "pair"), Metric("lenient", "aspect"), Metric("lenient", "opinion"),
     Metric("lenient", "polarity"),
-    # the aspects of `subsequence` are those of `lenient`
-    Metric("subsequence", "triplet"), Metric("subsequence", "pair"), Metric("subsequence", "opinion"), Metric("subsequence", "polarity"),
     Metric("paper", "triplet"),
 )  # fmt: skip
 

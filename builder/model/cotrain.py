@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.errors import ModelError
-from builder.model.checkpoint import write_file
-from builder.model.store import load, save
+from builder.learning.checkpoint import write_file
+from builder.learning.task import Example, Progress, TaggerConfig
+from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
-from builder.model.task import Example, Progress, TaggerConfig
 from builder.records import Triplet
 
 FLOOR = 0.02

@@ -19,11 +19,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.errors import ModelError
-from builder.model.checkpoint import fingerprint, tensor_digest
-from builder.model.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
-from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights, seed_of
-from builder.model.task import DiscriminatorConfig, Example, Judged, Progress
-from builder.model.training import fit, scope
+from builder.learning.checkpoint import fingerprint, tensor_digest
+from builder.learning.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
+from builder.learning.loop import fit, scope
+from builder.learning.seeds import seed_of
+from builder.learning.task import DiscriminatorConfig, Example, Judged, Progress
+from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights
 from builder.records import POLARITIES, VERDICTS, Verdict
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))

@@ -1,7 +1,7 @@
 """The models that a stage can choose instead of the embedded ones, by `profile`, from a literal table. No torch on import.
 
 A `Kind` trains the two models of the pipeline, writes them to a folder, and reads them back; what it returns meets the Protocols of
-builder.model.task. The embedded profile is not in the table: its training is the stages' own.
+builder.learning.task. The embedded profile is not in the table: its training is the stages' own.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from builder.config import Config
 from builder.errors import ModelError
-from builder.model.task import Example, Extractor, Judge, Judged, Progress
+from builder.learning.task import Example, Extractor, Judge, Judged, Progress
 from builder.records import Triplet
 
 if TYPE_CHECKING:
-    from builder.model.paper_task import Asking, Seq2SeqConfig
+    from builder.model.paper.settings import Asking, Seq2SeqConfig
 
 TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], Extractor]
 TrainJudge = Callable[[Config, Sequence[Judged], Sequence[Judged], Path, Path, Progress | None], Judge]
@@ -44,7 +44,7 @@ class Kind:
 def _paper_extractor(
     config: Config, train: Sequence[Example], valid: Sequence[Example], folder: Path, checkpoints: Path, progress: Progress | None
 ) -> Extractor:
-    from builder.model.paper_train import save, train_writer
+    from builder.model.paper.fine_tuning import save, train_writer
 
     numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
     made = save(train_writer(train, valid, config.paper.base, asking(config), numbers, config.seed, checkpoints, progress), folder)
@@ -54,7 +54,7 @@ def _paper_extractor(
 def _paper_judge(
     config: Config, train: Sequence[Judged], valid: Sequence[Judged], folder: Path, checkpoints: Path, progress: Progress | None
 ) -> Judge:
-    from builder.model.paper_train import save, train_referee
+    from builder.model.paper.fine_tuning import save, train_referee
 
     paper = config.paper
     numbers = seq2seq(config, paper.judge_epochs, paper.max_verdict)
@@ -75,7 +75,7 @@ def check(config: Config) -> None:
     for name in ("transformers", "accelerate"):
         if find_spec(name) is None:
             raise ModelError(f"the profile {config.profile} needs {name}", fix="install it with `pip install 'builder[paper]'`")
-    from builder.model.paper_task import is_folder
+    from builder.model.paper.settings import is_folder
 
     base = Path(config.paper.base)
     if is_folder(config.paper.base) and not (base / "config.json").is_file():
@@ -89,7 +89,7 @@ def unit(config: Config) -> str:
 
 def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
     """The numbers of one fine-tuning."""
-    from builder.model.paper_task import Seq2SeqConfig
+    from builder.model.paper.settings import Seq2SeqConfig
 
     paper = config.paper
     return Seq2SeqConfig(
@@ -108,7 +108,7 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
 
 
 def asking(config: Config) -> Asking:
-    from builder.model.paper_task import Asking
+    from builder.model.paper.settings import Asking
 
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
 
@@ -124,7 +124,7 @@ def problems(config: Config, folder: Path) -> dict[str, int]:
     """What a model that writes its answers wrote that is no triplet, by reason; empty for models that do not write."""
     if config.profile not in KINDS:
         return {}
-    from builder.model.paper import problem_counts
+    from builder.model.paper.models import problem_counts
 
     return problem_counts(folder)
 
@@ -132,10 +132,10 @@ def problems(config: Config, folder: Path) -> dict[str, int]:
 def load_extractor(folder: Path) -> Extractor:
     """The extractor in a folder, of whatever kind it is. Raises ModelError."""
     if _is_paper(folder):
-        from builder.model.paper_train import load
+        from builder.model.paper.fine_tuning import load
 
         return _extractor(load(folder), folder)
-    from builder.model.store import load as load_embedded
+    from builder.model.saved import load as load_embedded
     from builder.model.tagger import Tagger
 
     model = load_embedded(folder)
@@ -147,15 +147,15 @@ def load_extractor(folder: Path) -> Extractor:
 def load_judge(folder: Path) -> Judge:
     """The discriminator in a folder, of whatever kind it is. Raises ModelError."""
     if _is_paper(folder):
-        from builder.model.paper import Referee
-        from builder.model.paper_train import load
+        from builder.model.paper.fine_tuning import load
+        from builder.model.paper.models import Referee
 
         model = load(folder)
         if isinstance(model, Referee):
             return model
     else:
         from builder.model.discriminator import Discriminator
-        from builder.model.store import load as load_embedded
+        from builder.model.saved import load as load_embedded
 
         embedded = load_embedded(folder)
         if isinstance(embedded, Discriminator):
@@ -168,7 +168,7 @@ def _is_paper(folder: Path) -> bool:
 
 
 def _extractor(model: object, folder: Path) -> Extractor:
-    from builder.model.paper import Writer
+    from builder.model.paper.models import Writer
 
     if not isinstance(model, Writer):
         raise ModelError("this model finds no triplets", where=str(folder), fix="`builder run self_train --force`")

@@ -6,7 +6,7 @@ import hashlib
 import random
 from dataclasses import replace
 
-from builder.model.task import VALENCE, Example, Judged
+from builder.learning.task import VALENCE, Example, Judged
 from builder.records import POLARITIES, Span, Triplet, Verdict
 
 

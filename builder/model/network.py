@@ -6,7 +6,6 @@ pairs is on flat lists: no loop and no padding per review.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.model.encode import PAD, SPECIAL, Batch, Vocabulary
-from builder.model.task import NetworkConfig
+from builder.learning.encode import PAD, SPECIAL, Batch, Vocabulary
+from builder.learning.task import NetworkConfig
 
 DILATIONS = (1, 2, 4, 8)
 DISTANCES = (0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40)
@@ -171,8 +170,3 @@ def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int) -> None:
             drawn = np.random.default_rng([seed, code]).standard_normal(weight.shape[1])
             weight[row] = torch.from_numpy(drawn) * 0.5
         weight[PAD] = 0
-
-
-def seed_of(*parts: object) -> int:
-    """A 63-bit seed from anything with a stable repr."""
-    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8]) >> 1

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.errors import ModelError
-from builder.model.checkpoint import write_file
+from builder.learning.checkpoint import write_file
+from builder.learning.task import Example, Judged, Progress
 from builder.model.cotrain import DROP, Taggers, clashes, fold_of, load_taggers
 from builder.model.discriminator import Discriminator
-from builder.model.store import load
+from builder.model.saved import load
 from builder.model.tagger import Proposal
-from builder.model.task import Example, Judged, Progress
 from builder.records import VERDICTS, Triplet, Verdict
 
 UNSURE, SURE = 0.7, 0.76

@@ -1,6 +1,6 @@
 """The embedded extractor: training from rule triplets, prediction, and what is kept of it.
 
-A text longer than the config's window is read in pieces cut after sentences (builder.model.encode.windows); a training triplet that
+A text longer than the config's window is read in pieces cut after sentences (builder.learning.encode.windows); a training triplet that
 lies across a cut, a span longer than `max_span` and a gap longer than `max_gap` cannot be learnt: `Tagger.facts` counts them.
 """
 
@@ -15,12 +15,13 @@ import numpy as np
 import torch
 
 from builder.errors import ModelError
-from builder.model.checkpoint import fingerprint, tensor_digest
-from builder.model.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
-from builder.model.network import Context, Spans, base_weights, seed_of
+from builder.learning.checkpoint import fingerprint, tensor_digest
+from builder.learning.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
+from builder.learning.loop import fit, scope
+from builder.learning.seeds import seed_of
+from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element
+from builder.model.network import Context, Spans, base_weights
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
-from builder.model.task import VALENCE, Example, Progress, TaggerConfig, element
-from builder.model.training import fit, scope
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))

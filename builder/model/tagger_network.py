@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.model.encode import Batch, Encoded, IntArray, Vocabulary, collate
+from builder.learning.encode import Batch, Encoded, IntArray, Vocabulary, collate
+from builder.learning.task import TaggerConfig
 from builder.model.network import Context, PairScorer, Spans, SpanVector, Trunk, gap
-from builder.model.task import TaggerConfig
 
 ASPECT, OPINION = 0, 1
 CUT = -2.2

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
-from builder.resources import data_dir
+from builder.lexicon.resources import data_dir
 
 SCHEMES = ("ckip-pos", "ud2", "stanford")
 HEADER = ("scheme", "label", "ours", "note")

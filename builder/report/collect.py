@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
-from builder import __version__, privacy
+from builder import __version__
+from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
+from builder.privacy import masking as privacy
 from builder.report import made, quality, yardsticks
 from builder.report.blocks import Example, Report, Section
-from builder.resources import Lexicon
 from builder.store import report as asked
 from builder.store import runs
 from builder.store.queries import public_id

@@ -8,12 +8,12 @@ from functools import cache
 from itertools import combinations
 
 from builder.gold import agreement
+from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.records import VERDICTS
 from builder.report import scores
 from builder.report.blocks import Cell, Figure, Section, Table
 from builder.report.yardsticks import Yardstick, answers, final_systems
-from builder.resources import Lexicon
 from builder.store import labels
 from builder.store import report as asked
 from builder.store.labels import Pool

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export.reading import NAME, inside
 from builder.export.records import ReviewRow, TripletRow
 from builder.export.records import triplet as released
+from builder.release.reading import NAME, inside
 from builder.store import browse, db, reviews, runs, search
 from builder.store.triplets import BITS
 

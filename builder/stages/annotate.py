@@ -11,8 +11,8 @@ from pathlib import Path
 
 from builder import nlp
 from builder.errors import ResourceError
+from builder.lexicon.resources import overlays
 from builder.records import Review, Token
-from builder.resources import overlays
 from builder.shards import Job, Parcel
 from builder.stages.context import Context, arrived, bar, lexicons
 from builder.store import db, reviews, runs

@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from builder.config import Config
 from builder.errors import ResourceError
+from builder.lexicon.resources import Lexicon, Rule, data_dir, load_lexicon
 from builder.records import Element, Triplet
-from builder.resources import Lexicon, Rule, data_dir, load_lexicon
 from builder.shards import Crew, Parcel
 from builder.shards.local import LocalCrew
 from builder.store import db, runs

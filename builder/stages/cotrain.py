@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from builder.model.task import Example, Judge
+from builder.learning.task import Example, Judge
 from builder.records import Review, Triplet
 from builder.stages import discriminate, predicting
 from builder.stages.annotate import review_view

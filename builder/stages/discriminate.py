@@ -13,8 +13,8 @@ from pathlib import Path
 
 from builder.config import Config
 from builder.errors import ModelError
+from builder.learning.task import DiscriminatorConfig, Example, Judge, Judged, TaggerConfig, sized
 from builder.model import kinds
-from builder.model.task import DiscriminatorConfig, Example, Judge, Judged, TaggerConfig, sized
 from builder.records import StoredTriplet
 from builder.stages import predicting
 from builder.stages.context import Context, ModelBar
@@ -67,7 +67,7 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
     from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
     from builder.model.panel import Panel, noise, save_panel, trusted
-    from builder.model.store import save
+    from builder.model.saved import save
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
     chars = _chars(made["train"]) * (folds - 1) // folds
@@ -98,7 +98,7 @@ _MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts, Known]
 def _train(context: Context, judged: Mapping[str, list[Judged]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
     from builder.model.discriminator import train_discriminator
-    from builder.model.store import save
+    from builder.model.saved import save
 
     config, folder, checkpoints = context.config, context.models / NAME, context.models / f"{NAME}.training"
     if config.profile in kinds.KINDS:

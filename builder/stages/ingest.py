@@ -9,8 +9,8 @@ import itertools
 from pathlib import Path
 
 from builder import sources
+from builder.dedup.near_duplicates import normal
 from builder.errors import InputError
-from builder.export.near_duplicates import normal
 from builder.records import RawReview, RejectedRow
 from builder.sources.opening import one_line, storable
 from builder.stages import gold, splits

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from builder.errors import ModelError
+from builder.learning.task import Example, Extractor, Judge
 from builder.model import kinds
-from builder.model.task import Example, Extractor, Judge
 from builder.records import Triplet, Verdict
 from builder.shards import Job, Parcel
 from builder.stages.context import Context, ModelBar

@@ -17,14 +17,14 @@ from pathlib import Path
 from builder import __version__
 from builder.config import flat
 from builder.errors import ReleaseError
-from builder.export import package, writing
-from builder.export.changes import changes
-from builder.export.diff import LEVELS, Diff, bumped, compare
-from builder.export.manifest import Facts, manifest, sha256
-from builder.export.reading import Existing, existing, parsed, rows, uncollected, versions
-from builder.export.shelf import Shelf
-from builder.export.statistics import Tally
-from builder.export.verify import verify
+from builder.release import package, writing
+from builder.release.changes import changes
+from builder.release.diff import LEVELS, Diff, bumped, compare
+from builder.release.manifest import Facts, manifest, sha256
+from builder.release.reading import Existing, existing, parsed, rows, uncollected, versions
+from builder.release.shelf import Shelf
+from builder.release.statistics import Tally
+from builder.release.verify import verify
 from builder.stages import rows as released
 from builder.stages.context import Context
 from builder.stages.rows import Draft

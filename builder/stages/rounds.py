@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from builder.model.task import Judge
+from builder.learning.task import Judge
 from builder.records import Review, Triplet
 from builder.stages import discriminate, predicting
 from builder.stages.context import Context, ModelBar

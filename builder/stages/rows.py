@@ -13,13 +13,13 @@ from heapq import merge
 from itertools import groupby
 from pathlib import Path
 
-from builder import privacy
-from builder.export.manifest import Split
-from builder.export.near_duplicates import among, clusters, links, normal
+from builder.dedup.near_duplicates import among, clusters, links, normal
+from builder.dedup.texts import Texts
 from builder.export.records import ReviewRow, TripletRow, triplet_row
-from builder.export.statistics import Tally
-from builder.export.texts import Texts
+from builder.privacy import masking as privacy
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
+from builder.release.manifest import Split
+from builder.release.statistics import Tally
 from builder.stages import gold
 from builder.stages.context import Context
 from builder.stages.splits import disputed

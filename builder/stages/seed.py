@@ -9,8 +9,8 @@ from pathlib import Path
 from builder.config import Convention
 from builder.engine import Doc, Engine
 from builder.errors import ResourceError
+from builder.lexicon.resources import Lexicon, data_dir, load_rules, overlays, rules_digest
 from builder.records import Review, Triplet
-from builder.resources import Lexicon, data_dir, load_rules, overlays, rules_digest
 from builder.shards import Job, Parcel
 from builder.stages.annotate import review_view, viewed
 from builder.stages.context import Context, advance, arrived, bar, begin, lexicons, to_stored

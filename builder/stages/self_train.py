@@ -17,8 +17,8 @@ from functools import partial
 
 from builder.config import VARIANTS
 from builder.errors import ModelError
+from builder.learning.task import Example, Extractor, Judge, TaggerConfig, sized
 from builder.model import kinds
-from builder.model.task import Example, Extractor, Judge, TaggerConfig, sized
 from builder.records import Review, StoredTriplet, Triplet
 from builder.stages import cotrain, discriminate, predicting
 from builder.stages.annotate import review_view
@@ -111,7 +111,7 @@ def in_lexicon(context: Context, one: StoredTriplet) -> bool:
 
 
 def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Extractor:
-    from builder.model.store import save
+    from builder.model.saved import save
     from builder.model.tagger import train_tagger
 
     connection, config = context.connection, context.config

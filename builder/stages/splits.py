@@ -13,11 +13,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from builder import privacy
 from builder.config import flat
-from builder.export.near_duplicates import alike, among, bigrams, clusters, links, normal
-from builder.export.reading import Existing, existing, rows
-from builder.export.texts import Texts
+from builder.dedup.near_duplicates import alike, among, bigrams, clusters, links, normal
+from builder.dedup.texts import Texts
+from builder.privacy import masking as privacy
+from builder.release.reading import Existing, existing, rows
 from builder.stages.context import Context
 from builder.store import reviews, runs
 from builder.store.queries import public_id

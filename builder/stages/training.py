@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from typing import TypeVar
 
-from builder.model.task import Example
+from builder.learning.task import Example
 from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.stages.annotate import review_view
 from builder.stages.context import Context

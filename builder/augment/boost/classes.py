@@ -1,0 +1,173 @@
+"""The embedded surrogate: sentence labels or aspect polarity, and perplexity, from one small network that a fold trains in seconds.
+
+In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of builder.augment.boost.filters. Where a sentence has
+several aspects, all of their polarities must survive, and the least sure counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from builder.augment.boost.filters import Reading
+from builder.augment.boost.folds import Labels, labels
+from builder.augment.boost.network import Item, TwoWay, TwoWayConfig
+from builder.augment.boost.settings import Boost
+from builder.augment.boost.tokens import UNKNOWN, Words, cut, pieces
+from builder.augment.records import Edit, Sentence
+from builder.augment.settings import Settings
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.encode import batches
+from builder.learning.loop import fit, scope
+from builder.learning.seeds import seed_of
+from builder.learning.task import Progress
+from builder.records import Span
+
+READ = 4096
+"""Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a quarter slower)."""
+WHOLE = (-1, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """A trained surrogate; `known` are the labels it tells apart, `facts` say how it was trained, `threads` read."""
+
+    network: TwoWay
+    words: Words
+    known: tuple[str, ...]
+    config: TwoWayConfig
+    facts: dict[str, float] = field(default_factory=dict)
+    threads: int = 1
+
+    @property
+    def digest(self) -> str:
+        return tensor_digest(self.network.state_dict(), repr((self.words, self.known, asdict(self.config))))[:16]
+
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+        """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
+        numbers = self.words.numbers()
+        items = [item(sentence, numbers, {}) for sentence in sentences]
+        chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
+        surprise = np.zeros(len(items))
+        due = batches([len(one) for one in items], READ)
+        self.network.eval()
+        with scope(1), ThreadPoolExecutor(self.threads) as pool:
+            for chosen, (told, found) in zip(due, pool.map(lambda chosen: self._read([items[i] for i in chosen]), due), strict=True):
+                for i, rows, value in zip(chosen, torch.split(told, [len(items[i].targets) for i in chosen]), found.tolist(), strict=True):
+                    chances[i], surprise[i] = rows, value
+        return [self._reading(*one) for one in zip(sentences, chances, surprise.tolist(), strict=True)]
+
+    def _read(self, items: Sequence[Item]) -> tuple[Tensor, Tensor]:
+        """A batch, by one thread: several on one matrix product of this size wait for each other more than they work."""
+        torch.set_num_threads(1)
+        with torch.inference_mode():
+            return self.network.read(items, self.words.rare)
+
+    def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> Reading:
+        wanted = labels(sentence)
+        told, sure = said(chances, self.known, wanted)
+        return Reading(" ".join(told), told == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
+
+
+def said(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
+    """The likeliest label of each target, and the probability of the given one: of several targets the least, without any 1.
+
+    Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate resembles another class.
+    """
+    rows = chances.tolist()
+    given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
+    return tuple(known[row.index(max(row))] for row in rows), round(min(given, default=1.0), 6)
+
+
+def item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> Item:
+    """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without a word is one unknown."""
+    spans = pieces(sentence.text)
+    words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
+    asked = (
+        [WHOLE]
+        if sentence.label is not None
+        else [_words(spans, mark.start, mark.end) for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
+    )
+    wanted = [classes.get(label, 0) for label in labels(sentence)]
+    return Item(np.array(words, np.int64), np.array(asked, np.int64).reshape(-1, 2), np.array(wanted, np.int64))
+
+
+def _words(spans: Sequence[Span], start: int, end: int) -> Span:
+    """The pieces that a stretch of characters touches; at least one."""
+    first = max(0, bisect_right([one for _, one in spans], start))
+    last = bisect_right([one for one, _ in spans], end - 1)
+    return min(first, max(0, len(spans) - 1)), max(last, first + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Trains `Classes`, on one thread: two took eight times as long on two busy cores. `epochs` 0: by the size of the fold; `threads` read."""
+
+    config: TwoWayConfig
+    epochs: int = 0
+    threads: int = 1
+    classes: bool = True
+
+    @property
+    def signature(self) -> str:
+        return f"classes {self.config} {self.epochs} torch {torch.__version__}"
+
+    def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Classes:
+        """The epoch that tells most of `valid` right wins, the last of equals; without `valid` the last."""
+        known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
+        words = Words.of((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
+        numbers, classes = words.numbers(), {label: i for i, label in enumerate(known)}
+        items = [item(sentence, numbers, classes) for sentence in train]
+        config = sized(self.config, sum(map(len, items)), self.epochs)
+        with scope(config.threads, seed_of(seed, "two ways")):
+            network = TwoWay(len(words), len(known), config)
+        made = Classes(network, words, known, config, threads=self.threads)
+
+        def right() -> float:
+            found = made.read(valid)
+            return sum(one.right for one in found) / max(1, len(found))
+
+        unique = hashlib.sha256(
+            repr((config, seed, list(train), list(valid), torch.__version__)).encode("utf-8", "surrogatepass")
+        ).hexdigest()
+        lengths = [len(one) for one in items]
+        with bar("surrogate") as progress:
+            fitted = fit(
+                network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), right, config, seed, folder, unique, progress
+            )
+        return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
+
+
+def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
+    """Passes over 300,000 words in all, 4 at least and 20 at most; steps of a hundredth of a pass, if that is not too small."""
+    passes = epochs or max(4, min(20, -(-300_000 // max(1, words))))
+    return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
+
+
+@contextmanager
+def bar(note: str) -> Iterator[Progress]:
+    """Progress on a terminal, in words."""
+    with tqdm(desc=note, unit=" words", disable=None, leave=False, dynamic_ncols=True) as shown:
+
+        def told(done: int, total: int, note: str) -> None:
+            shown.total = total
+            shown.set_postfix_str(note, refresh=False)
+            shown.update(done - shown.n)
+
+        yield told
+
+
+def trainer(settings: Settings, own: Boost) -> Trainer:
+    """As builder.augment.methods.boostaug asks for it."""
+    return Trainer(TwoWayConfig(), own.epochs, settings.threads)

@@ -1,0 +1,164 @@
+"""Masked language models that say what may stand in a word's place: an embedded one, and any of a hub or folder.
+
+The embedded one reads words (of Chinese those of the segmenter) and never sees the one it predicts, so one pass serves all words of a sentence.
+One of a hub is shown the text with the word masked, once a word, batched: by one mask in Latin script, by a mask a character in Han.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+
+from builder.augment.boost.classes import bar, sized
+from builder.augment.boost.masked import Masked, load_masked
+from builder.augment.boost.network import Item, TwoWay, TwoWayConfig, collate
+from builder.augment.boost.tokens import SPECIAL, UNKNOWN, Words
+from builder.augment.methods.word_embs import Options
+from builder.augment.records import Sentence
+from builder.augment.settings import Settings
+from builder.code import code_digest
+from builder.errors import ModelError
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.encode import batches
+from builder.learning.loop import fit, scope
+from builder.learning.seeds import seed_of
+from builder.text import HAN
+
+AROUND = 160
+"""Characters to both sides of a word that a model of a hub is shown."""
+LONGEST = 4
+"""Han characters of a word that is replaced."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embedded:
+    """A two-way language model over words."""
+
+    network: TwoWay
+    words: Words
+    config: TwoWayConfig
+
+    @property
+    def digest(self) -> str:
+        return tensor_digest(self.network.state_dict(), repr((self.words, self.config)))[:16]
+
+    def expected(self, sentences: Sequence[Sentence], words: Sequence[Sequence[int]], top: int) -> list[Options]:
+        numbers, out = self.words.numbers(), list[Options]({} for _ in sentences)
+        items = [_item(sentence, numbers) for sentence in sentences]
+        self.network.eval()
+        with scope(self.config.threads), torch.inference_mode():
+            for chosen in batches([len(one) for one in items], 4096):
+                batch = collate([items[i] for i in chosen])
+                met = self.network.predicted(*self.network.states(batch.words))
+                for row, i in enumerate(chosen):
+                    out[i] = self._options(sentences[i], met[row], words[i], top)
+        return out
+
+    def _options(self, sentence: Sentence, met: torch.Tensor, words: Sequence[int], top: int) -> Options:
+        if not words:
+            return {}
+        known = self.words.listed
+        logits = torch.addmm(self.network.bias[SPECIAL:], met[list(words)], self.network.embed.weight[SPECIAL:].T)
+        likely = logits.softmax(-1).topk(min(2 * top + 8, len(known)), sorted=True)
+        rows = zip(words, likely.indices.tolist(), likely.values.tolist(), strict=True)
+        return {
+            i: tuple(islice(_written(sentence, i, zip((known[n] for n in found), chances, strict=True)), top)) for i, found, chances in rows
+        }
+
+
+def _item(sentence: Sentence, numbers: dict[str, int]) -> Item:
+    words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in sentence.words] or [UNKNOWN]
+    return Item(np.array(words, np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64))
+
+
+def _written(sentence: Sentence, word: int, found: Iterator[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """Other words than the one that stands there, capitalised as it is, of its script; no marks."""
+    start, end = sentence.words[word]
+    own = sentence.text[start:end]
+    for one, chance in found:
+        if one.isalnum() and one.lower() != own.lower() and bool(HAN.search(one)) == bool(HAN.search(own)):
+            yield (one.capitalize() if own[:1].isupper() and one.islower() else one), chance
+
+
+def embedded(settings: Settings) -> Embedded:
+    """Trained on the words of the given sentences, each text once. ModelError where there are none, or the loss is not finite."""
+    given = list({sentence.text: sentence for sentence in settings.given.sentences if sentence.words}.values())
+    if not given:
+        raise ModelError("no sentence to learn from", where="word-embs", fix="give sentences of the train split, or a base model")
+    config = replace(TwoWayConfig(), threads=settings.threads, dropout=0.2, language=1.0)
+    words = Words.of(([sentence.text[start:end] for start, end in sentence.words] for sentence in given), config.least, config.most)
+    numbers = words.numbers()
+    items = [_item(sentence, numbers) for sentence in given]
+    config = sized(config, sum(map(len, items)), settings.word_embs.epochs)
+    with scope(config.threads, seed_of(settings.seed, "word-embs")):
+        network = TwoWay(len(words), 0, config)
+    unique = hashlib.sha256(
+        repr((code_digest(__name__), config, settings.seed, given, torch.__version__)).encode("utf-8", "surrogatepass")
+    ).hexdigest()
+    with TemporaryDirectory(prefix="builder-fill-") as nowhere, bar("masked language model") as progress:
+        folder = (settings.given.models or Path(nowhere)) / f"word-embs-{unique[:16]}"
+        fit(
+            network,
+            list(map(len, items)),
+            lambda chosen: network.loss([items[i] for i in chosen]),
+            lambda: 0.0,
+            config,
+            settings.seed,
+            folder,
+            unique,
+            progress,
+        )
+    return Embedded(network, words, config)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hub:
+    """A masked language model of transformers; `alone` are the tokens that are a word, or a Han character, by themselves."""
+
+    model: Masked
+    alone: dict[int, str]
+    threads: int
+
+    @property
+    def digest(self) -> str:
+        return self.model.digest
+
+    def expected(self, sentences: Sequence[Sentence], words: Sequence[Sequence[int]], top: int) -> list[Options]:
+        asked = [(n, i) for n, listed in enumerate(words) for i in listed if _masks(sentences[n], i)]
+        texts = [_around(sentences[n], i, self.model.tokenizer.mask_token) for n, i in asked]
+        out = list[Options]({} for _ in sentences)
+        for (n, i), found in zip(asked, self.model.at_masks(texts, top, frozenset(self.alone), self.threads), strict=True):
+            choices = [
+                [(self.alone[token], chance) for token, chance in mask if len(self.alone[token]) == 1 or len(found) == 1] for mask in found
+            ]
+            joined = product(*(one[: max(2, top // len(found))] for one in choices))
+            ranked = sorted(
+                ((("".join(word for word, _ in one)), prod(chance for _, chance in one)) for one in joined), key=lambda one: -one[1]
+            )
+            out[n][i] = tuple(islice(_written(sentences[n], i, iter(ranked)), top))
+        return out
+
+
+def _masks(sentence: Sentence, word: int) -> int:
+    """How many masks stand for a word; 0 for one that is too long."""
+    surface = sentence.text[slice(*sentence.words[word])]
+    return 1 if not HAN.search(surface) else len(surface) if len(surface) <= LONGEST else 0
+
+
+def _around(sentence: Sentence, word: int, mask: str) -> str:
+    start, end = sentence.words[word]
+    return sentence.text[max(0, start - AROUND) : start] + mask * _masks(sentence, word) + sentence.text[end : end + AROUND]
+
+
+def hub(settings: Settings) -> Hub:
+    """The model that `word_embs.base` names. ModelError where it is none, or no masked language model."""
+    model = load_masked(settings.word_embs.base)
+    return Hub(model, model.alone(), settings.threads)

@@ -1,0 +1,200 @@
+"""Any encoder of a hub or folder as a surrogate (the paper's is DeBERTa): fine-tuned on the fold with both heads (extra `paper`).
+
+The classification head is new; the language modelling head is the checkpoint's own, and goes on being trained on the fold, so that perplexity
+speaks of the fold's kind of text. (In the published code it comes from a head that was never trained.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from builder.augment.boost.classes import bar, said
+from builder.augment.boost.filters import Reading
+from builder.augment.boost.folds import Labels, labels
+from builder.augment.boost.masked import LONGEST, ROOM, Masked, load_masked, perplexity
+from builder.augment.boost.settings import Boost
+from builder.augment.records import Edit, Sentence
+from builder.augment.settings import Settings
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.encode import batches
+from builder.learning.loop import fit, scope
+from builder.learning.seeds import seed_of
+from builder.learning.task import NetworkConfig
+
+MASKED = 0.15
+"""Share of the tokens that the language modelling head learns from in a batch (Devlin et al. 2019)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubConfig(NetworkConfig):
+    """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5; `language` is the weight of the language model's loss."""
+
+    epochs: int = 4
+    batch_chars: int = 16 * 80
+    rate: float = 2e-5
+    weight_decay: float = 1e-8
+    language: float = 0.3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """Tokens, the token ranges of its targets (all of them, for the whole text), and their classes."""
+
+    ids: list[int]
+    targets: list[tuple[int, int]]
+    classes: list[int]
+
+
+class Heads(nn.Module):
+    """The encoder with its language modelling head, and a classifier on the first token beside the mean of the target's tokens."""
+
+    def __init__(self, model: Masked, classes: int) -> None:
+        super().__init__()
+        self.model, self.network = model, model.network
+        self.tell = nn.Linear(2 * int(model.network.config.hidden_size), classes)
+
+    def told(self, items: Sequence[Item], ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Logits of the classes [N, C] and of the tokens [B, T, V]."""
+        tokens, mask = self.model.padded(ids)
+        out = self.network(input_ids=tokens, attention_mask=mask, output_hidden_states=True)
+        hidden = out.hidden_states[-1]
+        rows = [(row, start, end) for row, item in enumerate(items) for start, end in item.targets]
+        seen = [torch.cat([hidden[row, 0], hidden[row, start:end].mean(0)]) for row, start, end in rows]
+        return self.tell(torch.stack(seen)) if seen else hidden.new_empty(0, self.tell.out_features), out.logits
+
+    def loss(self, items: Sequence[Item], language: float) -> Tensor:
+        hidden = [torch.rand(len(item.ids)) < MASKED for item in items]
+        for row in hidden:
+            row[0] = row[-1] = False
+        mask = self.model.tokenizer.mask_token_id
+        shown = [
+            [mask if gone else token for token, gone in zip(item.ids, row.tolist(), strict=True)]
+            for item, row in zip(items, hidden, strict=True)
+        ]
+        classes, logits = self.told(items, shown)
+        total = functional.cross_entropy(classes, torch.tensor([one for item in items for one in item.classes], device=classes.device))
+        picked = [logits[n, : len(row)][row.to(logits.device)] for n, row in enumerate(hidden)]
+        wanted = torch.tensor(
+            [token for item, row in zip(items, hidden, strict=True) for token, gone in zip(item.ids, row.tolist(), strict=True) if gone]
+        )
+        if len(wanted):
+            total = total + language * functional.cross_entropy(torch.cat(picked), wanted.to(logits.device))
+        return total
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:  # type: ignore[override]
+        """Named parameters: weights that are tied stand in a file once."""
+        return {name: parameter.detach() for name, parameter in self.named_parameters()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        return super().load_state_dict(state_dict, strict=False, assign=assign)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hub:
+    """A fine-tuned surrogate."""
+
+    network: Heads
+    known: tuple[str, ...]
+    config: HubConfig
+    facts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        return tensor_digest(self.network.state_dict(), repr((self.known, asdict(self.config))))[:16]
+
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+        """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
+        surprise = self.network.model.surprise([sentence.text for sentence in sentences], self.config.threads)
+        told = self.predict(sentences)
+        return [
+            Reading(" ".join(names), names == labels(one), sure, perplexity(value))
+            for one, (names, sure), value in zip(sentences, told, surprise, strict=True)
+        ]
+
+    def predict(self, sentences: Sequence[Sentence]) -> list[tuple[Labels, float]]:
+        """As builder.augment.boost.classes.said, of each sentence."""
+        items = [_item(self.network.model, sentence, {}) for sentence in sentences]
+        out: list[tuple[Labels, float]] = [((), 1.0)] * len(items)
+        self.network.eval()
+        with scope(self.config.threads), torch.inference_mode():
+            for chosen in batches([len(one.ids) for one in items], ROOM):
+                part = [items[i] for i in chosen]
+                chances = self.network.told(part, [one.ids for one in part])[0].softmax(-1).cpu()
+                for i, rows in zip(chosen, torch.split(chances, [len(one.targets) for one in part]), strict=True):
+                    out[i] = said(rows, self.known, labels(sentences[i]))
+        return out
+
+
+def _item(model: Masked, sentence: Sentence, classes: dict[str, int]) -> Item:
+    made = model.tokenizer(sentence.text, truncation=True, max_length=LONGEST, return_offsets_mapping=True)
+    if sentence.label is not None:
+        asked = [(0, len(made.input_ids))]
+    else:
+        asked = [_tokens(made.offset_mapping, mark.start, mark.end) for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
+    return Item(list(made.input_ids), asked, [classes.get(label, 0) for label in labels(sentence)])
+
+
+def _tokens(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """The tokens that a stretch of characters touches; the first of all where it was cut off."""
+    touched = [n for n, (first, last) in enumerate(offsets) if first < end and start < last]
+    return (touched[0], touched[-1] + 1) if touched else (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Fine-tunes the encoder `source` anew for every fold."""
+
+    source: str
+    config: HubConfig
+    device: str = "cpu"
+    classes: bool = True
+
+    @property
+    def signature(self) -> str:
+        return f"hub {self.source} {self.config} torch {torch.__version__}"
+
+    def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Hub:
+        known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
+        model = load_masked(self.source)
+        model.network.to(self.device)
+        with scope(self.config.threads, seed_of(seed, "hub head")):
+            network = Heads(model, len(known)).to(self.device)
+        items = [_item(model, sentence, {label: i for i, label in enumerate(known)}) for sentence in train]
+        made = Hub(network, known, self.config)
+
+        def right() -> float:
+            found = made.predict(valid)
+            return sum(names == labels(one) for one, (names, _) in zip(valid, found, strict=True)) / max(1, len(found))
+
+        unique = hashlib.sha256(
+            repr((self.signature, model.digest, seed, list(train), list(valid))).encode("utf-8", "surrogatepass")
+        ).hexdigest()
+        lengths, language = [len(one.ids) for one in items], self.config.language
+        with bar("surrogate") as progress:
+            fitted = fit(
+                network,
+                lengths,
+                lambda chosen: network.loss([items[i] for i in chosen], language),
+                right,
+                self.config,
+                seed,
+                folder,
+                unique,
+                progress,
+            )
+        return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
+
+
+def trainer(settings: Settings, own: Boost) -> Trainer:
+    """As builder.augment.methods.boostaug asks for it."""
+    config = HubConfig(threads=settings.threads)
+    device = "cuda" if settings.device != "cpu" and torch.cuda.is_available() else "cpu"
+    return Trainer(own.base, replace(config, epochs=own.epochs or config.epochs), device)

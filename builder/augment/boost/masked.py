@@ -1,0 +1,138 @@
+"""A masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …): what it expects at masks, and pseudo-perplexity (extra `paper`).
+
+Equation 2 of BoostAug is meant literally here: every token is masked in turn, and the text is read as often as it has tokens, in batches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from builder.errors import ModelError
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.encode import batches
+from builder.learning.loop import scope
+from builder.model.paper.pretrained import quiet
+
+ROOM = 4096
+"""Tokens of a batch, padding included."""
+LONGEST = 128
+"""Tokens of a text that are read (the paper's maximum is 80)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masked:
+    """`network` is a transformers model with a language modelling head; `source` the name or folder it came from."""
+
+    network: Any
+    tokenizer: Any
+    source: str
+
+    @property
+    def digest(self) -> str:
+        named = {name: parameter.detach() for name, parameter in self.network.named_parameters()}
+        return tensor_digest(named, type(self.tokenizer).__name__)[:16]
+
+    def ids(self, text: str) -> list[int]:
+        """The tokens with the marks at both ends, cut at LONGEST."""
+        found: list[int] = self.tokenizer(text, truncation=True, max_length=LONGEST).input_ids
+        return found
+
+    def alone(self) -> dict[int, str]:
+        """The tokens that are written as a whole word or one Han character, and how: no part of a word, no mark."""
+        special, marked = set(self.tokenizer.all_special_ids), any(token[:1] in "▁Ġ" for token in self.tokenizer.get_vocab())
+        out = {}
+        for token, number in self.tokenizer.get_vocab().items():
+            surface = token.lstrip("▁Ġ")
+            part = token.startswith("##") or (marked and token == surface and surface.isascii())
+            if number not in special and not part and surface.isalnum():
+                out[number] = surface
+        return out
+
+    def at_masks(self, texts: Sequence[str], top: int, allowed: frozenset[int], threads: int) -> list[list[list[tuple[int, float]]]]:
+        """Per text and mask of it the likeliest of the allowed tokens with their probabilities."""
+        ids = [self.ids(text) for text in texts]
+        listed = torch.tensor(sorted(allowed))
+        out: list[list[list[tuple[int, float]]]] = [[] for _ in texts]
+        for chosen, logits, tokens in self._logits(ids, threads):
+            for row, i in enumerate(chosen):
+                places = (tokens[row] == self.tokenizer.mask_token_id).nonzero().squeeze(1)
+                likely = logits[row, places][:, listed].softmax(-1).topk(min(top, len(listed)))
+                rows = zip(listed[likely.indices].tolist(), likely.values.tolist(), strict=True)
+                out[i] = [list(zip(*pair, strict=True)) for pair in rows]
+        return out
+
+    def surprise(self, texts: Sequence[str], threads: int) -> list[float]:
+        """Per text the mean of -log p over its tokens, each masked in turn (equation 2, per token)."""
+        ids, special = [self.ids(text) for text in texts], set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
+        asked = [(i, at) for i, tokens in enumerate(ids) for at, token in enumerate(tokens) if token not in special]
+        shown = [[*ids[i][:at], self.tokenizer.mask_token_id, *ids[i][at + 1 :]] for i, at in asked]
+        total, number = [0.0] * len(texts), [0] * len(texts)
+        for chosen, logits, _ in self._logits(shown, threads):
+            places = torch.tensor([asked[n][1] for n in chosen])
+            wanted = torch.tensor([ids[asked[n][0]][asked[n][1]] for n in chosen])
+            picked = logits[torch.arange(len(chosen)), places].log_softmax(-1)[torch.arange(len(chosen)), wanted]
+            for n, value in zip(chosen, picked.tolist(), strict=True):
+                total[asked[n][0]] -= value
+                number[asked[n][0]] += 1
+        return [one / max(1, n) for one, n in zip(total, number, strict=True)]
+
+    def _logits(self, ids: Sequence[Sequence[int]], threads: int) -> Any:
+        """(indices, logits [B, T, V], tokens [B, T]) of batches."""
+        self.network.eval()
+        with scope(threads), torch.inference_mode():
+            for chosen in batches([len(one) for one in ids], ROOM):
+                tokens, mask = self.padded([ids[i] for i in chosen])
+                yield chosen, self.network(input_ids=tokens, attention_mask=mask).logits.cpu(), tokens.cpu()
+
+    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Tokens and attention mask [B, T] on the model's device."""
+        pad = self.tokenizer.pad_token_id
+        tokens = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
+        lengths = torch.tensor([len(row) for row in rows])
+        mask = (torch.arange(tokens.shape[1])[None] < lengths[:, None]).long()
+        device = next(self.network.parameters()).device
+        return tokens.to(device), mask.to(device)
+
+
+def perplexity(surprise: float) -> float:
+    return round(math.exp(min(surprise, 50.0)), 4)
+
+
+def load_masked(source: str) -> Masked:
+    """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer has no mask."""
+    with quiet():
+        from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+
+        fix = "name a folder with a masked language model, or one of a hub such as bert-base-chinese"
+        if Path(source).is_dir() and not (Path(source) / "config.json").is_file():
+            raise ModelError("no model here: there is no config.json", where=source, fix=fix)
+        try:
+            config = AutoConfig.from_pretrained(source)
+            tokenizer = AutoTokenizer.from_pretrained(source)
+        except Exception as error:  # transformers raises anything here, from OSError to AttributeError
+            raise ModelError(f"no model that can be read: {str(error).strip().splitlines()[0][:200]}", where=source, fix=fix) from error
+        if getattr(config, "is_encoder_decoder", False) or type(config) not in AutoModelForMaskedLM._model_mapping:
+            raise ModelError(f"a {config.model_type!r} model is no masked language model", where=source, fix=fix)
+        if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
+            raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=fix)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(0)
+                network, info = AutoModelForMaskedLM.from_pretrained(source, dtype=torch.float32, output_loading_info=True)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"the weights cannot be read: {str(error).strip().splitlines()[0][:200]}", where=source, fix="fetch the model again"
+            ) from error
+        lacking = sorted(info["missing_keys"])
+        if lacking:
+            told = f"{len(lacking)} weights are missing, {lacking[0]} for one: its perplexity would come from a head that was never trained"
+            raise ModelError(told, where=source, fix="use a checkpoint with its language modelling head")
+    return Masked(network.eval(), tokenizer, source)

@@ -1,0 +1,138 @@
+"""The surrogate for triplets: the fold's own ASTE model and discriminator, and a language model of its texts for the perplexity.
+
+In: sentences and, by their id, the triplets they have. Out: a `Surrogate`: a candidate is right if the whole triplet set survives, which means
+that each triplet, moved to where it now stands, is judged right (YY) by tagger and discriminator together (builder.model.panel), and its
+confidence is the weakest triplet's probability. A sentence without triplets survives if the tagger still finds none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from builder.augment.boost.classes import Classes, bar
+from builder.augment.boost.classes import Trainer as Plain
+from builder.augment.boost.filters import Reading
+from builder.augment.boost.network import TwoWayConfig
+from builder.augment.boost.settings import Boost
+from builder.augment.records import Edit, Sentence, moved, stretched
+from builder.augment.settings import Settings
+from builder.errors import ModelError
+from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
+from builder.model.cotrain import FLOOR
+from builder.model.discriminator import Discriminator, train_discriminator
+from builder.model.negatives import discriminator_data
+from builder.model.panel import YY, both
+from builder.model.tagger import Tagger, propose, train_tagger
+from builder.records import Element, Span, Triplet
+
+Given = Mapping[str, tuple[Triplet, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Triplets:
+    """A fold's three models, and what the triplets of each sentence are."""
+
+    tagger: Tagger
+    discriminator: Discriminator
+    language: Classes
+    given: Given
+    facts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self.tagger.digest} {self.discriminator.digest} {self.language.digest}".encode()).hexdigest()[:16]
+
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+        """The label says how many of the sentence's triplets survive."""
+        moves = edits or [()] * len(sentences)
+        items = [Example(one.id, one.text, carried(self.given[one.id], one.text, move)) for one, move in zip(sentences, moves, strict=True)]
+        found = propose(self.tagger.network, self.tagger.vocabulary, self.tagger.config, [one.text for one in items], FLOOR)
+        shares = both(items, self.discriminator.shares(items), found)
+        plain = self.language.read([bare(sentence) for sentence in sentences])
+        out = []
+        for sentence, item, rows, proposals, said in zip(sentences, items, shares, found, plain, strict=True):
+            wanted = len(self.given[sentence.id])
+            if wanted:
+                alive = int((rows.argmax(1) == YY).sum())
+                sure = float(rows[:, YY].min()) if len(item.triplets) == wanted else 0.0
+            else:
+                sure = 1 - max((chance for chance, _ in proposals), default=0.0)
+                alive = -sum(chance >= self.tagger.threshold for chance, _ in proposals)
+            out.append(Reading(f"{alive}/{wanted}", alive == wanted, round(sure, 6), said.perplexity))
+        return out
+
+
+def bare(sentence: Sentence) -> Sentence:
+    """The text alone, to a language model."""
+    return replace(sentence, marks=(), label=None)
+
+
+def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
+    """Those whose aspect and opinion no edit touches, where they now stand; the full phrases take in what was edited inside them."""
+    out = []
+    for one in triplets:
+        aspect, opinion = _core(one.aspect, text, edits), _core(one.opinion, text, edits)
+        if aspect and opinion:
+            wide = (_full(one.aspect_full, aspect, text, edits), _full(one.opinion_full, opinion, text, edits))
+            out.append(replace(one, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None))
+    return tuple(out)
+
+
+def _core(found: Element, text: str, edits: Sequence[Edit]) -> Element | None:
+    spans = [moved(span, edits) for span in found.spans]
+    held = [span for span in spans if span is not None]
+    return element(text, held) if len(held) == len(spans) else None
+
+
+def _full(found: Element, core: Element, text: str, edits: Sequence[Edit]) -> Element:
+    spans: list[Span | None] = [stretched(span, edits) for span in found.spans]
+    held = [span for span in spans if span is not None]
+    return element(text, held) if len(held) == len(spans) else core
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Trains a tagger, a discriminator and a language model on a fold. `epochs` 0: as variants A to E do, by the size of the fold."""
+
+    given: Given
+    threads: int = 2
+    epochs: int = 0
+    tagger: TaggerConfig = field(default_factory=TaggerConfig)
+    judge: DiscriminatorConfig = field(default_factory=DiscriminatorConfig)
+    language: TwoWayConfig = field(default_factory=TwoWayConfig)
+    classes: bool = False
+
+    @property
+    def signature(self) -> str:
+        own = hashlib.sha256(repr(sorted(self.given.items())).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return f"triplets {own} {self.epochs} {self.tagger} {self.judge} {self.language}"
+
+    def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Triplets:
+        """ModelError where the fold has no triplet to learn from."""
+        if lacking := next((one.id for one in (*train, *valid) if one.id not in self.given), None):
+            raise ModelError(
+                "nobody says which triplets it has", where=f"sentence {lacking}", fix="give () for a sentence without triplets"
+            )
+        examples, held_out = ([Example(one.id, one.text, self.given[one.id]) for one in part] for part in (train, valid))
+        chars = sum(len(one.text) for one in examples)
+        tagging, judging = self._sized(self.tagger, chars), self._sized(self.judge, chars)
+        with bar("tagger") as progress:
+            tagger = train_tagger(examples, held_out, tagging, seed, folder / "tagger", progress)
+        judged, unseen = ([discriminator_data(one, seed) for one in part] for part in (examples, held_out))
+        with bar("discriminator") as progress:
+            discriminator = train_discriminator(judged, unseen, judging, seed, folder / "discriminator", progress)
+        language = Plain(self.language, self.epochs, self.threads).fit(list(map(bare, train)), [], seed, folder / "language")
+        facts = {"valid_f1": tagger.facts["valid_f1"], "valid_accuracy": discriminator.facts["valid_accuracy"], "examples": len(train)}
+        return Triplets(tagger, discriminator, language, self.given, facts)
+
+    def _sized(self, config: Config, chars: int) -> Config:
+        made = replace(sized(config, chars), threads=self.threads)
+        return replace(made, epochs=self.epochs) if self.epochs else made
+
+
+def trainer(settings: Settings, own: Boost) -> Trainer:
+    """As builder.augment.methods.boostaug asks for it, where the frame gives triplets."""
+    return Trainer(settings.given.triplets, settings.threads, own.epochs)

@@ -1,0 +1,287 @@
+"""BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model decides.
+
+In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are wanted, at most those wanted
+for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence; where asked for, ranked), and which is the
+sentence's own (label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
+one surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
+
+What a surrogate says of a fold's candidates is a file `fold-N.jsonl`: a run that was interrupted goes on after the last one, and other thresholds
+(Table 3) are tried without training anew. `judged-….jsonl` beside it has every candidate, kept or not, with the reasons against it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, cast
+
+from builder.augment import catalog
+from builder.augment.boost.filters import Judged, Reading, Reference, Surrogate, Thresholds, Trainer, middle, sifted, survive
+from builder.augment.boost.folds import Fold, crossed, whole
+from builder.augment.boost.settings import Boost
+from builder.augment.choice import digest
+from builder.augment.records import Candidate, Changed, Edit, Mark, Method, Sentence, applied, moved, replaced
+from builder.augment.settings import Settings
+from builder.code import code_digest
+from builder.errors import ConfigError, ModelError
+
+Scale = Literal["absolute", "source", "valid"]
+TRAINERS = {
+    "classes": "builder.augment.boost.classes:trainer",
+    "hub": "builder.augment.boost.hub:trainer",
+    "triplets": "builder.augment.boost.triplets:trainer",
+}
+"""Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or an ASTE model with its
+discriminator."""
+CODE = ("builder.augment.methods", "builder.augment.boost")
+"""What back ends propose and surrogates say depends on: an edit of these has folds read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sentence's candidates and what its surrogate said of them (None: not read, an edit touches a mark), and of the sentence itself."""
+
+    own: Reading
+    candidates: tuple[Candidate, ...]
+    readings: tuple[Reading | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoostAug:
+    """The method. `folds` 0: MonoAug. `folder` keeps what folds have reached; None: nothing is kept.
+
+    Folds are made of `given`, all that will be asked for, since a caller may ask for them in parts; of what is asked for, if that is not among them.
+    """
+
+    backend: Method
+    trainer: Trainer
+    limits: Thresholds
+    scale: Scale = "source"
+    folds: int = 5
+    oversample: int = 2
+    folder: Path | None = None
+    given: tuple[Sentence, ...] = ()
+    memo: dict[str, dict[str, tuple[Judged, ...]]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return "boostaug" if self.folds else "monoaug"
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}/{self.readings}-{digest(self.limits, self.scale)}"
+
+    @property
+    def readings(self) -> str:
+        """What the surrogates' readings depend on: all but the thresholds."""
+        return digest(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
+
+        Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
+        Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a surrogate does not train.
+        """
+        for row in self.judge(sentences, copies, seed):
+            kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
+            yield tuple(sorted(kept, key=lambda one: -(one.score or 0)) if self.limits.ranks else kept)
+
+    def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
+        """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
+        known = {sentence.id for sentence in self.given}
+        every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
+        key = digest(self.signature, copies, seed, every)
+        if key not in self.memo:
+            self.memo.clear()
+            self.memo[key] = self._every(every, copies, seed)
+        return [self.memo[key][sentence.id] for sentence in sentences]
+
+    def due(self, copies: int, seed: int) -> list[int]:
+        """The folds of `given` that nothing is kept of."""
+        return [
+            fold.number
+            for fold in self._folds(self.given, seed)
+            if recalled(self._path(self.folder, self.given, fold, copies, seed)) is None
+        ]
+
+    def read(self, number: int, copies: int, seed: int) -> list[Any]:
+        """A fold of `given`, for `keep`: what its file holds."""
+        return self._fold(self.given, self._folds(self.given, seed)[number], copies, seed)
+
+    def keep(self, number: int, copies: int, seed: int, rows: Sequence[Any]) -> None:
+        """Keep a fold that a worker has read; `propose` finds it."""
+        store(self._path(self.folder, self.given, self._folds(self.given, seed)[number], copies, seed), rows)
+
+    def _folds(self, sentences: Sequence[Sentence], seed: int) -> tuple[Fold, ...]:
+        if len({sentence.id for sentence in sentences}) < len(sentences):
+            raise ConfigError("two sentences have the same id", where=self.name, fix="give each its own")
+        classes = self.trainer.classes
+        return crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
+
+    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[Judged, ...]]:
+        """The judgements of all sentences, by their ids."""
+        out: dict[str, tuple[Judged, ...]] = {}
+        for fold in self._folds(sentences, seed):
+            usual, rows = parsed(self._fold(sentences, fold, copies, seed))
+            out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
+        judged = [one for sentence in sentences for one in out[sentence.id]]
+        if self.folder:
+            store(self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl", list(map(asdict, judged)))
+        survive(judged, self.limits, self.name)
+        return out
+
+    def _sifted(self, row: Row, usual: Reference, copies: int) -> tuple[Judged, ...]:
+        references = {"absolute": Reference(), "valid": usual, "source": replace(middle([row.own]), label=row.own.label)}
+        return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
+
+    def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:
+        """The fold's readings, as its file holds them: from there, or made and written."""
+        with TemporaryDirectory(prefix="builder-boost-") as nowhere:
+            path = self._path(self.folder or Path(nowhere), sentences, fold, copies, seed)
+            with alone(path.parent / f".lock-{fold.number}"):
+                if (known := recalled(path)) is not None:
+                    return known
+                train, valid, boost = _thirds(sentences, fold)
+                checkpoints = path.parent / f"fold-{fold.number}.training"
+                surrogate = self.trainer.fit(train, valid, seed, checkpoints)
+                usual = middle(surrogate.read(valid or train))
+                proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
+                made = _rows(surrogate, boost, proposed)
+                rows = [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, made)]
+                store(path, rows)
+                shutil.rmtree(checkpoints, ignore_errors=True)
+        return rows
+
+    def _path(self, folder: Path | None, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> Path:
+        assert folder is not None, "folds are kept where models are"
+        unique = digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))
+        return folder / self.name / f"fold-{fold.number}-{unique}.jsonl"
+
+
+def _thirds(sentences: Sequence[Sentence], fold: Fold) -> list[list[Sentence]]:
+    return [[sentences[i] for i in part] for part in (fold.train, fold.valid, fold.boost)]
+
+
+def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Candidate, ...]]) -> list[Row]:
+    """One pass over all candidates: batches are full, whatever a sentence has."""
+    made = [[changed(sentence, one) for one in row] for sentence, row in zip(sentences, proposed, strict=True)]
+    asked = [
+        (one, candidate.edits)
+        for row, candidates in zip(made, proposed, strict=True)
+        for one, candidate in zip(row, candidates, strict=True)
+        if one
+    ]
+    readings = iter(surrogate.read([one for one, _ in asked], [edits for _, edits in asked]))
+    found = [tuple(next(readings) if one else None for one in row) for row in made]
+    return [Row(*parts) for parts in zip(surrogate.read(sentences), proposed, found, strict=True)]
+
+
+def changed(sentence: Sentence, candidate: Candidate) -> Sentence | None:
+    """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
+    marks = tuple(_marks(sentence.marks, candidate))
+    if len(marks) < len(sentence.marks):
+        return None
+    label = sentence.label if candidate.label is None else candidate.label
+    return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
+
+
+def _marks(marks: Sequence[Mark], candidate: Candidate) -> Iterator[Mark]:
+    """Where each now stands, and what it is; without those that an edit touches."""
+    new = {(one.start, one.end): one.polarity for one in candidate.changed}
+    for mark in marks:
+        at = mark.start, mark.end
+        if span := (replaced if at in new else moved)(at, candidate.edits):
+            yield Mark(*span, mark.kind, new.get(at, mark.polarity))
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """One process at a time works on a fold: who asks for the same one waits, and then reads it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror}", where=str(path.parent)) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def store(path: Path, rows: Sequence[object]) -> None:
+    """A line a row; beside it first, then in its place. ModelError where that cannot be done."""
+    beside = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror}", where=str(path)) from error
+
+
+def recalled(path: Path) -> list[Any] | None:
+    """What was stored for a fold; None where there is nothing, or a damaged file."""
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        parsed(rows)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return rows
+
+
+def parsed(rows: Sequence[Any]) -> tuple[Reference, list[Row]]:
+    """A fold's file: what its surrogate usually says, and the rows."""
+    head, *rest = rows
+    return Reference(**head["usual"]), list(map(_row, rest))
+
+
+def _row(row: dict[str, Any]) -> Row:
+    return Row(
+        Reading(**row["own"]), tuple(map(_candidate, row["candidates"])), tuple(Reading(**one) if one else None for one in row["readings"])
+    )
+
+
+def _candidate(row: dict[str, Any]) -> Candidate:
+    changes = tuple(Changed(**one) for one in row["changed"])
+    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"])
+
+
+def load(settings: Settings) -> BoostAug:
+    """`boostaug`: cross-boosting with the back end that `boostaug.backend` names."""
+    return _made(settings, settings.boostaug, settings.boostaug.folds)
+
+
+def load_mono(settings: Settings) -> BoostAug:
+    """`monoaug`: the same without folds."""
+    return _made(settings, settings.monoaug, 0)
+
+
+def _made(settings: Settings, own: Boost, folds: int) -> BoostAug:
+    if own.backend in ("boostaug", "monoaug"):
+        raise ConfigError("a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …")
+    limits = Thresholds(
+        own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label, own.ranked
+    )
+    kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
+    module, _, function = TRAINERS[kind].partition(":")
+    trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own))
+    return BoostAug(
+        catalog.load(own.backend, settings),
+        trainer,
+        limits,
+        own.scale,
+        folds,
+        own.oversample,
+        settings.given.models,
+        settings.given.sentences,
+    )

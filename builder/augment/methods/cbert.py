@@ -1,0 +1,177 @@
+"""`cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood. `bert` is the same without label.
+
+In: sentences with a label, or with marks. Out: candidates with `k` other words each, `rounds` times over (algorithm 1, steps 5 and 6; its M, the number of new
+sentences, is copies times sentences). Words inside marks are never masked. Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a hub
+or a folder: `cbert` fine-tunes it until its validation loss no longer falls, `bert` uses it as it is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.augment.conditions import MODES, Conditions
+from builder.augment.records import Sentence
+from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.told import told
+from builder.augment.training import InDomain, corpora
+from builder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from builder.augment.nets.cloze import Cloze
+    from builder.learning.pieces import Inventory
+    from builder.learning.task import Progress
+
+NAME, PLAIN = "cbert", "bert"
+CHOICES = ("sampled", "best")
+
+
+@dataclass(frozen=True, slots=True)
+class CBertSettings(InDomain):
+    """`labels`: what conditions a word (see conditions.MODES). `k` words are masked; or, where `share` is above 0, that share of the tokens, each
+    apart (Li et al. 2020, appendix A: 0.5). `replacement` is `sampled` (at `temperature`) or `best`; `again`: whether a word may be replaced by itself.
+    `mask` is the share of words masked in training. `layers` are the embedded base's. The rest: see training.
+    """
+
+    labels: str = "auto"
+    k: int = 2
+    share: float = 0.0
+    replacement: str = "sampled"
+    temperature: float = 1.0
+    rounds: int = 1
+    again: bool = False
+    mask: float = 0.15
+    layers: int = 4
+
+    def __post_init__(self) -> None:
+        InDomain.__post_init__(self)
+        if self.labels not in MODES or self.replacement not in CHOICES:
+            raise ConfigError(
+                f"labels = {self.labels!r}, replacement = {self.replacement!r}", where=NAME, fix=f"known: {', '.join((*MODES, *CHOICES))}"
+            )
+        if min(self.k, self.rounds, self.layers) < 1:
+            raise ConfigError("k, rounds and layers are at least 1", where=NAME)
+        if not (0 <= self.share < 1 and 0 < self.mask < 1 and self.temperature > 0):
+            raise ConfigError("share and mask are shares, temperature is above 0", where=NAME)
+
+
+def load(
+    settings: CBertSettings,
+    sentences: Sequence[Sentence],
+    folder: Path,
+    seed: int = 0,
+    progress: Progress | None = None,
+    name: str = NAME,
+    corpus: Sequence[Sentence] = (),
+) -> Replacing:
+    """`cbert`, or `bert` by that name, with the model of these sentences and settings: read from `folder` or trained and kept there. `corpus` are the
+    raw sentences that `settings.corpus` names.
+
+    Raises ModelError for a base that is no BERT, InputError where labels overlap.
+    """
+    conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
+    network, inventory, digest = trained(settings, sentences, conditions, folder, seed, progress, name, corpus)
+    plan = partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
+    heat = settings.temperature if settings.replacement == "sampled" else 0.0
+    differ = not settings.again
+    return Replacing(
+        name, told(settings), network, inventory, conditions, plan, digest, heat, differ, settings.batch, settings.threads, progress
+    )
+
+
+def trained(
+    settings: CBertSettings,
+    sentences: Sequence[Sentence],
+    conditions: Conditions,
+    folder: Path,
+    seed: int,
+    progress: Progress | None,
+    name: str,
+    corpus: Sequence[Sentence] = (),
+) -> tuple[Cloze, Inventory, str]:
+    """The conditional masked language model, its tokens and digest."""
+    from builder.augment.nets import filling
+
+    network: Cloze
+    inventory: Inventory
+    if settings.base != "embedded":
+        network, inventory, base = filling.based(settings.base, len(conditions.names), seed)
+    else:
+        inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
+        network = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, seed)
+    if corpus:
+        base = _begun(settings, corpus, network, inventory, folder, seed, progress)
+    schedules = []
+    if settings.base == "embedded" and not corpus and (settings.pretrain_epochs or name == PLAIN):
+        schedules.append((settings.schedule(settings.pretrain_epochs or settings.epochs, sentences, settings.own_rate), False))
+    if name != PLAIN:
+        schedules.append((settings.schedule(settings.epochs, sentences, settings.own_rate), True))
+    mask = max(settings.mask, settings.share)
+    known = _known(settings, mask)
+    digest = learned(name, known, sentences, network, inventory, conditions, schedules, mask, True, base, folder, seed, progress)
+    return network, inventory, digest
+
+
+def _begun(
+    settings: CBertSettings,
+    corpus: Sequence[Sentence],
+    network: Cloze,
+    inventory: Inventory,
+    folder: Path,
+    seed: int,
+    progress: Progress | None,
+) -> str:
+    """Give `network` the weights of an unconditional one that learnt from the corpus, the same for every label. Returns their digest."""
+    from builder.augment.nets import filling
+
+    begun = settings.begun()
+    plain = filling.embedded(inventory.size, 1, begun.width, begun.layers, seed)
+    schedules = [(begun.schedule(begun.epochs, corpus, begun.own_rate), False)]
+    mask, nothing = max(settings.mask, settings.share), Conditions.of("none", corpus)
+    digest = learned(
+        PLAIN,
+        _known(begun, mask),
+        corpus,
+        plain,
+        inventory,
+        nothing,
+        schedules,
+        mask,
+        True,
+        "embedded",
+        corpora(folder, PLAIN),
+        seed,
+        progress,
+    )
+    filling.take_over(network, plain)
+    return digest
+
+
+def _known(settings: CBertSettings, mask: float) -> str:
+    """What a trained model depends on besides its data."""
+    kept = ("base", "rate", "width", "layers", "min_count", "least", "batch_tokens", "epochs", "pretrain_epochs")
+    return " ".join([str(mask), *(str(getattr(settings, one)) for one in kept)])
+
+
+def words_at_once(k: int, rounds: int, words: Words, draw: random.Random) -> Steps:
+    """`k` whole words a round; a word's tokens are predicted in turn, words of a round side by side."""
+    steps: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    left: list[tuple[int, ...]] = []
+    for _ in range(rounds):
+        left = left or draw.sample(words, len(words))
+        chosen, left = left[:k], left[k:]
+        for turn in range(max(map(len, chosen))):
+            places = tuple(sorted(word[turn] for word in chosen if turn < len(word)))
+            steps.append((places, tuple(sorted(at for word in chosen for at in word[turn:]))))
+    return tuple(steps)
+
+
+def individually(share: float, words: Words, draw: random.Random) -> Steps:
+    """A share of the tokens, each predicted without the others (Li et al. 2020, appendix A)."""
+    tokens = [at for word in words for at in word]
+    chosen = tuple(sorted(draw.sample(tokens, max(1, round(share * len(tokens))))))
+    return ((chosen, chosen),)

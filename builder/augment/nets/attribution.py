@@ -1,0 +1,118 @@
+"""Which words make a sentence's label, by leaving one out of what a small classifier reads. And how likely some words are in a place, by a cloze network.
+
+In: token ids and classes. Out: a classifier, and a number a word. Every sentence is attributed alone, so that its numbers depend on it alone. Wu et al. (2019,
+section 5) take attention; gradient times input said nothing here: the encoder's first normalisation makes it vanish where the classifier is sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from builder.augment.nets.cloze import Blank, Cloze, EmbeddedCloze, collate
+from builder.learning.encode import batches
+from builder.learning.keeping import Schedule, trained
+from builder.learning.loop import scope
+from builder.learning.task import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Classed:
+    """A sentence as token ids, and its class."""
+
+    ids: tuple[int, ...]
+    label: int
+
+
+class Classifier(nn.Module):
+    """The embedded encoder without labels, the mean over its states, one linear layer."""
+
+    def __init__(self, size: int, classes: int, width: int, layers: int) -> None:
+        super().__init__()
+        self.encoder, self.out = EmbeddedCloze(size, 1, width, 4, layers, 0.3), nn.Linear(width, classes)
+        self.longest = self.encoder.longest
+
+    def forward(self, embedded: Tensor, seen: Tensor) -> Tensor:
+        states = self.encoder.states(embedded, torch.zeros(seen.shape, dtype=torch.long), seen)
+        mean = (states * seen[:, :, None]).sum(1) / seen.sum(1, keepdim=True)
+        out: Tensor = self.out(mean)
+        return out
+
+    def loss(self, items: Sequence[Classed]) -> Tensor:
+        batch = collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0)
+        told = self(self.encoder.tokens(batch.ids), batch.seen)
+        return functional.cross_entropy(told, torch.tensor([item.label for item in items]))
+
+
+def classifier(size: int, classes: int, width: int, layers: int, seed: int) -> Classifier:
+    with scope(1, seed):
+        return Classifier(size, classes, width, layers)
+
+
+def train(
+    network: Classifier,
+    items: Sequence[Classed],
+    held: Sequence[Classed],
+    schedule: Schedule,
+    seed: int,
+    checkpoints: Path,
+    key: str,
+    progress: Progress | None,
+) -> dict[str, float]:
+    """Train until the loss on `held` no longer falls. Returns the share of `held` that is classed rightly as well."""
+    whole = list(items) * max(1, -(-schedule.least // len(items)))
+    lengths = [len(item.ids) for item in whole]
+
+    def check() -> float:
+        cut = batches([len(item.ids) for item in held], schedule.batch_tokens)
+        return sum(float(network.loss([held[i] for i in batch])) * len(batch) for batch in cut) / len(held)
+
+    step: Callable[[list[int]], Tensor] = lambda chosen: network.loss([whole[i] for i in chosen])
+    done = trained(network, lambda epoch: lengths, step, check, schedule, seed, checkpoints, key, progress)
+    with torch.inference_mode():
+        right = sum(int(_told(network, item.ids).argmax()) == item.label for item in held)
+    return {"score": done.score, "epochs": float(len(done.scores)), "accuracy": right / len(held)}
+
+
+def _told(network: Classifier, ids: Sequence[int]) -> Tensor:
+    told = network(network.encoder.tokens(torch.tensor([list(ids)])), torch.ones(1, len(ids), dtype=torch.bool))
+    out: Tensor = told[0]
+    return out
+
+
+def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Sequence[int]], label: int) -> list[float]:
+    """Leave one out, a number a word (positions of its tokens): by how much the logit of `label`, against the mean of the others, falls without it.
+
+    Positive where the word speaks for the label. A word that is the whole sentence cannot be left out: 0.
+    """
+    without = [tuple(i for at, i in enumerate(ids) if at not in set(word)) for word in words]
+    kept = [n for n, rest in enumerate(without) if rest]
+    batch = collate([Blank(tuple(ids), (), ()), *(Blank(without[n], (), ()) for n in kept)], 0)
+    with torch.inference_mode():
+        told = network(network.encoder.tokens(batch.ids), batch.seen)
+    margins = (told[:, label] - told[:, [i for i in range(told.shape[1]) if i != label]].mean(1)).tolist()
+    falls = dict(zip(kept, (margins[0] - margin for margin in margins[1:]), strict=True))
+    return [falls.get(n, 0.0) for n in range(len(words))]
+
+
+def fitting(
+    network: Cloze, ids: Sequence[int], labels: Sequence[int], at: tuple[int, int], mask: int, lengths: Sequence[int]
+) -> dict[int, Tensor]:
+    """By length, the log-probabilities [length, V] of tokens in place of ids[at]; all masked at once, with the label of the first."""
+    start, end = at
+    blanks = [
+        Blank(
+            (*ids[:start], *[mask] * length, *ids[end:]),
+            (*labels[:start], *[labels[start]] * length, *labels[end:]),
+            tuple(range(start, start + length)),
+        )
+        for length in lengths
+    ]
+    with torch.inference_mode():
+        told = network.told(blanks)
+    return dict(zip(lengths, torch.split(told, list(lengths)), strict=True))

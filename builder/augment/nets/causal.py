@@ -1,0 +1,212 @@
+"""Causal language models that write on: an embedded Transformer decoder, or any of a hub (GPT-2 and its like).
+
+In: prefixes with what follows them, or prefixes alone. Out: a network trained on log p(S | C_X) (Li et al. 2020, appendix A, equation 8), or the beams that a
+prefix goes on with. Prefixes are written on in batches of one length, so that nothing is padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from builder.augment.nets.beam import Found, banned, search, settled
+from builder.augment.nets.hub import CAUSAL, HubInventory, inventory
+from builder.augment.nets.hub import load as load_hub
+from builder.augment.nets.layers import DecoderLayer, begun, padded
+from builder.augment.nets.seq2seq import IGNORED
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.encode import batches
+from builder.learning.keeping import Schedule, trained
+from builder.learning.loop import scope
+from builder.learning.seeds import seed_of
+from builder.learning.task import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """C_X, and S with its end mark."""
+
+    prefix: tuple[int, ...]
+    follows: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.prefix) + len(self.follows)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A prefix to write on: `least` to `most` tokens before the end mark."""
+
+    prefix: tuple[int, ...]
+    least: int
+    most: int
+
+
+class EmbeddedCausal(nn.Module):
+    """A Transformer decoder without an encoder; the output is tied to the tokens."""
+
+    longest = 512
+
+    def __init__(self, size: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(self.longest, width)
+        self.layers = nn.ModuleList(DecoderLayer(width, heads, dropout, crossed=False) for _ in range(layers))
+        self.norm, self.dropout = nn.LayerNorm(width), nn.Dropout(dropout)
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.tokens = nn.Embedding(size, width)
+        begun(self)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Logits [B, S, V] of what follows each token; padding stands behind and is not seen by what is before."""
+        x = self.dropout(self.tokens(ids) + self.positions.weight[: ids.shape[1]])
+        for layer in self.layers:
+            x = layer(x, None, None)
+        return functional.linear(self.norm(x), self.tokens.weight, self.bias)
+
+    def read(self, ids: Tensor, state: list[Any]) -> Tensor:
+        """Log-probabilities [N, V] of what follows the last of `ids` [N, S], behind what `state` remembers."""
+        done = 0 if not state else state[0][0].shape[2]
+        x = self.tokens(ids) + self.positions.weight[done : done + ids.shape[1]]
+        mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril() if not state else None
+        past = state[:] or [None] * len(self.layers)
+        for i, layer in enumerate(self.layers):
+            x, past[i] = layer.step(x, past[i], None, None, mask)  # type: ignore[operator]
+        state[:] = past
+        return torch.log_softmax(functional.linear(self.norm(x[:, -1]), self.tokens.weight, self.bias).float(), -1)
+
+    def select(self, rows: Tensor, state: list[Any]) -> None:
+        state[:] = [(keys[rows], values[rows]) for keys, values in state]
+
+
+class HubCausal(nn.Module):
+    """A causal language model of transformers behind the same words."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+        self.longest = int(getattr(network.config, "max_position_embeddings", 512))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        out: Tensor = self.network(input_ids=ids, use_cache=False).logits
+        return out
+
+    def read(self, ids: Tensor, state: list[Any]) -> Tensor:
+        said = self.network(input_ids=ids, past_key_values=state[0] if state else None, use_cache=True)
+        state[:] = [said.past_key_values]
+        return torch.log_softmax(said.logits[:, -1].float(), -1)
+
+    def select(self, rows: Tensor, state: list[Any]) -> None:
+        state[0].batch_select_indices(rows)
+
+
+Causal = EmbeddedCausal | HubCausal
+
+
+def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
+    with scope(1, seed):
+        return EmbeddedCausal(size, width, 4, layers)
+
+
+def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, HubInventory, str]:
+    """Any causal language model of a hub or folder, with `marks` among its tokens, and the digest of its weights before that."""
+    network, known = load_hub(source, CAUSAL)
+    digest = tensor_digest(dict(network.named_parameters()))
+    tokenizer = known.tokenizer
+    tokenizer.add_tokens(list(marks), special_tokens=True)
+    with scope(1, seed):
+        network.resize_token_embeddings(max(len(tokenizer), known.size), mean_resizing=False)
+    return HubCausal(network), inventory(network, tokenizer, source, masks=False), digest
+
+
+def loss(network: Causal, items: Sequence[Story]) -> Tensor:
+    """Equation 8 as a mean over the tokens of S."""
+    ids = padded([[*item.prefix, *item.follows] for item in items])
+    due = padded([[*[IGNORED] * (len(item.prefix) - 1), *item.follows, IGNORED] for item in items], IGNORED)
+    return functional.cross_entropy(network(ids).flatten(0, 1), due.flatten(), ignore_index=IGNORED)
+
+
+def train(
+    network: Causal,
+    items: Sequence[Story],
+    held: Sequence[Story],
+    schedule: Schedule,
+    seed: int,
+    checkpoints: Path,
+    key: str,
+    progress: Progress | None,
+) -> dict[str, float]:
+    """Train on `items`, all as often as each other, until the loss on `held` no longer falls."""
+    times = max(1, -(-schedule.least // len(items)))
+    whole = list(items) * times
+
+    def check() -> float:
+        cut = batches([len(item) for item in held], schedule.batch_tokens)
+        counts = [sum(len(held[i].follows) for i in batch) for batch in cut]
+        return sum(float(loss(network, [held[i] for i in batch])) * n for batch, n in zip(cut, counts, strict=True)) / sum(counts)
+
+    lengths = [len(item) for item in whole]
+    step: Callable[[list[int]], Tensor] = lambda chosen: loss(network, [whole[i] for i in chosen])
+    done = trained(network, lambda epoch: lengths, step, check, schedule, seed_of(seed, "causal"), checkpoints, key, progress)
+    return {"score": done.score, "epochs": float(len(done.scores))}
+
+
+class _Steps:
+    """The network as a Stepper: it reads the prefixes at once, then one token of every beam."""
+
+    def __init__(self, network: Causal, items: Sequence[Opening], width: int) -> None:
+        self.network, self.width = network, width
+        self.state: list[Any] = []
+        self.prefixes = torch.tensor([item.prefix for item in items])
+
+    def __call__(self, last: Tensor, step: int) -> Tensor:
+        if step:
+            return self.network.read(last[:, None], self.state)
+        told = self.network.read(self.prefixes, self.state)
+        rows = torch.arange(len(self.prefixes)).repeat_interleave(self.width)
+        self.network.select(rows, self.state)
+        return told[rows]
+
+    def reorder(self, beams: Tensor) -> None:
+        self.network.select(beams, self.state)
+
+
+def write(
+    network: Causal,
+    items: Sequence[Opening],
+    size: int,
+    never: Sequence[int],
+    marks: Sequence[int] | None,
+    end: int,
+    width: int,
+    batch: int,
+    threads: int,
+    progress: Progress | None = None,
+) -> Iterator[tuple[int, Found]]:
+    """(index, beams) of every opening; sequences end with `end`, after `most` tokens at the latest."""
+    ban = banned(size, [i for i in never if i != end])
+    order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
+    cuts: list[list[int]] = []
+    for _, group in groupby(order, key=lambda i: len(items[i].prefix)):
+        same = list(group)
+        cuts += [same[at : at + batch] for at in range(0, len(same), batch)]
+    network.eval()
+
+    def work(chosen: list[Opening]) -> list[tuple[Found, float]]:
+        lengths, forced = [item.most + 1 for item in chosen], [(*[-1] * item.most, end) for item in chosen]
+        steps = _Steps(network, chosen, width)
+        begin, least = [item.prefix[-1] for item in chosen], [item.least for item in chosen]
+        found = search(steps, begin, lengths, forced, width, ban, end, least, marks)
+        return [(one, one.margin) for one in found]
+
+    with scope(threads), torch.inference_mode():
+        for done, out in enumerate(settled(items, cuts, work), start=1):
+            yield out
+            if progress:
+                progress(done, len(items), "writing")

@@ -1,0 +1,68 @@
+"""Do new words fit where they stand? What the same network that wrote them says of what is hidden in the text that they make.
+
+The words beside them (`around`; Li et al. 2016, MMI-bidi): a small model's best beam is often what it has read most often, whatever stands around it: likely under its context,
+but the context is unlikely under it. The same words hidden beside the old fragment tell how likely they can be at all. And each of them alone, with those next
+to them (`alone`; Salazar et al. 2020, pseudo-likelihood): a network that sees all but one token tells a broken place which it wrote seeing half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from builder.augment.nets.beam import rounded, settled
+from builder.augment.nets.layers import padded
+from builder.augment.nets.seq2seq import Labelled, Masked, collate
+from builder.learning.loop import scope
+
+BESIDE = 4
+"""So many tokens on either side are hidden together,"""
+NEXT = 2
+"""so many are hidden one by one."""
+AT_ONCE = 256
+"""So many tokens have their logits in memory: a base may know 250,000."""
+
+
+def around(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> Masked:
+    """The tokens beside [first, end) hidden, those inside shown; no token has a label. `begin`: what a decoder is given before the first token."""
+    a, b = max(0, first - BESIDE), min(len(ids), end + BESIDE)
+    hidden = (*ids[:a], *[mask] * (first - a), *ids[first:end], *[mask] * (b - end), *ids[b:])
+    return Masked(hidden, (0,) * len(ids), a, tuple(ids[a:b]), ids[a - 1] if a else begin)
+
+
+def alone(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> list[Masked]:
+    """Each token of [first, end) and next to it hidden alone."""
+    nothing = (0,) * len(ids)
+    places = range(max(0, first - NEXT), min(len(ids), end + NEXT))
+    return [Masked((*ids[:at], mask, *ids[at + 1 :]), nothing, at, (ids[at],), ids[at - 1] if at else begin) for at in places]
+
+
+def likely(network: Labelled, items: Sequence[Masked], mask: int, pad: int, batch: int, threads: int) -> list[float]:
+    """log P of the hidden tokens of each item, to hundredths; whatever the batch."""
+    order = sorted(range(len(items)), key=lambda i: (len(items[i].source), len(items[i].target), i))
+    cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
+
+    def work(rows: list[Masked]) -> list[tuple[float, float]]:
+        asked = [[i == mask for i in row.source[row.start : row.start + len(row.target)]] for row in rows]
+        given, hidden = collate(rows, pad), padded([[int(one) for one in row] for row in asked]).bool()
+        states, due = network.states(given)[hidden], given.target[hidden]
+        told = iter(
+            torch.cat(
+                [_log_p(network, *part) for part in zip(torch.split(states, AT_ONCE), torch.split(due, AT_ONCE), strict=True)]
+            ).tolist()
+        )
+        return [rounded(sum(next(told) for one in row if one)) for row in asked]
+
+    out = [0.0] * len(items)
+    with scope(threads), torch.inference_mode():
+        for i, found in settled(items, cuts, work):
+            out[i] = found
+    return out
+
+
+def _log_p(network: Labelled, states: Tensor, due: Tensor) -> Tensor:
+    """log P [N] of tokens [N] in states [N, D]."""
+    logits = network.core.head(states).float()
+    return logits.gather(1, due[:, None])[:, 0] - logits.logsumexp(1)

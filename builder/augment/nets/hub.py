@@ -1,0 +1,204 @@
+"""Models of transformers as bases of augmentation: loading, refusing those of the wrong kind, and their tokens.
+
+In: a hub name or a folder. Out: the network with an `Inventory` of its tokens. A token that reaches into a labelled span is kept as a whole, so that no
+tokenizer can cut through a label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from builder.errors import ModelError
+from builder.learning.pieces import Cut, Written
+from builder.model.paper.pretrained import load_base, quiet
+from builder.model.paper.settings import is_folder
+from builder.records import Span
+
+MASKED, CAUSAL = "masked", "causal"
+_HAN = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_SPACED_HAN = re.compile(f" +(?={_HAN.pattern})|(?<={_HAN.pattern}) +")
+_CLASSES = {MASKED: "AutoModelForMaskedLM", CAUSAL: "AutoModelForCausalLM"}
+_WANTED = {MASKED: "a masked language model such as bert-base-chinese", CAUSAL: "a causal language model such as gpt2"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HubInventory:
+    """The tokens of a fast tokenizer. `special` write nothing and are never generated."""
+
+    tokenizer: Any
+    size: int
+    mask: int
+    first: int
+    pad: int
+    special: tuple[int, ...]
+    glued: tuple[bool, ...] = ()
+    marks: tuple[int, ...] = ()
+
+    @property
+    def never(self) -> tuple[int, ...]:
+        return self.special
+
+    def cut(self, text: str, words: Sequence[Span]) -> Cut:
+        """Tokens that stand for at least one character. One that is several byte tokens counts as the first of them: it is kept or replaced whole."""
+        said = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        listed = [
+            (int(i), (start + _blank(text[start:end]), end))
+            for i, (start, end) in zip(said.input_ids, said.offset_mapping, strict=True)
+            if text[start:end].strip()
+        ]
+        return Cut(*(tuple(part) for part in zip(*_apart(listed), strict=True))) if listed else Cut((), ())
+
+    def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
+        """Runs of replaced tokens, read by the tokenizer's own decoder behind the token before them, which settles the spaces."""
+        return tuple(one for one in self._runs(text, cut, new) if text[one[0] : one[1]] != one[2])
+
+    def _runs(self, text: str, cut: Cut, new: Mapping[int, int]) -> Iterator[Written]:
+        done = -1
+        for at in sorted(new):
+            if at <= done:
+                continue
+            done = at
+            while done + 1 in new:
+                done += 1
+            ids = [new[i] for i in range(at, done + 1)]
+            start, end = cut.spans[at][0], cut.spans[done][1]
+            said = self.read(ids, cut.ids[at - 1] if at else None)
+            if at and not _HAN.match(said):  # spaces before Han characters are marks of the text, no habit of the tokenizer
+                start = cut.spans[at - 1][1]
+            yield start, end, said if at else said.lstrip()
+
+    def read(self, ids: Sequence[int], before: int | None = None) -> str:
+        """What tokens write behind another one. "" where they are no whole characters."""
+        if before is None:
+            return self._read(ids)
+        left = self._read([before])
+        both = self._read([before, *ids])
+        return both[len(left) :] if both.startswith(left) else self._read(ids)
+
+    def _read(self, ids: Sequence[int]) -> str:
+        """WordPiece decoders put a space around every Han character."""
+        said = str(self.tokenizer.backend_tokenizer.decoder.decode(self.tokenizer.convert_ids_to_tokens(list(ids))))
+        return _SPACED_HAN.sub("", said)
+
+
+def _blank(piece: str) -> int:
+    """Spaces at the beginning, which some tokenizers count in."""
+    return len(piece) - len(piece.lstrip())
+
+
+def _apart(listed: Sequence[tuple[int, Span]]) -> list[tuple[int, Span]]:
+    """Without tokens that share a character with the one before."""
+    out: list[tuple[int, Span]] = []
+    for i, (start, end) in listed:
+        if out and start < out[-1][1][1]:
+            out[-1] = out[-1][0], (out[-1][1][0], max(end, out[-1][1][1]))
+        else:
+            out.append((i, (start, end)))
+    return out
+
+
+def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> HubInventory:
+    """The tokens of a model. Raises ModelError where the tokenizer is not a fast one, or has nothing to mask with."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError("the tokenizer has no offsets (it is no fast one)", where=source, fix="add the model's tokenizer.json")
+    mask = tokenizer.mask_token_id
+    if mask is None:
+        extra = tokenizer.convert_tokens_to_ids("<extra_id_0>")
+        mask = extra if extra is not None and extra != tokenizer.unk_token_id else tokenizer.unk_token_id
+    if mask is None and masks:
+        raise ModelError("the tokenizer has no token to mask with", where=source, fix="use a model with a mask token")
+    begin = getattr(network.config, "decoder_start_token_id", None)
+    begin = begin if begin is not None else tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.pad_token_id
+    size = int(network.get_input_embeddings().weight.shape[0])
+    special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder, *range(len(tokenizer), size)}
+    pad = int(tokenizer.pad_token_id or 0)
+    never = tuple(sorted(i for i in special if i < size))
+    return HubInventory(tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size), _marks(tokenizer, size))
+
+
+def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
+    """Whether a token goes on with the word before it, by the habits of WordPiece, byte-level BPE and sentencepiece."""
+    tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
+    if type(tokenizer.backend_tokenizer.decoder).__name__ == "WordPiece":
+        told = [str(token).startswith("##") for token in tokens]
+    else:
+        told = [not str(token).startswith(("\u0120", "\u2581")) for token in tokens]
+    return (*told, *[False] * (size - len(told)))
+
+
+def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
+    """Tokens without letter or digit. Byte-level ones beyond ASCII are parts of characters: none of them is known for a mark."""
+    tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
+    parts = type(tokenizer.backend_tokenizer.decoder).__name__ == "ByteLevel"
+    bare = [str(token).strip("\u0120\u2581#") for token in tokens]
+    return tuple(i for i, token in enumerate(bare) if not any(char.isalnum() for char in token) and (token.isascii() or not parts))
+
+
+def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
+    """An encoder-decoder. ModelError for any other model."""
+    base = load_base(source)
+    return base.network, inventory(base.network, base.tokenizer, source)
+
+
+def load(source: str, kind: str) -> tuple[Any, HubInventory]:
+    """A `masked` or `causal` language model with all of its weights. ModelError says what is wrong with any other."""
+    from safetensors import SafetensorError
+
+    with quiet():  # says it where transformers is missing
+        import transformers
+
+        _check(source, kind)
+        tokenizer = _tokenizer(source)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                network, info = getattr(transformers, _CLASSES[kind]).from_pretrained(source, dtype=torch.float32, output_loading_info=True)
+        except (OSError, ValueError, RuntimeError, SafetensorError, EOFError) as error:
+            raise ModelError(
+                f"no weights of {_WANTED[kind]} can be read: {_line(error)}", where=source, fix="fetch the model again"
+            ) from error
+    lacking = sorted(map(str, info["missing_keys"])) + sorted(str(key) for key in info["mismatched_keys"])
+    if lacking:
+        raise ModelError(f"{len(lacking)} weights are missing, {lacking[0]} for one", where=source, fix=f"use {_WANTED[kind]}")
+    return network.eval(), inventory(network, tokenizer, source, kind == MASKED)
+
+
+def _tokenizer(source: str) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source)
+    except Exception as error:  # transformers raises anything here, from OSError to AttributeError
+        raise ModelError(f"no tokenizer can be loaded: {_line(error)}", where=source, fix="add the model's tokenizer files") from error
+    if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:  # as GPT-2's: padding is never looked at
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def _check(source: str, kind: str) -> None:
+    from transformers import AutoConfig
+
+    if is_folder(source) and not (Path(source) / "config.json").is_file():
+        raise ModelError("no model here: there is no config.json", where=source, fix="name a model's folder or a hub name")
+    try:
+        config = AutoConfig.from_pretrained(source)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        where = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
+        raise ModelError(f"{where}: {_line(error)}", where=source, fix="name a model's folder or a hub name") from error
+    import transformers
+
+    if getattr(config, "is_encoder_decoder", False) or type(config) not in getattr(transformers, _CLASSES[kind])._model_mapping:
+        raise ModelError(f"a {config.model_type!r} model is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}")
+    architectures = list(getattr(config, "architectures", None) or ())
+    wrong = [name for name in architectures if ("MaskedLM" in name) != (kind == MASKED) and ("LM" in name)]
+    if wrong:
+        raise ModelError(f"a {wrong[0]} is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}")
+
+
+def _line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

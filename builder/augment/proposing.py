@@ -1,0 +1,178 @@
+"""Words and proposals of sentences, in chunks that are kept: files under the working directory, each whole or not there.
+
+A chunk's folder bears the hash of all that its content depends on, so that nothing stale is ever read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import parent_process
+from pathlib import Path
+from typing import Any, TypeVar
+
+from builder import nlp
+from builder.augment import catalog
+from builder.augment.methods.boostaug import CODE, BoostAug
+from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
+from builder.augment.settings import Settings, one_thread
+from builder.augment.travel import dumped, loaded
+from builder.augment.views import Unit, cut
+from builder.code import code_digest
+from builder.files import write_atomically
+from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.records import Span
+from builder.release.manifest import sha256
+from builder.shards import Crew, Job, Parcel
+from builder.stages.context import bar
+from builder.text import view
+
+CHUNK = 256
+_MODELS = ("**/weights.safetensors", "**/model.json", "word-embs-*/*")
+"""What loading a method needs; checkpoints of other trainings stay here."""
+State = TypeVar("State")
+Task = TypeVar("Task")
+
+
+def worded(units: Sequence[Unit], workdir: Path, crew: Crew) -> list[Unit]:
+    """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
+    texts = list(dict.fromkeys(one.sentence.text for one in units))
+    folder = workdir / "augment" / f"words-{_sha([reader()[1].signature, texts])}"
+    found = kept(folder, _chunks(texts), Job(reader, (), _words), crew, "words", " sentences")
+    by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
+    return [
+        replace(one, sentence=replace(one.sentence, words=tuple(cut(map(_span, by_text[one.sentence.text]), one.sentence.marks))))
+        for one in units
+    ]
+
+
+def proposals(
+    name: str, settings: Settings, method: Method, copies: int, seed: int, workdir: Path, crew: Crew
+) -> Iterator[tuple[Candidate, ...]]:
+    """The candidates of each sentence of `settings.given`, in order; `method` is `name` loaded with `settings`, as each worker loads it.
+
+    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is sifted here.
+    """
+    sentences = settings.given.sentences
+    arguments = (name, *_parcels(settings, workdir))
+    if isinstance(method, BoostAug):
+        due = method.due(copies, seed)
+        found = crew.map(Job(_prepare, arguments, _fold), [(number, copies, seed) for number in due])
+        for number, rows in zip(due, found, strict=True):
+            method.keep(number, copies, seed, rows)
+        yield from method.propose(sentences, copies, seed)
+        return
+    key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(one) for one in sentences]])
+    tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
+    for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"):
+        yield from map(_candidates, chunk)
+
+
+def _parcels(settings: Settings, workdir: Path) -> tuple[Parcel, Parcel]:
+    """The settings as a file, with all that may be learnt from, and the trained models: too much to go with every task."""
+    content = dumped(settings)
+    folder = workdir / "augment" / f"settings-{sha256(content)[:16]}"
+    write_atomically(folder / "settings.json", content)
+    assert settings.given.models is not None, "the frame says where models are kept"
+    settings.given.models.mkdir(parents=True, exist_ok=True)
+    return Parcel.of(folder), Parcel.of(settings.given.models, *_MODELS)
+
+
+def kept(folder: Path, tasks: Sequence[Task], job: Job[State, Task, list[Any]], crew: Crew, note: str, unit: str) -> Iterator[list[Any]]:
+    """The answer of each task as JSON has it: read where a file holds it, else worked out and written. In order."""
+    files = [folder / f"{number:06d}.json" for number in range(len(tasks))]
+    before = [_read(path) for path in files]
+    due = [task for task, found in zip(tasks, before, strict=True) if found is None]
+    answers = crew.map(job, due)
+    with bar(len(tasks) * CHUNK, note, unit) as shown:
+        for path, found in zip(files, before, strict=True):
+            if found is None:
+                (found,) = islice(answers, 1)
+                write_atomically(path, json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+            shown.update(CHUNK)
+            yield found
+
+
+def _read(path: Path) -> list[Any] | None:
+    try:
+        found = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _chunks(items: Sequence[Task]) -> list[tuple[Task, ...]]:
+    return [tuple(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)]
+
+
+@lru_cache(maxsize=2)
+def reader(added: tuple[Path, ...] = ()) -> tuple[Lexicon, nlp.Backend]:
+    """The lexicons, with overlays, and the embedded segmenter that knows their words; loaded once."""
+    lexicon = load_lexicon(overlays=added)
+    return lexicon, nlp.load("embedded", lexicon.words())
+
+
+def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
+    found = _segments(tuple(one.text for one in sentences))
+    return [replace(one, words=tuple(cut(map(_span, words), one.marks))) for one, words in zip(sentences, found, strict=True)]
+
+
+@lru_cache(maxsize=2)
+def _segments(texts: tuple[str, ...]) -> list[Any]:
+    return _words(reader(), texts)
+
+
+def _words(ready: tuple[Lexicon, nlp.Backend], texts: Sequence[str]) -> list[Any]:
+    lexicon, backend = ready
+    shown = [view(text, lexicon.variants) for text in texts]
+    annotated = backend.annotate([one.text for one in shown])
+    return [
+        [list(one.to_source((token.start, token.end))) for token in tokens if not one.text[token.start : token.end].isspace()]
+        for one, tokens in zip(shown, annotated, strict=True)
+    ]
+
+
+def _prepare(name: str, folder: Path, models: Path) -> Method:
+    """A worker's own, from what the first process trained and kept."""
+    return catalog.load(name, loaded((folder / "settings.json").read_bytes(), models))
+
+
+def _beside(name: str, folder: Path, models: Path) -> Method:
+    """The same on one thread, where other workers have the other cores: what proposes was trained before, so that threads change nothing."""
+    settings = loaded((folder / "settings.json").read_bytes(), models)
+    return catalog.load(name, settings if parent_process() is None else one_thread(settings))
+
+
+def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
+    return method.read(*task)
+
+
+def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[Any]:
+    sentences, copies, seed = task
+    return [[_plain(one) for one in listed] for listed in method.propose(sentences, copies, seed)]
+
+
+def _plain(one: Candidate) -> dict[str, Any]:
+    return asdict(one)
+
+
+def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(
+            one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"],
+            tuple(Changed(**told) for told in one["changed"]), one["doubt"],
+        )
+        for one in listed
+    )  # fmt: skip
+
+
+def _span(pair: Sequence[int]) -> Span:
+    return pair[0], pair[1]
+
+
+def _sha(parts: object) -> str:
+    return sha256(json.dumps(parts, sort_keys=True).encode())[:16]

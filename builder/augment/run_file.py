@@ -1,0 +1,161 @@
+"""A file of labelled sentences goes in, a file of the same format comes out, and beside it what every sentence comes from and what was rejected.
+
+The files: FILE, FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl, FILE.manifest.json, which is written last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from builder import __version__, shards
+from builder.augment import catalog, cues, measures, proposing
+from builder.augment.files import FORMATS, Item, Language, by_characters, language_of
+from builder.augment.judging import Judged, Rejected, Seen, judge
+from builder.augment.settings import Given, Settings, told
+from builder.errors import ConfigError, InputError
+from builder.files import write_atomically
+from builder.lexicon.resources import load_lexicon
+from builder.release.manifest import sha256
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """As `augment.Plan`, for a file. `held_out` are files of the same format that no sentence may come from; `with_source` writes the sources too."""
+
+    method: str
+    source: Path
+    target: Path
+    form: str
+    workdir: Path
+    settings: Settings
+    held_out: tuple[Path, ...] = ()
+    language: Language | None = None
+    copies: int = 4
+    candidates: int = 4
+    seed: int = 13
+    limit: int = 0
+    workers: int = 1
+    engine: str = "local"
+    scheduler: str = ""
+    with_source: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The file, how many sentences it holds, why others were rejected, and what was measured."""
+
+    path: Path
+    rows: int
+    reasons: Mapping[str, int]
+    measures: Mapping[str, object]
+
+
+def run(plan: FilePlan, tell: Tell = lambda line: None) -> Written:
+    """InputError names the line that is not of the format; ConfigError a format or method that is not known."""
+    catalog.check(plan.method)
+    measures.check()
+    if plan.form not in FORMATS:
+        raise ConfigError(f"unknown format {plan.form!r}", fix=f"known: {', '.join(FORMATS)}")
+    if plan.target.resolve() in (plan.source.resolve(), *(one.resolve() for one in plan.held_out)):
+        raise ConfigError("the output would overwrite an input", where=str(plan.target), fix="choose another --output")
+    content = _text(plan.source)
+    language = plan.language or language_of(content)
+    items = _read(plan, plan.source, content, language)
+    out = frozenset(item.sentence.text for path in plan.held_out for item in _read(plan, path, _text(path), language))
+    held = set(map(_key, out))
+    chosen = _chosen(plan, [item for item in items if _key(item.sentence.text) not in held])
+    skipped = [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
+    sentences = tuple(item.sentence for item in chosen)
+    if language == "zh" and all(map(by_characters, sentences)):
+        sentences = tuple(proposing.segmented(sentences))
+    texts = tuple(dict.fromkeys(one.text for one in sentences))
+    given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
+    settings = replace(plan.settings, given=given)
+    tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
+    method = catalog.load(plan.method, settings)
+    found = cues.chinese(load_lexicon()) if language == "zh" else cues.english_cues()
+    judged_at = {item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen}
+    seen = Seen(_key, {_key(item.sentence.text) for item in items}, held, apart=lambda one: str(judged_at[one.id]))
+    with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
+        proposals = proposing.proposals(plan.method, settings, method, plan.candidates, plan.seed, plan.workdir, crew)
+        judged = judge(zip(sentences, proposals, strict=True), plan.copies, found, seen)
+    taken = measures.measures(judged, len(sentences), language, [(one.id, one.text) for one in sentences], lambda i: i)
+    return _write(plan, chosen, judged, skipped, taken, method.signature, language)
+
+
+def _key(text: str) -> str:
+    return "".join(text.lower().split())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), fix="name a file in UTF-8") from error
+
+
+def _read(plan: FilePlan, path: Path, content: str, language: Language) -> list[Item]:
+    try:
+        items = FORMATS[plan.form].read(content, language)
+    except ValueError as error:
+        raise InputError(str(error), where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}") from error
+    if not items:
+        raise InputError("no sentence in it", where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}")
+    return items
+
+
+def _chosen(plan: FilePlan, items: Sequence[Item]) -> list[Item]:
+    """All, or `limit` of them drawn by the seed, in their order."""
+    if not plan.limit or plan.limit >= len(items):
+        return list(items)
+    order = sorted(range(len(items)), key=lambda n: sha256(f"{plan.seed} {items[n].sentence.id}".encode()))
+    return [items[n] for n in sorted(order[: plan.limit])]
+
+
+def _write(
+    plan: FilePlan,
+    items: Sequence[Item],
+    judged: Judged,
+    skipped: Sequence[Rejected],
+    taken: Mapping[str, object],
+    signature: str,
+    language: str,
+) -> Written:
+    form = FORMATS[plan.form]
+    by_id = {item.sentence.id: item for item in items}
+    rejected = [*skipped, *judged.rejected]
+    reasons = dict(sorted(Counter(one.reason for one in rejected).items()))
+    made = form.head + "".join(form.write(by_id[one.source.id], one) for one in judged.kept)
+    if plan.with_source:
+        made = _text(plan.source).rstrip("\n") + ("\n" if plan.form in ("apc", "tsv") else "\n\n") + made.removeprefix(form.head)
+    lineage = "".join(
+        _line({"source": one.source.id, "text": one.text, "edits": [asdict(edit) for edit in one.candidate.edits]}) for one in judged.kept
+    )
+    refused = "".join(
+        _line({"source": one.source, "reason": one.reason, "edits": [asdict(edit) for edit in one.edits]}) for one in rejected
+    )
+    manifest = {
+        "builder": __version__, "source": plan.source.name, "sha256": sha256(plan.source.read_bytes()), "format": plan.form, "language": language,
+        "method": plan.method, "signature": signature, "seed": plan.seed, "copies": plan.copies, "candidates": plan.candidates, "limit": plan.limit,
+        "with_source": plan.with_source, "config": told(plan.settings, plan.method), "rejected": reasons, "measures": dict(taken),
+        "output_sha256": sha256(made.encode()),
+    }  # fmt: skip
+    beside = {
+        ".lineage.jsonl": lineage,
+        ".rejected.jsonl": refused,
+        "": made,
+        ".manifest.json": json.dumps(manifest, ensure_ascii=False, indent=2) + "\n",
+    }
+    for suffix, content in beside.items():
+        write_atomically(plan.target.with_name(plan.target.name + suffix), content.encode())
+    return Written(plan.target, len(judged.kept), reasons, taken)
+
+
+def _line(row: Mapping[str, object]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"

@@ -1,0 +1,166 @@
+"""Label survival: of the triplets that an augmentation carried over, how many does somebody who knows nothing of it still find?
+
+The rule engine is always asked; with a working directory its last model and its discriminator as well. What they find in the sources is told
+beside it, for they do not find everything there either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from builder.augment.constraints import Trial
+from builder.augment.proposing import reader
+from builder.augment.records import Sentence, written
+from builder.engine import Doc, Engine
+from builder.lexicon.resources import load_lexicon, load_rules, overlays
+from builder.records import Span, Triplet
+from builder.stages.context import to_stored
+from builder.stages.training import to_view
+from builder.text import view
+from builder.usecases.extraction import last_model
+
+Held = tuple[str, Sequence[Triplet]]
+"""A text and the triplets that it is said to hold."""
+Judge = Callable[[Sequence[Held]], list[list[bool]]]
+"""For each text, whether each of its triplets is found."""
+_BATCH = 512
+
+
+def survival(pairs: Sequence[tuple[Held, Held]], judges: Mapping[str, Judge]) -> dict[str, object]:
+    """`pairs`: (source, made) with the same triplets in the same order. By judge: shares of triplets found."""
+    return {name: _shares(pairs, judge) for name, judge in judges.items()}
+
+
+def _shares(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> dict[str, float | None]:
+    rows = _before_and_after(pairs, judge)
+    flags = [both for row in rows for both in row]
+    return {
+        "found in the sources": _share([old for old, _ in flags]),
+        "found in what was kept": _share([new for _, new in flags]),
+        "of those found in the source": _share([new for old, new in flags if old]),
+        "rows with all of those": _share([all(new for old, new in row if old) for row in rows]),
+    }
+
+
+def _before_and_after(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> list[list[tuple[bool, bool]]]:
+    """For each pair, whether each triplet is found in the source, and in what was made of it."""
+    sources = {text: held for held, _ in pairs for text in [_key(held)]}
+    before = dict(zip(sources, _judged(list(sources.values()), judge), strict=True))
+    after = _judged([made for _, made in pairs], judge)
+    return [list(zip(before[_key(held)], new, strict=True)) for (held, _), new in zip(pairs, after, strict=True)]
+
+
+def label_lost(pairs: Sequence[tuple[Held, Held]]) -> set[int]:
+    """The indices of texts in which the rule engine no longer finds a triplet that it finds in their source."""
+    return {n for n, row in enumerate(_before_and_after(pairs, _rules(None))) if any(old and not new for old, new in row)}
+
+
+def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:
+    """The indices of texts of which the discriminator of a working directory (without one: the rule engine) does not find every triplet, with the polarity
+    that a method gave it."""
+    judge = _discriminator(workdir) if workdir else _rules(None)
+    return {n for n, flags in enumerate(_judged(flipped, judge)) if not all(flags)}
+
+
+def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]:
+    """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and nobody labelled."""
+    _, predict = last_model(workdir)
+    lexicon = load_lexicon(overlays=overlays(workdir))
+    shown = [view(one.text, lexicon.variants) for _, one in pairs]
+    told = [found for at in range(0, len(shown), _BATCH) for found in predict([one.text for one in shown[at : at + _BATCH]])]
+    out = set()
+    for n, ((_, one), seen, found) in enumerate(zip(pairs, shown, told, strict=True)):
+        labelled = [(mark.start, mark.end) for mark in one.marks if mark is not None]
+        aspects = [to_stored(triplet, seen, one.text).aspect.spans for triplet in found]
+        if any(_overlap(spans, written(one.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
+            out.add(n)
+    return out
+
+
+def _key(held: Held) -> tuple[object, ...]:
+    return held[0], *(one.key for one in held[1])
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return round(sum(flags) / len(flags), 4) if flags else None
+
+
+def _judged(listed: Sequence[Held], judge: Judge) -> list[list[bool]]:
+    return [flags for at in range(0, len(listed), _BATCH) for flags in judge(listed[at : at + _BATCH])]
+
+
+def judges(workdir: Path | None) -> dict[str, Judge]:
+    """The rule engine, and what a working directory has trained: models that find, discriminators that judge."""
+    found: dict[str, Judge] = {"rules": _rules(workdir)}
+    if workdir is not None:
+        name, predict = last_model(workdir)
+        lexicon = load_lexicon(overlays=overlays(workdir))
+
+        def finds(listed: Sequence[Held]) -> list[list[bool]]:
+            shown = [view(text, lexicon.variants) for text, _ in listed]
+            told = predict([one.text for one in shown])
+            return [
+                _found(held, [to_stored(triplet, one, held[0]) for triplet in triplets])
+                for held, one, triplets in zip(listed, shown, told, strict=True)
+            ]
+
+        found[f"model {name}"] = finds
+        found["discriminator"] = _discriminator(workdir)
+    return found
+
+
+def _rules(workdir: Path | None) -> Judge:
+    lexicon, backend = reader(overlays(workdir) if workdir else ())
+    engine = Engine(lexicon, load_rules(), "natural")
+
+    def finds(listed: Sequence[Held]) -> list[list[bool]]:
+        shown = [view(text, lexicon.variants) for text, _ in listed]
+        annotated = backend.annotate([one.text for one in shown])
+        return [
+            _found(held, [to_stored(triplet, one, held[0]) for triplet in engine.extract(Doc.of(one.text, tokens))])
+            for held, one, tokens in zip(listed, shown, annotated, strict=True)
+        ]
+
+    return finds
+
+
+def _discriminator(workdir: Path) -> Judge:
+    """Whether the verdict is YY. A triplet that the view cannot show is not found."""
+    from builder.learning.task import Example
+    from builder.model.kinds import load_judge
+    from builder.model.panel import load_panel
+
+    models = workdir / "models"
+    judge = load_panel(models / "panel") if (models / "panel" / "panel.json").is_file() else load_judge(models / "discriminator")
+    lexicon = load_lexicon(overlays=overlays(workdir))
+
+    def finds(listed: Sequence[Held]) -> list[list[bool]]:
+        shown = [view(text, lexicon.variants) for text, _ in listed]
+        moved = [[to_view(triplet, one) for triplet in triplets] for (_, triplets), one in zip(listed, shown, strict=True)]
+        asked = [Example("", one.text, tuple(t for t in triplets if t)) for one, triplets in zip(shown, moved, strict=True)]
+        told = judge.classify(asked)
+        return [_flags(triplets, iter(labels)) for triplets, labels in zip(moved, told, strict=True)]
+
+    return finds
+
+
+def _flags(triplets: Sequence[Triplet | None], labels: object) -> list[bool]:
+    return [one is not None and next(labels)[0] == "YY" for one in triplets]  # type: ignore[call-overload]
+
+
+def _found(held: Held, told: Sequence[Triplet]) -> list[bool]:
+    """Whether each triplet is among those told: both spans overlap, the polarity is the same."""
+    return [
+        any(
+            one.polarity == other.polarity
+            and _overlap(one.aspect.spans, other.aspect.spans)
+            and _overlap(one.opinion_full.spans, other.opinion_full.spans)
+            for other in told
+        )
+        for one in held[1]
+    ]
+
+
+def _overlap(one: Sequence[Span], other: Sequence[Span]) -> bool:
+    return any(a < d and c < b for a, b in one for c, d in other)

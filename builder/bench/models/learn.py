@@ -1,0 +1,150 @@
+"""From items to a trained model, for every row of the table: reader, network, the one training loop, prediction and features."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from builder.bench.models.encoders import Small, load
+from builder.bench.models.inputs import Batch, OwnPieces, Pieces, Reader, Words, collate, spans_of, tags, written
+from builder.bench.models.posttrain import post_train
+from builder.bench.models.task import ATE_CLASSES, Choice, ClassifierConfig, Item, Means, Said, Task, words_of
+from builder.bench.models.vectors import tables
+from builder.learning.encode import batches
+from builder.learning.loop import fit, scope
+from builder.learning.seeds import seed_of
+from builder.learning.task import Progress
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A Predictor. `network` has `pooled` and either `forward` (labels) or `tags`."""
+
+    network: nn.Module
+    reader: Reader
+    task: Task
+    labels: tuple[str, ...]
+    config: ClassifierConfig
+    pad: int = 0
+    facts: dict[str, float] = field(default_factory=dict)
+
+    def predict(self, items: Sequence[Item]) -> list[Said]:
+        out: list[Said] = [Said()] * len(items)
+        for chosen, batch in self._batches(items):
+            for i, said in zip(chosen, self._said([items[i] for i in chosen], batch), strict=True):
+                out[i] = said
+        return out
+
+    def _said(self, items: Sequence[Item], batch: Batch) -> list[Said]:
+        if self.task == "ate":
+            told = self.network.tags(batch)  # type: ignore[operator]
+            return [Said(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, told, strict=True)]
+        best = self.network(batch).softmax(-1).max(-1)
+        return [Said(self.labels[i], (), round(p, 4)) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+
+    def features(self, items: Sequence[Item]) -> NDArray[np.float32]:
+        out: dict[int, NDArray[np.float32]] = {}
+        for chosen, batch in self._batches(items):
+            out |= dict(zip(chosen, self.network.pooled(batch).numpy(), strict=True))  # type: ignore[operator]
+        return np.stack([out[i] for i in range(len(items))]) if items else np.zeros((0, 0), np.float32)
+
+    def _batches(self, items: Sequence[Item]) -> Any:
+        rows = [self.reader.read(item, _gold(self.task, self.labels, self.reader, None)) for item in items]
+        self.network.eval()
+        with scope(self.config.threads), torch.inference_mode():
+            for chosen in batches([len(row) for row in rows], self.config.batch_chars):
+                yield chosen, collate([rows[i] for i in chosen], self.pad)
+
+
+def learn(
+    choice: Choice,
+    task: Task,
+    train: Sequence[Item],
+    valid: Sequence[Item],
+    seed: int,
+    checkpoints: Path,
+    means: Means,
+    config: ClassifierConfig,
+    progress: Progress | None,
+) -> Trained:
+    """See `fitting.fit`, which is the way in."""
+    labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
+    unique = fingerprint(choice, task, train, valid, seed, means, config)
+    with scope(config.threads, seed_of(seed, "network")):
+        reader, begin = _beginning(choice, train, means, config, seed)
+    facts: dict[str, float] = {}
+    if choice.name == "bert-pt":
+        domain = (*means.domain, *(item.text for item in train))
+        assert isinstance(reader, OwnPieces | Pieces)
+        facts |= post_train(begin, reader, domain, means.comprehension, config, seed, checkpoints / "post", unique, progress)
+    with scope(config.threads, seed_of(seed, "head")):
+        module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
+        network = getattr(importlib.import_module(f"builder.model.classify.{module}"), name)(begin, len(labels), config)
+    model = Trained(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
+    rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
+
+    def loss(chosen: list[int]) -> Tensor:
+        value: Tensor = network.loss(collate([rows[i] for i in chosen], model.pad))
+        return value
+
+    def evaluate() -> float:
+        return quality(task, valid, model.predict(valid)) if valid else 0.0
+
+    fitted = fit(network, [len(row) for row in rows], loss, evaluate, config, seed, checkpoints / "fit", unique, progress)
+    facts |= {"valid": fitted.score, "epoch": fitted.epoch, "items": len(train), "parameters": sum(p.numel() for p in network.parameters())}
+    facts["cut"] = sum(len(reader.shown(item)) < len(item.words) for item in train)
+    return model
+
+
+def _beginning(choice: Choice, train: Sequence[Item], means: Means, config: ClassifierConfig, seed: int) -> tuple[Reader, Any]:
+    """The reader, and what the network is built on: the number of words, tables of vectors, or an encoder."""
+    kind = choice.kind
+    if kind.reads == "pieces":
+        if choice.base:
+            encoder, pieces = load(choice.base, config.longest, with_head=choice.name == "bert-pt")
+            return pieces, encoder
+        texts = [written(item) for item in train] + [written(Item(text, words_of(text))) for text in means.domain]
+        own = OwnPieces.of(texts, config.min_count, config.longest)
+        return own, Small(len(own), config)
+    words = Words.of(train, config.min_count, config.longest)
+    if kind.reads == "words":
+        return words, len(words)
+    domain = [[*written(item)] for item in train] + [written(Item(text, words_of(text))) for text in means.domain]
+    files = means.vectors, means.domain_vectors
+    return words, tables(words.number, files, domain, config.vector_size, seed_of(seed, "vectors"), both=choice.name == "de-cnn")
+
+
+def _gold(task: Task, labels: Sequence[str], reader: Reader, item: Item | None) -> tuple[int, ...] | int:
+    """A class, or a tag per word that is read; 0 where nothing is asked."""
+    if task == "ate":
+        return tags(reader.shown(item), item.spans) if item else ()
+    return labels.index(item.label) if item else 0
+
+
+def quality(task: Task, items: Sequence[Item], told: Sequence[Said]) -> float:
+    """What chooses the epoch: accuracy, or exact span F1, from 0 to 1."""
+    if task != "ate":
+        return sum(item.label == said.label for item, said in zip(items, told, strict=True)) / max(1, len(items))
+    right = sum(len(set(item.spans) & set(said.spans)) for item, said in zip(items, told, strict=True))
+    return 2 * right / max(1, sum(len(item.spans) for item in items) + sum(len(said.spans) for said in told))
+
+
+def fingerprint(
+    choice: Choice, task: Task, train: Sequence[Item], valid: Sequence[Item], seed: int, means: Means, config: ClassifierConfig
+) -> str:
+    """What makes two trainings the same."""
+    total = hashlib.sha256(repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass"))
+    for items in (train, valid):
+        total.update(f"\n{len(items)}\n".encode())
+        for item in items:
+            total.update(repr(item).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()

@@ -1,0 +1,185 @@
+"""What the papers' classifiers read, answer and are called, without torch.
+
+Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label. Aspect term extraction (`ate`):
+a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user writes ("lstm", "bert=PATH") into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from builder.errors import ConfigError, ModelError
+from builder.learning.task import NetworkConfig
+from builder.records import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Task = Literal["tc", "absc", "ate"]
+Reads = Literal["words", "vectors", "pieces"]
+ATE_CLASSES = ("O", "B", "I")
+_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A text with its words (code point ranges), and what is to be said of it: `label` (tc, absc), or `spans` (ate). `aspect` is given in absc."""
+
+    text: str
+    words: tuple[Span, ...]
+    label: str = ""
+    aspect: Span | None = None
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer: `label` with its probability, or the spans found (confidence 1)."""
+
+    label: str = ""
+    spans: tuple[Span, ...] = ()
+    confidence: float = 1.0
+
+
+class Predictor(Protocol):
+    """A trained model."""
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """How its training went."""
+
+    def predict(self, items: Sequence[Item]) -> list[Said]:
+        """An answer per item, in order; what the items hold as gold is not read."""
+
+    def features(self, items: Sequence[Item]) -> NDArray[np.float32]:
+        """[items, width]: what the last layer before the answer reads (of a tagger: its mean over the words)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierConfig(NetworkConfig):
+    """A classifier and its training. Lengths and batches count words (pieces, for a pretrained encoder) instead of characters.
+
+    `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many words are read, `unknown`
+    the share of words that training hides so that unknown ones are known, `srd` the semantic-relative distance of local context focus.
+    """
+
+    width: int = 128
+    layers: int = 2
+    vector_size: int = 100
+    heads: int = 4
+    dropout: float = 0.3
+    epochs: int = 12
+    batch_chars: int = 512
+    rate: float = 2e-3
+    longest: int = 128
+    unknown: float = 0.05
+    srd: int = 3
+    freeze: bool = False
+    min_count: int = 1
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a model may start from. `base`: hub name or folder of an encoder (empty: a small one from scratch); `vectors`, `domain_vectors`: files in
+    GloVe's format; `domain`: texts of the domain; `comprehension`: questions in the SQuAD layout (BERT-PT)."""
+
+    base: str = ""
+    vectors: Path | None = None
+    domain_vectors: Path | None = None
+    domain: tuple[str, ...] = ()
+    comprehension: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
+    `builder.model.classify` that answers with labels, `tagger` the one that answers with tags."""
+
+    tasks: tuple[Task, ...]
+    reads: Reads
+    network: str
+    source: str
+    config: ClassifierConfig = ClassifierConfig()
+    tagger: str = "encoders:Tags"
+    bases: tuple[tuple[str, str], ...] = ()
+
+
+_BERT = (("en", "google-bert/bert-base-uncased"), ("zh", "google-bert/bert-base-chinese"))
+_SCRATCH = ClassifierConfig(rate=1e-3, width=96, dropout=0.2, epochs=14)
+FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
+"""What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
+
+MODELS: dict[str, Kind] = {
+    "lstm": Kind(("tc", "absc"), "words", "sentences:Lstm", "Yang and Li 2022, section 3.2"),
+    "cnn": Kind(("tc", "absc"), "words", "sentences:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
+    "rnn": Kind(("tc", "absc"), "words", "sentences:Rnn", "Wu et al. 2019, section 4.2"),
+    "encoder": Kind(("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH),
+    "bert": Kind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
+    "deberta": Kind(("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)),
+    "fastlcf": Kind(("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH),
+    "bilstm-crf": Kind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
+    "seq2seq": Kind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
+    "bert-ftc": Kind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
+    "de-cnn": Kind(
+        ("ate",), "vectors", "", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20), "taggers:DeCnn"
+    ),
+    "bert-pt": Kind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model as the user chose it: `shown` is what was written, `base` empty for a training from scratch."""
+
+    shown: str
+    name: str
+    kind: Kind
+    base: str = ""
+
+    @property
+    def config(self) -> ClassifierConfig:
+        return replace(self.kind.config, **FINE_TUNING) if self.base else self.kind.config  # type: ignore[arg-type]
+
+
+def chosen(written: str, task: Task, language: str) -> Choice:
+    """`NAME` or `NAME=BASE`. ConfigError lists what is known; a model that must be pretrained and has no known base for the language asks for one."""
+    name, _, base = written.partition("=")
+    fitting = [key for key, kind in MODELS.items() if task in kind.tasks]
+    if name not in MODELS:
+        raise ConfigError(f"no model {name!r}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
+    kind = MODELS[name]
+    if task not in kind.tasks:
+        raise ConfigError(f"{name} is no model of the task {task}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
+    if base and kind.reads != "pieces":
+        raise ConfigError(f"{name} has no encoder to load {base!r} into", where="--models", fix=f"write {name} alone")
+    if kind.bases and not base:
+        base = dict(kind.bases).get(language, "")
+        if not base:
+            raise ConfigError(f"{name} has no known base for {language!r}", where="--models", fix=f"write {name}=HUB-NAME or {name}=FOLDER")
+    return Choice(written, name, kind, base)
+
+
+def words_of(text: str) -> tuple[Span, ...]:
+    """Latin words and numbers whole, every other character (Han, marks) alone: the words all models here read."""
+    return tuple(match.span() for match in _WORD.finditer(text))
+
+
+def check(task: Task, train: Sequence[Item], where: str = "classifier") -> None:
+    """Whether a model can be fitted to these items at all."""
+    if not train:
+        raise ModelError("no training item", where=where, fix="name a file with rows of this task")
+    if task == "ate":
+        if not any(item.spans for item in train):
+            raise ModelError(f"no aspect in {len(train):,} sentences", where=where, fix="train on sentences with aspects")
+        return
+    labels = sorted({item.label for item in train})
+    if len(labels) < 2:
+        raise ModelError(f"one class is left, {labels[0]!r}", where=where, fix="take a larger share, or data with two classes at least")
+    if task == "absc" and any(item.aspect is None for item in train):
+        raise ModelError("an item without aspect", where=where)

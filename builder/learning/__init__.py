@@ -1,0 +1,1 @@
+"""What every model is trained with: the training loop, checkpoints, vocabularies, model loading and devices."""

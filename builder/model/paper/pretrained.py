@@ -1,0 +1,232 @@
+"""Sequence-to-sequence models from a hub name or a folder: loading, checking, and the tokenizer's vocabulary as strings.
+
+In: `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: `Base`. What cannot serve is a ModelError that says why: no
+model, another architecture, weights that are missing or cut short, a tokenizer without the characters that answers are made of.
+transformers 5 logs and draws progress bars on loading; `quiet` keeps them off a user's terminal and puts everything back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from builder.errors import ModelError
+from builder.model.paper.grammar import Pieces
+from builder.model.paper.settings import is_folder
+from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
+
+EXTRA = "install it with `pip install 'builder[paper]'`"
+MAX_UNKNOWN = 0.05
+"""The highest share of the reviews' characters that a tokenizer may not know."""
+_JOINED = ("Metaspace", "WordPiece")
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Base:
+    """A loaded model with its tokenizer. `source` is the name or folder it came from, `decoder` how tokens are joined, `special` the ids that
+    write nothing."""
+
+    network: Any
+    tokenizer: Any
+    source: str
+    decoder: str
+    special: frozenset[int]
+
+    @classmethod
+    def of(cls, network: Any, tokenizer: Any, source: str) -> Base:
+        return cls(network, tokenizer, source, type(tokenizer.backend_tokenizer.decoder).__name__, frozenset(tokenizer.all_special_ids))
+
+    @property
+    def pad(self) -> int:
+        return int(self.tokenizer.pad_token_id)
+
+    @property
+    def eos(self) -> int:
+        return int(self.tokenizer.eos_token_id)
+
+    def tokens(self, text: str, most: int) -> tuple[int, ...]:
+        """The ids of a text with the end mark, at most `most` of them."""
+        ids = [int(i) for i in self.tokenizer(text, add_special_tokens=False).input_ids]
+        return (*ids[: most - 1], self.eos)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No log lines and no progress bars of transformers; both are as before at the end."""
+    try:
+        from transformers.utils import logging
+    except ModuleNotFoundError as error:
+        raise ModelError(f"the paper profile needs {error.name}", fix=EXTRA) from error
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def load_base(source: str) -> Base:
+    """Model (float32) and tokenizer of a name or folder. Raises ModelError."""
+    if not source:
+        raise ModelError("the paper profile has no base model", where="paper.base", fix='set paper.base = "google/mt5-base" or a folder')
+    with quiet():
+        _check_architecture(source)
+        tokenizer = load_tokenizer(source)
+        return Base.of(_network(source), tokenizer, source)
+
+
+def _check_architecture(source: str) -> None:
+    from transformers import AutoConfig
+
+    if is_folder(source) and not (Path(source) / "config.json").is_file():
+        raise ModelError("no model here: there is no config.json", where=source, fix="name a model's folder or a hub name")
+    try:
+        config = AutoConfig.from_pretrained(source)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        where = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
+        raise ModelError(f"{where}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name") from error
+    if not getattr(config, "is_encoder_decoder", False):
+        raise ModelError(
+            f"a {config.model_type!r} model is no encoder-decoder", where=source, fix="use one such as google/mt5-base, google/mt5-small"
+        )
+
+
+def load_tokenizer(source: str) -> Any:
+    """The tokenizer. It must have an end and a padding mark, and cut text into pieces that say what they write."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source)
+    except Exception as error:  # transformers raises anything here, from OSError to AttributeError
+        raise ModelError(
+            f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix="add the model's tokenizer files"
+        ) from error
+    if tokenizer.eos_token_id is None or tokenizer.pad_token_id is None:
+        raise ModelError("the tokenizer has no end or no padding mark", where=source, fix="use the tokenizer of an encoder-decoder model")
+    return tokenizer
+
+
+def _network(source: str) -> Any:
+    """transformers fills missing weights with random numbers and says so in a log line: here that is an error. Never from a pickle."""
+    from safetensors import SafetensorError
+    from transformers import AutoModelForSeq2SeqLM
+
+    try:
+        with torch.random.fork_rng(devices=[]):
+            network, info = AutoModelForSeq2SeqLM.from_pretrained(
+                source, dtype=torch.float32, output_loading_info=True, use_safetensors=True
+            )
+    except (OSError, ValueError, RuntimeError, SafetensorError, EOFError) as error:
+        raise ModelError(
+            f"the weights cannot be read, cut short perhaps: {_first_line(error)}",
+            where=source,
+            fix="fetch the model again; its weights must be safetensors, for other files can run code when they are read",
+        ) from error
+    lacking = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
+    if lacking:
+        raise ModelError(
+            f"{len(lacking)} weights are missing or of another shape, {lacking[0]} for one", where=source, fix="fetch the model again"
+        )
+    return network.eval()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def pieces(base: Base) -> Pieces:
+    """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece (## goes on)."""
+    return _pieces(base.tokenizer, base.decoder, base.special, base.network.get_input_embeddings().weight.shape[0], base.eos, base.source)
+
+
+@lru_cache(maxsize=2)
+def _pieces(tokenizer: Any, decoder: str, special: frozenset[int], size: int, eos: int, source: str) -> Pieces:
+    """Sorting a quarter of a million strings takes seconds: every validation asks for the same ones."""
+    if decoder not in _JOINED:
+        raise ModelError(f"constrained decoding knows no {decoder} tokenizer", where=source, fix="set paper.constrained = false")
+    vocabulary = tokenizer.get_vocab().items()
+    listed = ((i, token) for token, i in vocabulary if i not in special and i < size and not _BYTE.fullmatch(token))
+    return Pieces.of(((i, _written(token, decoder)) for i, token in listed), eos)
+
+
+def _written(token: str, decoder: str) -> str:
+    return token.removeprefix("##") if decoder == "WordPiece" else token.replace("▁", " ")
+
+
+def unknown(base: Base, texts: Iterable[str]) -> tuple[float, str]:
+    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the commonest of those."""
+    seen: dict[str, int] = {}
+    for text in texts:
+        for char in text:
+            seen[char] = seen.get(char, 0) + 1
+    counted = {char: times for char, times in seen.items() if not char.isspace()}
+    missing = {char: times for char, times in counted.items() if _is_unknown(base, char)}
+    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
+    return sum(missing.values()) / max(1, sum(counted.values())), worst
+
+
+def _is_unknown(base: Base, char: str) -> bool:
+    ids = base.tokenizer(char, add_special_tokens=False).input_ids
+    return base.tokenizer.unk_token_id is not None and base.tokenizer.unk_token_id in ids
+
+
+def check_characters(base: Base, texts: Iterable[str]) -> float:
+    """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the templates is unknown."""
+    said = ("", "", "POS")
+    wording = (ALL, WHICH, WHAT.format(aspect=""), *NAMES.values(), judge_question("", ("", "", "POS")), *judge_answers(said).values())  # type: ignore[arg-type]
+    share, missing = unknown(base, (*wording, "、。：()"))
+    if missing:
+        raise ModelError(
+            f"the tokenizer does not know {missing}, which questions and answers are written with ({100 * share:.0f}% of them)",
+            where=base.source,
+            fix="use a multilingual or Chinese model",
+        )
+    share, missing = unknown(base, texts)
+    if share > MAX_UNKNOWN:
+        raise ModelError(
+            f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example (at most {100 * MAX_UNKNOWN:.0f}%)",
+            where=base.source,
+            fix="use a multilingual or Chinese model, or trim the vocabulary on these reviews",
+        )
+    return share
+
+
+def fresh(config: Any, seed: int) -> Any:
+    """A model with random weights that starts at a loss of about log(vocabulary).
+
+    transformers 5 ties mT5's output to its embeddings, whose initial variance is 1, without the factor d_model^-0.5 of T5: logits would have
+    the variance d_model. The embedding is therefore scaled by that factor.
+    """
+    from transformers import AutoModelForSeq2SeqLM
+
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        network = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        network.get_input_embeddings().weight.mul_(config.d_model**-0.5)
+    return network.eval()
+
+
+def weights(network: nn.Module) -> dict[str, Tensor]:
+    """Named parameters, tied ones once: what checkpoints and digests hold."""
+    return {name: parameter.detach() for name, parameter in network.named_parameters()}
+
+
+def decode(base: Base, ids: Iterable[int]) -> str:
+    """What tokens write, special ones left out. The library's own decoding may tidy spaces before marks away."""
+    kept = [i for i in ids if i not in base.special]
+    if base.decoder not in _JOINED:
+        return str(base.tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False)).strip()
+    return "".join(_written(token, base.decoder) for token in base.tokenizer.convert_ids_to_tokens(kept) if token is not None).strip()

@@ -1,0 +1,60 @@
+"""The numbers of the paper profile (Lu et al. 2024, appendix 11.1), without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from builder.errors import ConfigError
+from builder.model.paper.templates import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Seq2SeqConfig:
+    """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train different models,
+    but for `processes`, which changes the order of sums only.
+
+    `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest input and output
+    together, over all processes; where the device cannot hold it, a step is taken in parts. `generate_tokens` the same for writing. `patience`: epochs
+    without a better score after which training ends (0: never, as in the paper). `save_steps`: optimiser steps between checkpoints inside
+    an epoch. `processes` 0: one for each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
+    of the steps and before a linear way down; the paper names neither.
+    """
+
+    epochs: int = 5
+    max_input: int = 1024
+    max_output: int = 512
+    batch_tokens: int = 8192
+    generate_tokens: int = 32768
+    rate: float = 3e-4
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    patience: int = 0
+    save_steps: int = 2000
+    precision: str = "auto"
+    processes: int = 0
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.type == "int" and value < (0 if one.name in ("patience", "processes") else 1):
+                raise ConfigError(f"{one.name} = {value} is too small", where="model config")
+        if not (0 <= self.warmup <= 1 and self.rate > 0 and self.clip > 0):
+            raise ConfigError("warmup is a share, rate and clip are above 0", where="model config")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the ASTE model is asked. `given`: template 2 names the aspects that are known already, as the paper's released data does; else the
+    review is all that it sees. `constrained`: decoding keeps to builder.model.paper.grammar."""
+
+    template: Template = "2"
+    given: bool = True
+    constrained: bool = True
+
+
+def is_folder(source: str) -> bool:
+    """Whether a model is meant by its folder: a hub name has no leading dot or slash and at most one slash."""
+    return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1

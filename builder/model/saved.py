@@ -1,0 +1,98 @@
+"""A trained model on disk: `weights.safetensors` and `config.json`. Never pickle.
+
+config.json says what kind of model it is, its config, vocabulary, threshold, facts and digest. The digest covers weights and config,
+so that a damaged file, or files of two models in one folder, are found on loading.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch import nn
+
+from builder.errors import BuilderError, ModelError
+from builder.learning.checkpoint import read_tensors, write_file, write_tensors
+from builder.learning.encode import Vocabulary
+from builder.learning.loop import scope
+from builder.learning.task import DiscriminatorConfig, TaggerConfig
+from builder.model.discriminator import Discriminator, DiscriminatorNetwork
+from builder.model.tagger import Tagger
+from builder.model.tagger_network import TaggerNetwork
+
+FORMAT = 1
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def save(model: Tagger | Discriminator, folder: Path) -> None:
+    """Write `model` to `folder` (made if need be); the config last, so that a folder with a config is whole."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").unlink(missing_ok=True)
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror}", where=str(folder)) from error
+    write_tensors(folder / "weights.safetensors", model.network.state_dict(), {})
+    settings: dict[str, object] = {
+        "format": FORMAT,
+        "kind": "tagger" if isinstance(model, Tagger) else "discriminator",
+        "config": asdict(model.config),
+        "vocabulary": list(model.vocabulary.codes),
+        "facts": model.facts,
+        "digest": model.digest,
+    }
+    if isinstance(model, Tagger):
+        settings["threshold"] = model.threshold
+    write_file(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+
+
+def load(folder: Path) -> Tagger | Discriminator:
+    """The model that `save` wrote; ModelError says what is missing, damaged or foreign, and where."""
+    path = folder / "config.json"
+    settings = _settings(path)
+    weights = folder / "weights.safetensors"
+    try:
+        vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
+        facts = {str(key): float(value) for key, value in settings["facts"].items()}
+        with scope(1, 0):  # a new network draws random weights: not from the caller's random state
+            model = _build(settings, vocabulary, facts, weights)
+        digest = settings["digest"]
+    except (KeyError, TypeError, ValueError, AttributeError, BuilderError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"not a model config of this version: {error!r}", where=str(path), fix="train the model again") from error
+    if model.digest != digest:
+        raise ModelError(f"digest is {model.digest}, config.json says {digest}", where=str(folder), fix="train the model again")
+    return model
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote") from error
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        raise ModelError(f"not a model config of format {FORMAT}", where=str(path), fix="train the model again")
+    return settings
+
+
+def _build(settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, float], weights: Path) -> Tagger | Discriminator:
+    if settings["kind"] == "tagger":
+        config = TaggerConfig(**settings["config"])
+        network = _filled(TaggerNetwork(vocabulary, config), weights)
+        return Tagger(network, vocabulary, config, float(settings["threshold"]), facts)
+    if settings["kind"] == "discriminator":
+        judging = DiscriminatorConfig(**settings["config"])
+        return Discriminator(_filled(DiscriminatorNetwork(vocabulary, judging), weights), vocabulary, judging, facts)
+    raise ModelError(f"unknown kind {settings['kind']!r}", where=str(weights.with_name("config.json")), fix="known: tagger, discriminator")
+
+
+def _filled(network: Network, path: Path) -> Network:
+    tensors, _ = read_tensors(path)
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise ModelError("the weights belong to another model", where=str(path), fix="train the model again") from error
+    network.eval()
+    return network

@@ -1,0 +1,247 @@
+"""README.md of a release: front matter for dataset hubs, then what a person needs to know before using it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from builder.release import layers, parquet
+from builder.release.manifest import Content, Facts, size_of
+from builder.release.statistics import table
+
+HUB_SPLITS = {"train": "train", "valid": "validation", "test": "test"}
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def card(facts: Facts, content: Mapping[str, Content]) -> str:
+    """`content` holds the Parquet files."""
+    rows = "\n".join(
+        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
+        + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
+        + " |"
+        for s in facts.splits
+    )
+    scores = "\n".join(f"| {' | '.join(one[:3])} | {one[3]:.1f} | {_interval(one[4], one[5])} |" for one in facts.metrics)
+    dropped = ", ".join(f"{number:,} {reason}" for reason, number in facts.dropped.items() if number) or "nothing"
+    return f"""---
+{chr(10).join(_front(facts, content))}
+---
+
+# {facts.name} {facts.version}
+
+Aspect sentiment triplets (aspect, opinion, polarity) of Chinese restaurant reviews, built by builder {facts.builder}; nothing is
+trained on human labels: a rule engine seeds, a discriminator filters, a tagger learns from what remains and adds what it finds
+(the iterative weak supervision of Lu et al., LREC-COLING 2024).
+
+| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |
+|---|---|---|---|---|---|---|---|
+{rows}
+
+```python
+from datasets import load_dataset
+dataset = load_dataset("PATH")                      # Table 7's splits; or one layer of them: load_dataset("PATH", "silver")
+```
+
+- Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.
+- Parent: {_parent(facts)}.
+{f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
+
+{_augmented(facts)}## Numbers
+
+{table(facts.statistics) if facts.statistics else "No statistics."}
+
+## Splits
+
+By review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split, and a review that was released in a split
+stays in it in later releases of this name. `annotation` says for each review whether people labelled it (gold) or rules and models (silver).
+
+## Privacy
+
+Phone numbers, e-mail addresses, URLs, handles and the place's own name are masked ([電話], [信箱], [網址], [帳號], [店名]); place and author columns
+are not released. {_ids(facts)} Names of people who serve are not recognised and stay.
+
+## Known limits
+
+Silver triplets are what rules and models find, not what people said is there; implicit aspects, whole-sentence opinions and irony are mostly
+missed. Polarity is the lexicon's, turned by negation and context. Opinions on restaurants only; Traditional and Simplified texts from
+several regions are mixed as the input had them (`language`). Reviews are not a sample of any population.
+
+## Files
+
+`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews; every element of a triplet has its text and its spans, half-open
+code-point offsets into `text`. `paper/*.json`: the format of Lu et al.; its questions name the aspects of the answer (input mode
+`given-aspects`). `metadata.json`: Croissant 1.1. `manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the
+parent. `CITATION.cff`: how to cite. `SHA256SUMS`: check with `sha256sum --check` or `builder verify`. Other formats: `builder export`.
+
+## Scores
+
+| system | split | metric | percent | 95% interval |
+|---|---|---|---|---|
+{scores}
+"""
+
+
+def _parent(facts: Facts) -> str:
+    if facts.parent_name:
+        return f"{facts.parent_name} {facts.parent}; all of it is here, the augmentation beside it"
+    return (facts.parent or "none") + (f"; this is a {facts.change} change of it, see CHANGES.md" if facts.parent else "")
+
+
+def _augmented(facts: Facts) -> str:
+    """What the augmentation layers are, and what was measured on each."""
+    told = []
+    for layer, about in facts.augmentations.items():
+        numbers = "\n".join(f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in flattened(about.get("measures")))
+        told.append(
+            f"""## Augmentation: {layer}
+
+`load_dataset("PATH", "{layer}")`: {about["rows"]:,} rows made from {about["sources"]:,} sentences of {about["split"]} by the method
+`{about["method"]}`, seed {about["seed"]}, for the view `{about["view"]}`. **Written by a machine, not by people**: labels were carried over from the
+source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. The same rows: `data/{about["split"]}-{layer}.jsonl`,
+`paper/`, `bio/` (over characters); what was rejected, with the reason: `rejected/`.
+
+| measure | value |
+|---|---|
+{numbers}
+
+"""
+        )
+    return "".join(told)
+
+
+def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
+    """Nested measures as (name, value) for a table."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from flattened(one, f"{before}, {key}" if before else str(key))
+    else:
+        yield before, f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
+    """The front matter's lines. Values are JSON where YAML might read them otherwise."""
+    languages = sorted({name for one in facts.statistics.values() for name in _names(one.get("languages"))})
+    yield "language: [zh]"
+    if languages:
+        yield f"language_details: {json.dumps(', '.join(languages))}"
+    yield f"license: {facts.licence.lower() if known_licence(facts.licence) else 'other'}"
+    if not known_licence(facts.licence):
+        yield f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"
+    yield f"pretty_name: {json.dumps(facts.name, ensure_ascii=False)}"
+    yield f"size_categories: [{size(facts.reviews)}]"
+    yield f"annotations_creators: [{'expert-generated, ' if facts.gold else ''}machine-generated]"
+    yield "source_datasets: [original]"
+    yield "task_categories: [token-classification]"
+    yield "task_ids: []"
+    yield "tags: [aspect-sentiment-triplet-extraction, aspect-based-sentiment-analysis, weak-supervision, reviews, croissant]"
+    configs = _configs(content, facts.augmentations)
+    yield "configs:"
+    for name, splits in configs.items():
+        yield from _config(name, splits)
+    sizes = parquet.sizes(content)
+    yield "dataset_info:"
+    for name, splits in configs.items():
+        yield from _info(name, splits, sizes, content, layers.features() if name in facts.augmentations else parquet.features())
+
+
+def _names(languages: object) -> list[str]:
+    return list(languages) if isinstance(languages, Mapping) else []
+
+
+Configs = dict[str, dict[str, list[str]]]
+
+
+def _configs(content: Mapping[str, Content], augmentations: Iterable[str] = ()) -> Configs:
+    """Config -> split -> files: by default what was not augmented, then each layer."""
+    found: Configs = {"default": {}}
+    for split, hub in HUB_SPLITS.items():
+        for layer in parquet.LAYERS:
+            if (path := parquet.path(split, layer)) in content:
+                found["default"].setdefault(hub, []).append(path)
+                found.setdefault(layer, {})[hub] = [path]
+    for layer in augmentations:
+        found[layer] = {hub: [path] for split, hub in HUB_SPLITS.items() if (path := parquet.path(split, layer)) in content}
+    return found
+
+
+def _config(name: str, splits: Mapping[str, list[str]]) -> Iterator[str]:
+    yield f"- config_name: {name}"
+    if name == "default":
+        yield "  default: true"
+    yield "  data_files:"
+    for split, paths in splits.items():
+        yield f"  - split: {split}"
+        yield f"    path: {paths[0]}" if len(paths) == 1 else f"    path: [{', '.join(paths)}]"
+
+
+def _info(
+    name: str,
+    splits: Mapping[str, list[str]],
+    sizes: Mapping[str, tuple[int, int]],
+    content: Mapping[str, Content],
+    features: Sequence[Mapping[str, object]],
+) -> Iterator[str]:
+    """Features and sizes of a config. JSON is YAML: the nested features stand on one line."""
+    yield f"- config_name: {name}"
+    yield f"  features: {json.dumps(features)}"
+    yield "  splits:"
+    for split, paths in splits.items():
+        yield f"  - name: {split}"
+        yield f"    num_bytes: {sum(sizes[path][1] for path in paths)}"
+        yield f"    num_examples: {sum(sizes[path][0] for path in paths)}"
+    used = [path for paths in splits.values() for path in paths]
+    yield f"  download_size: {sum(size_of(content[path]) for path in used)}"
+    yield f"  dataset_size: {sum(sizes[path][1] for path in used)}"
+
+
+LICENCES = frozenset(
+    (
+        "apache-2.0",
+        "mit",
+        "cc0-1.0",
+        "cc-by-2.0",
+        "cc-by-2.5",
+        "cc-by-3.0",
+        "cc-by-4.0",
+        "cc-by-sa-3.0",
+        "cc-by-sa-4.0",
+        "cc-by-nc-2.0",
+        "cc-by-nc-3.0",
+        "cc-by-nc-4.0",
+        "cc-by-nd-4.0",
+        "cc-by-nc-nd-3.0",
+        "cc-by-nc-nd-4.0",
+        "cc-by-nc-sa-2.0",
+        "cc-by-nc-sa-3.0",
+        "cc-by-nc-sa-4.0",
+        "odbl-1.0",
+        "odc-by-1.0",
+        "pddl-1.0",
+        "gpl-3.0",
+        "lgpl-3.0",
+        "bsd-3-clause",
+        "cdla-permissive-2.0",
+        "cdla-sharing-1.0",
+        "unlicense",
+    )
+)
+"""Those that dataset hubs know, in their spelling; every other one is `other` with its name."""
+
+
+def known_licence(licence: str) -> bool:
+    return licence.lower() in LICENCES
+
+
+def size(number: int) -> str:
+    """The size category of so many reviews."""
+    return next((name for limit, name in _SIZES if number < limit), "1M<n<10M")
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None else f"{low:.1f} to {high:.1f}"
+
+
+def _ids(facts: Facts) -> str:
+    if facts.config.get("release.ids") == "hash":
+        return "Review ids are hashes that lead back to no site."
+    return "Review ids are those of the input."

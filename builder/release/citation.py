@@ -1,0 +1,49 @@
+"""CITATION.cff of a release (Citation File Format 1.2.0): the dataset, and the paper whose method made it. Pure."""
+
+from __future__ import annotations
+
+import json
+
+from builder.release.card import known_licence
+from builder.release.manifest import Facts
+
+PAPER = "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment Triplet Extraction via Iterative Weak Supervision"
+
+
+def citation(facts: Facts) -> str:
+    def text(value: str) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    lines = [
+        "cff-version: 1.2.0",
+        f"message: {text('If you use this dataset, please cite it as below, and the paper whose method made it.')}",
+        "type: dataset",
+        f"title: {text(facts.name)}",
+        f"version: {text(facts.version)}",
+        *([f"date-released: {facts.date}"] if facts.date else []),
+        *([f"license: {facts.licence}"] if known_licence(facts.licence) else []),
+        *([f"url: {text(facts.url)}"] if facts.url else []),
+        "authors:",
+        f"  - name: {text(creator(facts))}",
+        f"abstract: {text('Aspect sentiment triplets of Chinese restaurant reviews, found by weak supervision.')}",
+        "keywords: [aspect sentiment triplet extraction, weak supervision, Chinese, reviews]",
+        "references:",
+        "  - type: conference-paper",
+        f"    title: {text(PAPER)}",
+        "    year: 2024",
+        f"    collection-title: {text('LREC-COLING 2024')}",
+        "    authors:",
+        f"      - name: {text('Lu et al.')}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def creator(facts: Facts) -> str:
+    """Who made the dataset, as far as the user says (`release.creator`)."""
+    return facts.creator or f"The makers of {facts.name}"
+
+
+def cite_as(facts: Facts) -> str:
+    """One line, for Croissant's citeAs."""
+    year = f" ({facts.date[:4]})" if facts.date else ""
+    return f"{creator(facts)}{year}: {facts.name}, version {facts.version}. Method: Lu et al., {PAPER}, LREC-COLING 2024."

@@ -1,0 +1,183 @@
+"""metadata.json of a release: Croissant 1.1 over its Parquet files, with the responsible-AI fields. Pure.
+
+https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html; the tests validate it and load its records with mlcroissant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from builder.release import parquet
+from builder.release.card import HUB_SPLITS, known_licence
+from builder.release.citation import cite_as, creator
+from builder.release.manifest import PRIVACY, Content, Facts, digest_of, size_of
+
+Node = dict[str, object]
+CONTEXT: Node = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "prov": "http://www.w3.org/ns/prov#",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+_ABOUT = {
+    "id": "the review's id",
+    "text": "the review, masked; offsets are code points into it",
+    "language": "BCP 47: zh-Hant, zh-Hans or zh",
+    "rating": "stars, where the input had them",
+    "annotation": "gold: labelled by people; silver: found by rules and models; else the augmentation layer",
+    "source": "the id of the row that this one was made from",
+    "method": "the augmentation method",
+}
+_TRIPLET = {
+    "id": ("sc:Text", "id", "the triplet's id"),
+    "aspect": ("sc:Text", "aspect.text", "the term that is judged"),
+    "aspect_spans": ("sc:Integer", "aspect.spans", "[start, end) of each part of it"),
+    "opinion": ("sc:Text", "opinion.text", "the core of the judgement, with its negator"),
+    "opinion_spans": ("sc:Integer", "opinion.spans", "[start, end) of each part of it"),
+    "opinion_full": ("sc:Text", "opinion_full.text", "the whole phrase"),
+    "polarity": ("sc:Text", "polarity", "POS, NEG or NEU"),
+    "valence": ("sc:Float", "valence", "1 to 10, 5 is neutral"),
+}
+
+
+def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
+    """`content` holds the Parquet files; each becomes a FileObject, each layer of a split a record set."""
+    body: Node = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        "name": facts.name,
+        "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese restaurant reviews, found by weak supervision.",
+        "version": facts.version,
+        "license": f"https://spdx.org/licenses/{facts.licence}" if known_licence(facts.licence) else facts.licence or "not stated",
+        "url": facts.url or f"urn:dataset:{facts.name}",
+        "creator": {"@type": "sc:Organization", "name": creator(facts)},
+        "datePublished": facts.date,
+        "inLanguage": "zh",
+        "keywords": ["aspect sentiment triplet extraction", "weak supervision", "Chinese", "restaurant reviews"],
+        "citeAs": cite_as(facts),
+        "isLiveDataset": False,
+    }
+    if facts.parent:
+        body["prov:wasDerivedFrom"] = {"@id": f"urn:dataset:{facts.parent_name or facts.name}:{facts.parent}"}
+    body |= _responsible(facts)
+    body["distribution"] = [_file(path, data) for path, data in content.items()]
+    body["recordSet"] = [
+        _splits(),
+        *(_records(path, augmented=any(path.endswith(f"-{one}.parquet") for one in facts.augmentations)) for path in content),
+    ]
+    return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _responsible(facts: Facts) -> Node:
+    """The rai: fields: how the data came about and what to beware of."""
+    masked = ", ".join(PRIVACY["masked"].values()) if isinstance(PRIVACY["masked"], dict) else ""
+    return {
+        "rai:dataCollection": "Reviews given by the user of builder; distinct texts with at least one Han character.",
+        "rai:dataAnnotationProtocol": "Iterative weak supervision (Lu et al. 2024): rules, discriminator, self-training. "
+        + (f"{facts.gold} reviews were labelled by people." if facts.gold else "No human labels."),
+        "rai:machineAnnotationTools": [
+            f"builder {facts.builder}",
+            *(f"{name} {signature}" for name, signature in facts.signatures.items()),
+        ],
+        "rai:dataBiases": "Polarity follows hand-written lexicons; named aspects and frequent constructions are found more often than others.",
+        "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; silver triplets are not verified by people.",
+        "rai:personalSensitiveInformation": f"Masked: {masked}. Names of staff are not recognised and may remain.",
+        "rai:dataUseCases": "Training and studying aspect sentiment triplet extraction in Chinese.",
+    }
+
+
+def _file(path: str, data: Content) -> Node:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "contentUrl": path,
+        "encodingFormat": "application/x-parquet",
+        "contentSize": f"{size_of(data)} B",
+        "sha256": digest_of(data),
+    }
+
+
+def _splits() -> Node:
+    """The names of the splits, with what Croissant calls each."""
+    kinds = {"train": "cr:TrainingSplit", "valid": "cr:ValidationSplit", "test": "cr:TestSplit"}
+    fields = [
+        {"@type": "cr:Field", "@id": f"splits/{name}", "name": name, "dataType": kind}
+        for name, kind in (("name", "sc:Text"), ("url", "sc:URL"))
+    ]
+    return {
+        "@type": "cr:RecordSet",
+        "@id": "splits",
+        "name": "splits",
+        "dataType": "cr:Split",
+        "key": {"@id": "splits/name"},
+        "field": fields,
+        "data": [{"splits/name": HUB_SPLITS[split], "splits/url": kind} for split, kind in kinds.items()],
+    }
+
+
+def _records(path: str, augmented: bool) -> Node:
+    """The reviews of one file, its triplets nested; of an augmentation layer with the row that each comes from."""
+    split, _, layer = path.removeprefix("parquet/").removesuffix(".parquet").partition("-")
+    name = f"{split}-{layer}"
+
+    def source(column: str, json_path: str = "") -> Node:
+        chosen: Node = {"fileObject": {"@id": path}, "extract": {"column": column}}
+        return chosen | ({"transform": {"jsonPath": json_path}} if json_path else {})
+
+    fields: list[Node] = [
+        {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column],
+         "dataType": "sc:Float" if kind == "float64" else "sc:Text", "source": source(column)}
+        for column, kind in (parquet.COLUMNS | ({"source": "string", "method": "string"} if augmented else {})).items()
+    ]  # fmt: skip
+    parts = [
+        {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": about, "dataType": kind, "source": source("triplets", where)}
+        for key, (kind, where, about) in _TRIPLET.items()
+    ]  # fmt: skip
+    fields.append({"@type": "cr:Field", "@id": f"{name}/triplets", "name": "triplets", "description": "what the review says", "repeated": True, "subField": parts})  # fmt: skip
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"{HUB_SPLITS[split]} split, {layer} layer",
+        "key": {"@id": f"{name}/id"},
+        "field": fields,
+    }

@@ -1,0 +1,222 @@
+"""What changed between two releases, and what that makes of the version. Pure, but for reading the rows.
+
+patch: the same data, repackaged; minor: all of the old data and more; major: something edited, removed or moved (Croissant's rule).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from builder.export.records import ReviewRow, TripletRow
+from builder.release.reading import opened, uncollected
+from builder.release.shelf import Shelf
+from builder.text import hashed
+
+Level = Literal["patch", "minor", "major"]
+LEVELS: tuple[Level, ...] = ("patch", "minor", "major")
+KINDS: dict[str, tuple[Level, str]] = {
+    "reviews_added": ("minor", "reviews added"),
+    "reviews_removed": ("major", "reviews removed"),
+    "reviews_edited": ("major", "reviews whose text was edited"),
+    "reviews_relabelled": ("major", "reviews with another annotation, language or rating"),
+    "reviews_renamed": ("major", "reviews with another id"),
+    "reviews_moved": ("major", "reviews moved to another split"),
+    "triplets_added": ("minor", "triplets added"),
+    "triplets_removed": ("major", "triplets removed"),
+    "triplets_polarity": ("major", "triplets with another polarity"),
+    "triplets_edited": ("major", "triplets edited otherwise (phrase, valence, owner)"),
+    "triplets_provenance": ("patch", "triplets with other sources or rules named"),
+}
+"""Kind of change -> the version part that it raises, and how people call it."""
+Reviews = Mapping[str, tuple[str, ReviewRow]]
+"""Review id -> (split, row)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Counts of each kind of change with up to some samples, and the sizes of both sides as (reviews, triplets) by split."""
+
+    before: str
+    after: str
+    counts: Mapping[str, int]
+    samples: Mapping[str, tuple[str, ...]]
+    sizes: Mapping[str, tuple[tuple[int, int], ...]]
+
+    @property
+    def level(self) -> Level:
+        """The part of the version that must be raised."""
+        return max((KINDS[kind][0] for kind, count in self.counts.items() if count), key=LEVELS.index, default="patch")
+
+    @property
+    def same(self) -> bool:
+        return not any(self.counts.values())
+
+    def drops(self, most: float, least: int = 50) -> list[str]:
+        """What lost more than a share of `most`: reviews and triplets over all splits, and in each split of at least `least` of them."""
+        told = []
+        total = tuple(
+            (sum(one[side][0] for one in self.sizes.values()), sum(one[side][1] for one in self.sizes.values())) for side in (0, 1)
+        )
+        for name, (old, new) in {"all splits": (total[0], total[1]), **self.sizes}.items():
+            for what, before, after in (("reviews", old[0], new[0]), ("triplets", old[1], new[1])):
+                if after < before * (1 - most) and (name == "all splits" or before >= least):
+                    told.append(f"{name}: {what} fell from {before:,} to {after:,}")
+        return told
+
+
+@dataclass(slots=True)
+class _Tally:
+    most: int
+    counts: Counter[str] = field(default_factory=Counter)
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    sizes: defaultdict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=lambda: defaultdict(lambda: (Counter(), Counter())))
+
+    def note(self, kind: str, told: str) -> None:
+        self.counts[kind] += 1
+        shown = self.samples.setdefault(kind, [])
+        if len(shown) < self.most:
+            shown.append(told)
+
+
+def between(before: Path, after: Path, samples: int = 5) -> Diff:
+    """Two release directories compared."""
+    old, new = opened(before), opened(after)
+    with uncollected():
+        sides = [(str(one.manifest["version"]), Shelf(one.path, one.splits)) for one in (old, new)]
+        return compare(sides[0], sides[1], samples)
+
+
+def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: int = 5) -> Diff:
+    """Both are (label, reviews). Matched by id, what is left over by text."""
+    (old_name, old), (new_name, new) = before, after
+    tally = _Tally(samples)
+    missing: list[str] = []
+    for i, (split, row) in old.items():
+        tally.sizes[split][0].update(reviews=1, triplets=len(row["triplets"]))
+        if (now := new.get(i)) is None:
+            missing.append(i)
+        else:
+            _review(i, (split, row), now, tally)
+    renamed = _missing(missing, old, new, tally)
+    for i, (split, row) in new.items():
+        tally.sizes[split][1].update(reviews=1, triplets=len(row["triplets"]))
+        if i not in old and i not in renamed:
+            tally.note("reviews_added", i)
+            for one in row["triplets"]:
+                tally.note("triplets_added", _shown(i, one))
+    counts = {kind: tally.counts[kind] for kind in KINDS}
+    sides = {name: tuple((one["reviews"], one["triplets"]) for one in pair) for name, pair in sorted(tally.sizes.items(), key=_place)}
+    return Diff(old_name, new_name, counts, {k: tuple(tally.samples[k]) for k in KINDS if k in tally.samples}, sides)
+
+
+def _place(item: tuple[str, object]) -> tuple[int, str]:
+    order = ("train", "valid", "test")
+    return (order.index(item[0]) if item[0] in order else len(order)), item[0]
+
+
+def _missing(missing: Iterable[str], old: Reviews, new: Reviews, tally: _Tally) -> set[str]:
+    """Reviews whose id is gone: under another id, of those returned, by their text; or removed."""
+    by_text = {hashed(row["text"]): i for i, (_, row) in new.items() if i not in old} if missing else {}
+    renamed = set()
+    for i in missing:
+        split, row = old[i]
+        if found := by_text.pop(hashed(row["text"]), None):
+            renamed.add(found)
+            tally.note("reviews_renamed", f"{i} is now {found}")
+            _review(i, (split, row), new[found], tally)
+        else:
+            tally.note("reviews_removed", i)
+            for one in row["triplets"]:
+                tally.note("triplets_removed", _shown(i, one))
+    return renamed
+
+
+def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tally: _Tally) -> None:
+    """One review in both: its split, its text, its labels, its triplets."""
+    (split, before), (now, after) = old, new
+    if split != now:
+        tally.note("reviews_moved", f"{i} from {split} to {now}")
+    if before["text"] != after["text"]:
+        tally.note("reviews_edited", i)
+    changed = [key for key in ("annotation", "language", "rating") if before[key] != after[key]]
+    if changed:
+        tally.note("reviews_relabelled", f"{i}: {', '.join(changed)}")
+    if before["triplets"] != after["triplets"]:
+        _triplets(i, before["triplets"], after["triplets"], tally)
+
+
+def _pair(one: TripletRow) -> str:
+    return json.dumps([one["aspect"]["spans"], one["opinion"]["spans"]])
+
+
+def _triplets(i: str, before: Iterable[TripletRow], after: Iterable[TripletRow], tally: _Tally) -> None:
+    """Triplets are the same if they pair the same places."""
+    old, new = ({_pair(one): one for one in listed} for listed in (before, after))
+    for pair, one in old.items():
+        other = new.get(pair)
+        if other is None:
+            tally.note("triplets_removed", _shown(i, one))
+        elif one["polarity"] != other["polarity"]:
+            tally.note("triplets_polarity", f"{_shown(i, one)} is now {other['polarity']}")
+        elif one != other:
+            provenance = _changed(one, other) <= {"sources", "rules", "id"}
+            tally.note("triplets_provenance" if provenance else "triplets_edited", _shown(i, one))
+    for pair, one in new.items():
+        if pair not in old:
+            tally.note("triplets_added", _shown(i, one))
+
+
+def _changed(one: Mapping[str, object], other: Mapping[str, object]) -> set[str]:
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+
+
+def _shown(i: str, one: TripletRow) -> str:
+    return f"{i} ({one['aspect']['text']}, {one['opinion']['text']}, {one['polarity']})"
+
+
+def markdown(diff: Diff, title: str = "") -> str:
+    """For CHANGES.md and people."""
+    lines = [title or f"# {diff.before} to {diff.after}: {diff.level}", ""]
+    if diff.same:
+        lines += ["No review and no triplet differs.", ""]
+    else:
+        lines += ["| change | number | raises |", "|---|---|---|"]
+        lines += [f"| {KINDS[kind][1]} | {count:,} | {KINDS[kind][0]} |" for kind, count in diff.counts.items() if count]
+        lines.append("")
+    lines += ["| split | reviews before | after | triplets before | after |", "|---|---|---|---|---|"]
+    lines += [f"| {name} | {a[0]:,} | {b[0]:,} | {a[1]:,} | {b[1]:,} |" for name, (a, b) in diff.sizes.items()]
+    lines.append("")
+    for kind, shown in diff.samples.items():
+        lines += [f"{KINDS[kind][1].capitalize()}, for example:", "", *(f"- {_one_line(one)}" for one in shown), ""]
+    return "\n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    """A sample as Markdown shows it, whatever it holds."""
+    return "`" + " ".join(text.split()).replace("`", "'") + "`"
+
+
+def as_json(diff: Diff) -> dict[str, object]:
+    sides = ("before", "after")
+    sizes = {
+        name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)} for name, pair in diff.sizes.items()
+    }
+    return {
+        "before": diff.before,
+        "after": diff.after,
+        "level": diff.level,
+        "counts": dict(diff.counts),
+        "sizes": sizes,
+        "samples": {kind: list(shown) for kind, shown in diff.samples.items()},
+    }
+
+
+def bumped(version: tuple[int, int, int], level: Level) -> tuple[int, int, int]:
+    """The version after a change."""
+    major, minor, patch = version
+    return {"patch": (major, minor, patch + 1), "minor": (major, minor + 1, 0), "major": (major + 1, 0, 0)}[level]

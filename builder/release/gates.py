@@ -1,0 +1,114 @@
+"""What no release may hold: rows of another schema, spans that do not match their text, contradicting polarities, a text or near-duplicate
+in two splits, unmasked personal data. `verify` and the release stage ask the same questions."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+from builder.dedup.near_duplicates import links
+from builder.export.records import ReviewRow, TripletRow, mismatch
+from builder.privacy import masking as privacy
+from builder.records import POLARITIES
+
+_REVIEW: dict[str, tuple[type, ...]] = {
+    "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,), "triplets": (list,),
+}  # fmt: skip
+_TRIPLET: dict[str, tuple[type, ...]] = {
+    "id": (str,), "aspect": (dict,), "aspect_full": (dict,), "owner": (dict, type(None)), "opinion": (dict,), "opinion_full": (dict,),
+    "polarity": (str,), "valence": (int, float), "sources": (list,), "rules": (list,),
+}  # fmt: skip
+_ELEMENT: dict[str, tuple[type, ...]] = {"text": (str,), "spans": (list,)}
+_MAY_IDENTIFY = re.compile("[0-9A-Za-z０-９Ａ-Ｚａ-ｚ]")
+"""Every pattern of `privacy` but a place's name needs one of these: most texts need no closer look."""
+
+
+def schema_fault(row: Any) -> str | None:
+    """What keeps a value from being a row of ours, or None. Keys and types exactly, and nothing beside them."""
+    if fault := _keys("row", row, _REVIEW):
+        return fault
+    if row["annotation"] not in ("gold", "silver"):
+        return f"unknown annotation {row['annotation']!r}"
+    for one in row["triplets"]:
+        if fault := _keys("triplet", one, _TRIPLET):
+            return fault
+        if one["polarity"] not in POLARITIES:
+            return f"unknown polarity {one['polarity']!r}"
+        if not 1 <= one["valence"] <= 10:
+            return f"valence {one['valence']} is not from 1 to 10"
+        for name in ("aspect", "aspect_full", "owner", "opinion", "opinion_full"):
+            if one[name] is not None and (fault := _element(name, one[name])):
+                return fault
+        if not all(isinstance(word, str) for word in [*one["sources"], *one["rules"]]):
+            return "sources and rules are names"
+    return None
+
+
+def _keys(what: str, value: Any, due: Mapping[str, tuple[type, ...]]) -> str | None:
+    if not isinstance(value, dict):
+        return f"a {what} is an object"
+    if value.keys() != due.keys():
+        return f"the keys of a {what} are {', '.join(due)}; not {', '.join(sorted(value.keys() ^ due.keys()))}"
+    wrong = [key for key, types in due.items() if not isinstance(value[key], types) or isinstance(value[key], bool)]
+    return f"{what} has {wrong[0]} = {value[wrong[0]]!r}" if wrong else None
+
+
+def _element(name: str, value: Any) -> str | None:
+    if fault := _keys(name, value, _ELEMENT):
+        return fault
+    good = all(isinstance(span, list) and len(span) == 2 and all(type(i) is int for i in span) for span in value["spans"])
+    return None if good else f"{name} has spans {value['spans']!r}"
+
+
+def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
+    """Spans, their order, one pair with two polarities; counts go to `counted`."""
+    counted["reviews"] += 1
+    counted["gold"] += row["annotation"] == "gold"
+    polarities: dict[str, str] = {}
+    for one in row["triplets"]:
+        counted["triplets"] += 1
+        counted[one["polarity"]] += 1
+        if fault := mismatch(row["text"], one):
+            yield fault
+        yield from _disordered(one)
+        pair = json.dumps([one["aspect"]["spans"], one["opinion"]["spans"]])
+        if pair in polarities:
+            same = polarities[pair] == one["polarity"]
+            told = "stands twice" if same else f"is both {polarities[pair]} and {one['polarity']}"
+            yield f"{one['aspect']['text']} {one['opinion']['text']} {told}"
+        polarities[pair] = one["polarity"]
+
+
+def _disordered(one: TripletRow) -> Iterator[str]:
+    for name in ("aspect", "opinion"):
+        spans = one[name]["spans"]
+        if any(a[1] > b[0] for a, b in pairwise(spans)):
+            yield f"{name} has spans {spans} out of order"
+
+
+def unmasked(text: str) -> list[str]:
+    """The kinds of personal data that a released text shows. Places' names are not known here."""
+    if not _MAY_IDENTIFY.search(text):
+        return []
+    return sorted({kind for _, _, kind in privacy.mask(text).masks})
+
+
+def leaks(splits: Mapping[str, int], texts: Sequence[str]) -> list[tuple[str, int, str, int]]:
+    """(split, row, split, row), rows from 0, of near-duplicates in different splits: not every pair, but one at least wherever there is one.
+
+    `splits`: how many of the `normal` texts, in order, are of each. An augmentation layer (train-synonym) belongs to its split.
+    """
+    ends = list(accumulate(splits.values()))
+    names = list(splits)
+
+    def where(n: int) -> tuple[str, int]:
+        split = bisect_right(ends, n)
+        return names[split], n - (ends[split - 1] if split else 0)
+
+    pairs = ((where(a), where(b)) for a, b in links(texts))
+    return [(*one, *other) for one, other in pairs if one[0].partition("-")[0] != other[0].partition("-")[0]]

@@ -1,0 +1,144 @@
+"""A release on the Hugging Face hub: every file in one commit, then a tag with the version.
+
+In: a release directory that verifies, USER/NAME of a dataset repository. The hub's own client reads the token from the environment or
+its login; we never see, store or print it. A run that broke off is repeated: the hub keeps large files that arrived, the commit is whole
+or not there, and a tag that is missing is set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builder.errors import ConfigError, ReleaseError
+from builder.release.verify import verify
+
+_REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
+_KEPT = frozenset({".gitattributes"})
+"""Files that the hub itself puts into a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What publishing would send: a sound release's files with their sizes in bytes, and where to."""
+
+    release: Path
+    repository: str
+    tag: str
+    files: Mapping[str, int]
+
+    @property
+    def title(self) -> str:
+        return f"Release {self.tag}"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was done: files sent and removed in the commit (none if the repository held all of it), and whether a tag was set."""
+
+    url: str
+    commit: str
+    sent: int
+    removed: int
+    tagged: bool
+
+
+def plan(release: Path, repository: str) -> Plan:
+    """Check name and release without any network; ReleaseError names the first fault."""
+    if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
+        raise ConfigError(f"{repository!r} is no name of a repository", where="--repo", fix="write it as USER/NAME")
+    faults = verify(release)
+    if faults:
+        more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
+        raise ReleaseError(f"the release is not sound: {faults[0]}{more}", where=str(release), fix="`builder verify` lists all faults")
+    files = {path.relative_to(release).as_posix(): path.stat().st_size for path in sorted(release.rglob("*")) if path.is_file()}
+    return Plan(release, repository, release.resolve().name, files)
+
+
+def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published:
+    """Publish: make the repository if it is not there, one commit if anything differs, the tag if it is missing.
+
+    ReleaseError where the hub refuses, or where the tag is there with other content: a release is immutable.
+    """
+    hub = _client()
+    api, where = hub.HfApi(), planned.repository
+    if hub.get_token() is None:
+        raise ReleaseError("no token for the hub", where=where, fix="set HF_TOKEN, or log in with `hf auth login`")
+    local = {path: planned.release / path for path in planned.files}
+    with _told(where):
+        url = str(api.create_repo(where, repo_type="dataset", private=private or None, exist_ok=True))
+        refs = api.list_repo_refs(where, repo_type="dataset")
+        head = next((one.target_commit for one in refs.branches if one.name == "main"), None)
+        tagged = next((one.target_commit for one in refs.tags if one.name == planned.tag), None)
+    if tagged is not None:
+        with _told(where):
+            changed, gone = _difference(api, where, planned.tag, local)
+        if changed or gone:
+            raise ReleaseError(
+                f"{planned.tag} is published already, with other content ({(changed + gone)[0]} differs)", where=where,
+                fix="a release is immutable: make a new version with `builder release`",
+            )  # fmt: skip
+        return Published(url, tagged, 0, 0, tagged=False)
+    with _told(where):
+        changed, gone = _difference(api, where, "main", local) if head else (list(local), [])
+    commit = head
+    if changed or gone or head is None:
+        told(f"{where}: sending {len(changed)} files" + (f", removing {len(gone)}" if gone else ""))
+        operations = [hub.CommitOperationAdd(path, str(local[path])) for path in changed]
+        operations += [hub.CommitOperationDelete(path) for path in gone]
+        with _told(where):  # parent: somebody else's commit in between is not overwritten
+            commit = api.create_commit(where, operations, commit_message=planned.title, repo_type="dataset", parent_commit=head).oid
+    with _told(where):
+        api.create_tag(where, tag=planned.tag, revision=commit, tag_message=planned.title, repo_type="dataset")
+    return Published(url, str(commit), len(changed), len(gone), tagged=True)
+
+
+def _difference(api: Any, repository: str, revision: str, local: Mapping[str, Path]) -> tuple[list[str], list[str]]:
+    """(files that the revision lacks or holds otherwise, files that it has and the release has not)."""
+    there = {
+        one.path: one
+        for one in api.list_repo_tree(repository, repo_type="dataset", revision=revision, recursive=True)
+        if hasattr(one, "blob_id")
+    }
+    changed = [path for path, file in local.items() if path not in there or not _same(there[path], file)]
+    return changed, sorted(there.keys() - local.keys() - _KEPT)
+
+
+def _same(remote: Any, file: Path) -> bool:
+    """Whether the hub's file has our bytes: by SHA-256 for large files, by git's hash of a blob for others."""
+    if remote.size != file.stat().st_size:
+        return False
+    if remote.lfs is not None:
+        with file.open("rb") as handle:
+            return bool(remote.lfs.sha256 == hashlib.file_digest(handle, "sha256").hexdigest())
+    content = file.read_bytes()
+    return bool(remote.blob_id == hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest())
+
+
+def _client() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ConfigError("publishing needs huggingface_hub", fix="pip install 'builder[publish]'") from error
+    return huggingface_hub
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    """The hub's and the network's errors as ours. Its client raises those of several libraries, so all of them are meant."""
+    try:
+        yield
+    except Exception as error:
+        causes = [str(one) or type(one).__name__ for one in (error, error.__cause__) if one is not None]
+        token = _client().get_token()
+        text = ": ".join(causes)
+        text = text.replace(token, "[token]") if token else text
+        raise ReleaseError(
+            f"publishing did not finish ({' '.join(text.split())[:300]})", where=where,
+            fix="run the same command again: what has arrived is not sent twice",
+        ) from (None if token and token in repr(error) else error)  # fmt: skip

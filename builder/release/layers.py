@@ -1,0 +1,123 @@
+"""Augmentation layers of a release: rows like those of a review, and beside them what they come from and what was changed. Pure.
+
+A layer stands beside the split that it enlarges (`data/train-synonym.jsonl`, `parquet/train-synonym.parquet`), never in it, so that whoever reads
+train reads what it was. `faults` holds a layer to its word: the edits, applied to the source row, must give the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+from builder.export.records import ReviewRow
+from builder.release import parquet
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
+"""What a layer may be called: it is part of file names, and the name of a config."""
+RESERVED = ("default", *parquet.LAYERS)
+
+
+class EditRow(TypedDict):
+    """`text` instead of the source row's text[start:end]."""
+
+    start: int
+    end: int
+    text: str
+
+
+class AspectRow(TypedDict):
+    """A labelled aspect of a view without triplets; `polarity` null where only the term is labelled."""
+
+    text: str
+    spans: list[list[int]]
+    polarity: str | None
+
+
+class LayerRow(ReviewRow):
+    """`annotation` is the layer. `source` is the id of the source row, `source_span` the part of its text that was rewritten, `edits` what was
+    changed there: offsets into the source row's text. `label` is the class of the whole where the view has one; `aspects` are what is labelled
+    in views without triplets. `score` is the method's own."""
+
+    view: str
+    method: str
+    source: str
+    source_span: list[int]
+    edits: list[EditRow]
+    aspects: list[AspectRow]
+    label: str | None
+    score: float | None
+
+
+def path(split: str, layer: str) -> str:
+    return f"data/{split}-{layer}.jsonl"
+
+
+def schema() -> Any:
+    """The Arrow schema of a layer: that of a review, then its lineage."""
+    import pyarrow as pa
+
+    edit = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("text", pa.string())])
+    aspect = pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32()))), ("polarity", pa.string())])
+    more = [
+        ("view", pa.string()), ("method", pa.string()), ("source", pa.string()), ("source_span", pa.list_(pa.int32())), ("edits", pa.list_(edit)),
+        ("aspects", pa.list_(aspect)), ("label", pa.string()), ("score", pa.float64()),
+    ]  # fmt: skip
+    return pa.schema([*parquet.schema(), *(pa.field(name, kind) for name, kind in more)])
+
+
+def features() -> list[dict[str, object]]:
+    """The same as a dataset card writes it."""
+    edit = [{"name": "start", "dtype": "int32"}, {"name": "end", "dtype": "int32"}, {"name": "text", "dtype": "string"}]
+    aspect = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}, {"name": "polarity", "dtype": "string"}]
+    text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source")]
+    return [
+        *parquet.features(), *text, {"name": "source_span", "list": "int32"}, {"name": "edits", "list": edit},
+        {"name": "aspects", "list": aspect}, {"name": "label", "dtype": "string"}, {"name": "score", "dtype": "float64"},
+    ]  # fmt: skip
+
+
+_OWN: dict[str, tuple[type, ...]] = {
+    "view": (str,), "method": (str,), "source": (str,), "source_span": (list,), "edits": (list,), "aspects": (list,), "label": (str, type(None)),
+    "score": (int, float, type(None)),
+}  # fmt: skip
+
+
+def core(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a layer's row that every row has, as if it were silver: `gates` know no layers."""
+    return {key: value for key, value in row.items() if key not in _OWN} | {"annotation": "silver"}
+
+
+def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with a row's lineage. `texts` are those of the source split by id."""
+    if not isinstance(row, dict) or (missing := sorted(_OWN.keys() - row.keys())):
+        yield f"a row of a layer has {', '.join(_OWN)}; this one lacks {', '.join(missing) if isinstance(row, dict) else 'all'}"
+        return
+    wrong = [key for key, kinds in _OWN.items() if not isinstance(row[key], kinds)]
+    if wrong or row.get("annotation") != layer:
+        yield f"{wrong[0]} = {row[wrong[0]]!r}" if wrong else f"annotation {row.get('annotation')!r} in the layer {layer}"
+        return
+    if row["source"] not in texts:
+        yield f"its source {row['source']!r} is not in the split"
+        return
+    try:
+        made = rewritten(texts[row["source"]], row["source_span"], row["edits"])
+        astray = [one for one in row["aspects"] if "".join(row["text"][start:end] for start, end in one["spans"]) != one["text"]]
+    except (ValueError, KeyError, TypeError) as error:
+        yield f"its edits cannot be applied, or its aspects be found: {error}"
+        return
+    if made != row["text"]:
+        yield f"its edits give {made!r}"
+    yield from (f"aspect {one['text']!r} is not at {one['spans']}" for one in astray)
+
+
+def rewritten(text: str, part: Sequence[int], edits: Sequence[EditRow]) -> str:
+    """The part of a text after edits whose offsets are the text's; ValueError where they do not fit."""
+    at, end = part
+    out = []
+    for edit in edits:
+        if not at <= edit["start"] <= edit["end"] <= end:
+            raise ValueError(f"{dict(edit)} is out of order or outside {list(part)}")
+        out += [text[at : edit["start"]], str(edit["text"])]
+        at = edit["end"]
+    return "".join([*out, text[at:end]])

@@ -1,0 +1,158 @@
+"""The manifest and the checksums of a release: from counts and signatures to text. Pure; no clock, so rebuilds are equal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder.release.reading import FORMAT
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file that lies on the disk already: a release of millions of reviews fits into no memory."""
+
+    path: Path
+    size: int
+    sha256: str
+
+
+Content = bytes | Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What a split holds: its source as in Table 7 of the paper, how it was labelled, and its counts."""
+
+    name: str
+    source: str
+    annotation: str
+    reviews: int
+    triplets: int
+    polarities: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor or major.
+
+    `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel did (if there is one),
+    `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split. `augmentations` are the
+    layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's.
+    """
+
+    name: str
+    version: str
+    parent: str | None
+    licence: str
+    builder: str
+    splits: Sequence[Split]
+    signatures: Mapping[str, str]
+    config: Json
+    ingest: Json
+    dropped: Mapping[str, int]
+    metrics: Sequence[tuple[str, str, str, float, float | None, float | None]]
+    date: str = ""
+    creator: str = ""
+    url: str = ""
+    change: str = "first"
+    reason: str = ""
+    panel: str = ""
+    statistics: Mapping[str, Json] = field(default_factory=dict)
+    augmentations: Mapping[str, Json] = field(default_factory=dict)
+    parent_name: str = ""
+
+    @property
+    def reviews(self) -> int:
+        return sum(split.reviews for split in self.splits)
+
+    @property
+    def gold(self) -> int:
+        """Reviews that people labelled."""
+        return sum(int(str(one.get("gold_reviews", 0))) for one in self.statistics.values())
+
+
+PRIVACY = {
+    "masked": {
+        "[電話]": "phone numbers",
+        "[信箱]": "e-mail addresses",
+        "[網址]": "URLs",
+        "[帳號]": "handles and account names",
+        "[店名]": "the reviewed place's own name, with its branch",
+    },
+    "not_released": ["authors", "places", "raw texts", "input files"],
+}
+"""What is done for privacy; `verify` looks for what a mask should have covered."""
+
+
+def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
+    """manifest.json: everything that decided the release, and its files."""
+    body = {
+        "format": FORMAT,
+        "name": facts.name,
+        "version": facts.version,
+        "parent": facts.parent,
+        **({"parent_name": facts.parent_name} if facts.parent_name else {}),
+        "change": facts.change,
+        "reason": facts.reason,
+        "date": facts.date,
+        "licence": facts.licence,
+        "creator": facts.creator,
+        "url": facts.url,
+        "builder": facts.builder,
+        "splits": {
+            s.name: {
+                "source": s.source,
+                "annotation": s.annotation,
+                "reviews": s.reviews,
+                "triplets": s.triplets,
+                "polarities": dict(s.polarities),
+            }
+            for s in facts.splits
+        },
+        "statistics": {split: dict(numbers) for split, numbers in facts.statistics.items()},
+        "dropped": dict(facts.dropped),
+        "panel": facts.panel,
+        "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
+        "ingest": dict(facts.ingest),
+        "signatures": dict(facts.signatures),
+        "config": dict(facts.config),
+        "metrics": [dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics],
+        "paper_input": "given-aspects",
+        **({"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}} if facts.augmentations else {}),
+        "files": {path: {"bytes": size_of(files[path]), "sha256": digest_of(files[path])} for path in sorted(files)},
+    }
+    return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def checksums(files: Mapping[str, Content]) -> str:
+    """SHA256SUMS in the form that `sha256sum --check` reads."""
+    return sums({path: digest_of(content) for path, content in files.items()})
+
+
+def sums(digests: Mapping[str, str]) -> str:
+    """The same from digests that are known."""
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def stored(path: Path) -> Stored:
+    """A file of the disk, measured."""
+    with path.open("rb") as handle:
+        return Stored(path, path.stat().st_size, hashlib.file_digest(handle, "sha256").hexdigest())
+
+
+def size_of(content: Content) -> int:
+    return content.size if isinstance(content, Stored) else len(content)
+
+
+def digest_of(content: Content) -> str:
+    return content.sha256 if isinstance(content, Stored) else sha256(content)

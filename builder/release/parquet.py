@@ -1,0 +1,137 @@
+"""Our rows as Parquet, one file for each layer (gold, silver) of a split: what `datasets` and Croissant read. Same rows, same bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from builder.export.records import ReviewRow
+from builder.release.manifest import Content, Stored
+
+PARTS = ("aspect", "aspect_full", "owner", "opinion", "opinion_full")
+COLUMNS = {"id": "string", "text": "string", "language": "string", "rating": "float64", "annotation": "string"}
+"""The columns of a review beside its triplets."""
+LAYERS = ("gold", "silver")
+CHUNK = 4_000
+"""Rows in a row group."""
+
+
+def schema() -> Any:
+    """The Arrow schema of a review with its triplets."""
+    import pyarrow as pa
+
+    element = pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32())))])
+    triplet = pa.struct(
+        [("id", pa.string()), *((part, element) for part in PARTS), ("polarity", pa.string()), ("valence", pa.float64()),
+         ("sources", pa.list_(pa.string())), ("rules", pa.list_(pa.string()))]
+    )  # fmt: skip
+    kinds = {"string": pa.string(), "float64": pa.float64()}
+    return pa.schema([*((name, kinds[kind]) for name, kind in COLUMNS.items()), ("triplets", pa.list_(triplet))])
+
+
+def features() -> list[dict[str, object]]:
+    """The same schema as a dataset card writes it."""
+    element = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}]
+    triplet: list[dict[str, object]] = [{"name": "id", "dtype": "string"}]
+    triplet += [{"name": part, "struct": element} for part in PARTS]
+    triplet += [{"name": "polarity", "dtype": "string"}, {"name": "valence", "dtype": "float64"}]
+    triplet += [{"name": "sources", "list": "string"}, {"name": "rules", "list": "string"}]
+    columns: list[dict[str, object]] = [{"name": name, "dtype": kind} for name, kind in COLUMNS.items()]
+    return [*columns, {"name": "triplets", "list": triplet}]
+
+
+def path(split: str, layer: str) -> str:
+    return f"parquet/{split}-{layer}.parquet"
+
+
+class Writer:
+    """A Parquet file, written a row group at a time."""
+
+    def __init__(self, sink: Path | io.BytesIO, shape: Any = None) -> None:
+        """`shape` is another Arrow schema than that of a review."""
+        import pyarrow.parquet as pq
+
+        self._shape = shape or schema()
+        self._file = pq.ParquetWriter(sink, self._shape, compression="zstd")
+        self._waiting: list[ReviewRow] = []
+        self._empty = True
+
+    def take(self, row: ReviewRow) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == CHUNK:
+            self._group()
+
+    def _group(self) -> None:
+        import pyarrow as pa
+
+        self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._shape))
+        self._waiting, self._empty = [], False
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """A file without rows has one group without rows, so that it can be loaded. After an error nothing more is written."""
+        with self._file:
+            if kind is None and (self._waiting or self._empty):
+                self._group()
+
+
+def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
+    """A small file; `shape` as above."""
+    sink = io.BytesIO()
+    with Writer(sink, shape) as writer:
+        for row in rows:
+            writer.take(row)
+    return sink.getvalue()
+
+
+class Twin:
+    """A Parquet file that is read along with the rows that it should hold, chunk by chunk: whole tables would take much memory."""
+
+    def __init__(self, file: Path, shape: Any = None) -> None:
+        """ValueError or OSError (pyarrow's) if it is no Parquet file."""
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(file)
+        self._group = 0
+        self._waiting: list[ReviewRow] = []
+        self._shape = shape or schema()
+        self.same = bool(self._file.schema_arrow.equals(self._shape))
+
+    def take(self, row: ReviewRow) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == CHUNK:
+            self._check()
+
+    def end(self) -> bool:
+        """Whether the file held exactly the rows taken."""
+        if self._waiting or not self._group:
+            self._check()
+        return self.same and self._group == self._file.num_row_groups
+
+    def _check(self) -> None:
+        import pyarrow as pa
+
+        if self.same and self._group < self._file.num_row_groups:
+            self.same = bool(self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=self._shape)))
+        elif self._waiting:
+            self.same = False
+        self._group += 1
+        self._waiting = []
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def sizes(content: Mapping[str, Content]) -> dict[str, tuple[int, int]]:
+    """Parquet file -> (rows, bytes in memory)."""
+    import pyarrow.parquet as pq
+
+    out = {}
+    for name, data in content.items():
+        with pq.ParquetFile(data.path if isinstance(data, Stored) else io.BytesIO(data)) as file:
+            out[name] = (file.metadata.num_rows, sum(file.read_row_group(n).nbytes for n in range(file.num_row_groups)))
+    return out

@@ -1,0 +1,293 @@
+"""Is a release what it says it is? Checksums, files, counts, schema and the gates of `gates`; every fault is named.
+
+The checksum file is compared byte for byte with what its own entries render to, for a changed line end is a change as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from builder.dedup.near_duplicates import normal
+from builder.dedup.texts import Texts
+from builder.errors import ReleaseError
+from builder.export.records import ReviewRow
+from builder.records import POLARITIES
+from builder.release import layers, parquet
+from builder.release.gates import leaks, row_faults, schema_fault, unmasked
+from builder.release.layers import LayerRow
+from builder.release.manifest import sums
+from builder.release.reading import FORMAT, NAME, rows, uncollected
+from builder.text import hashed
+
+ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
+"""Beside data, parquet and manifest in every release of format 2."""
+
+
+def verify(release: Path) -> list[str]:
+    """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all."""
+    path = release / "SHA256SUMS"
+    if not path.is_file():
+        raise ReleaseError("no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0")
+    faults = list(_checksums(release, path))
+    with uncollected():
+        return faults or list(_content(release))
+
+
+def _checksums(release: Path, path: Path) -> Iterator[str]:
+    told = path.read_bytes()
+    listed: dict[str, str] = {}
+    before = 0
+    for number, line in enumerate(told.decode("utf-8", "replace").split("\n")[:-1], start=1):
+        digest, gap, name = line.partition("  ")
+        if not gap or len(digest) != 64 or name in listed:
+            before += 1
+            yield f"SHA256SUMS:{number}: not a checksum line, or a second one for its file"
+        listed[name] = digest
+    if not before and sums(listed).encode("utf-8", "replace") != told:
+        yield "SHA256SUMS: its bytes have changed"
+    found = {
+        one.relative_to(release).as_posix(): one for one in release.rglob("*") if one != path and (one.is_symlink() or not one.is_dir())
+    }
+    for name in sorted(listed.keys() - found.keys()):
+        yield f"{name}: missing"
+    for name in sorted(found.keys() - listed.keys()):
+        yield f"{name}: not part of the release"
+    for name in sorted(listed.keys() & found.keys()):
+        if not found[name].is_file() or _sha256(found[name]) != listed[name]:
+            yield f"{name}: its bytes have changed"
+    due = {folder.as_posix() for name in listed for folder in Path(name).parents}
+    for folder in sorted(one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_dir() and not one.is_symlink()):
+        if folder not in due:
+            yield f"{folder}/: not part of the release"
+    if "manifest.json" not in listed:
+        yield "manifest.json: not listed in SHA256SUMS"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _content(release: Path) -> Iterator[str]:
+    """What the checksums cannot see: a release that was wrong when it was written."""
+    try:
+        manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+        files, splits, layout = dict(manifest["files"]), dict(manifest["splits"]), manifest.get("format", 1)
+        if layout not in range(1, FORMAT + 1):
+            yield f"manifest.json: format {layout!r}; this builder knows 1 to {FORMAT}"
+            return
+        if strange := [name for name in splits if not NAME.fullmatch(name)]:
+            yield f"manifest.json: a split is called {strange[0]!r}"
+            return
+        if links := sorted(one for one in release.rglob("*") if one.is_symlink()):
+            yield f"{links[0].relative_to(release)}: a link, where a release holds files"
+        yield from _files(release, files, layout)
+    except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
+        yield f"manifest.json: not a manifest: {error!r}"
+        return
+    with closing(_Seen()) as seen:
+        for split, facts in splits.items():
+            yield from _reviews(release, split, facts, manifest, layout, seen)
+        augmented = manifest.get("augmentations", {})
+        if not isinstance(augmented, dict):
+            yield f"manifest.json: augmentations are {augmented!r}"
+            augmented = {}
+        for layer, told in augmented.items():
+            yield from _layer(release, layer, told, seen)
+        yield from seen.twice()
+        if layout > 1:
+            due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
+            yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
+            yield from seen.gates()
+
+
+def _reviews(release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
+    """The rows of a split, their twins in Parquet, and what the manifest says of them."""
+    path = f"data/{split}.jsonl"
+    if not (release / path).is_file():
+        yield f"{path}: missing"
+        return
+    counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
+    with closing(_Twins(release, split)) as twins:
+        for row in _split(release / path, path, counted):
+            if isinstance(row, str):
+                yield row
+                continue
+            seen.take(split, row)
+            if layout > 1:
+                yield from twins.take(row)
+        yield from twins.end() if layout > 1 else ()
+    yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
+
+
+def _layer(release: Path, layer: str, told: Mapping[str, Any], seen: _Seen) -> Iterator[str]:
+    """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
+    try:
+        split, said = str(told["split"]), int(told["rows"])
+        sources = {row["id"]: row["text"] for row in rows(release, split)}
+        twin = parquet.Twin(release / parquet.path(split, layer), layers.schema())
+    except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
+        yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
+        return
+    path = layers.path(split, layer)
+    sound = []
+    for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
+        found = _row(line, layer, sources)
+        yield from (f"{path}:{number}: {fault}" for fault in (found if isinstance(found, list) else row_faults(found, Counter())))
+        if not isinstance(found, list):
+            sound.append(found)
+    for row in sound:
+        seen.take(Path(path).stem, row)
+    if len(sound) != said:
+        yield f"{path}: {len(sound)} rows, manifest.json says {said}"
+    try:
+        with closing(twin):
+            for row in sound:
+                twin.take(row)
+            if not twin.end():
+                yield f"{parquet.path(split, layer)}: holds other rows than {path}"
+    except (OSError, ValueError, TypeError) as error:
+        yield f"{parquet.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
+
+
+def _row(line: str, layer: str, sources: Mapping[str, str]) -> LayerRow | list[str]:
+    """A row of a layer, or its faults."""
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        return [f"no row of a layer: {error!r}"]
+    found = list(layers.faults(row, layer, sources))
+    if not found and (fault := schema_fault(layers.core(row))):
+        found = [fault]
+    return found or row
+
+
+def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
+    for name, facts in files.items():
+        if (
+            not (release / name).is_file()
+            or (release / name).stat().st_size != facts["bytes"]
+            or _sha256(release / name) != facts["sha256"]
+        ):
+            yield f"{name}: not as manifest.json says"
+    if layout > 1:
+        yield from (f"{name}: not named in manifest.json" for name in ALWAYS if name not in files)
+        found = {one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_file()}
+        yield from (f"{name}: not named in manifest.json" for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"}))
+
+
+def _split(path: Path, name: str, counted: Counter[str]) -> Iterator[ReviewRow | str]:
+    """The rows of a split that keep the schema, and every fault."""
+    for number, line in enumerate(_lines(path), start=1):
+        where = f"{name}:{number}"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            yield f"{where}: no row of a release: {error!r}"
+            continue
+        if fault := schema_fault(row):
+            yield f"{where}: {fault}"
+        else:
+            yield from (f"{where}: {fault}" for fault in row_faults(row, counted))
+            yield row
+
+
+class _Twins:
+    """The Parquet files of a split, read along with its rows."""
+
+    def __init__(self, release: Path, split: str) -> None:
+        self._release, self._split = release, split
+        self._open: dict[str, parquet.Twin] = {}
+        self._broken: set[str] = set()
+
+    def take(self, row: ReviewRow) -> Iterator[str]:
+        yield from self._guarded(parquet.path(self._split, row["annotation"]), lambda twin: twin.take(row))
+
+    def end(self) -> Iterator[str]:
+        paths = {parquet.path(self._split, layer) for layer in parquet.LAYERS}
+        there = {path for path in paths if (self._release / path).exists()}
+        for path in sorted(there | self._open.keys()) or [parquet.path(self._split, "silver")]:
+            ended: list[bool] = []
+            yield from self._guarded(path, lambda twin, ended=ended: ended.append(twin.end()))  # type: ignore[misc]
+            if ended == [False]:
+                yield f"{path}: holds other reviews than data/"
+
+    def _guarded(self, path: str, use: Callable[[parquet.Twin], None]) -> Iterator[str]:
+        """`use` the file; pyarrow's errors are faults, said once."""
+        if path in self._broken:
+            return
+        try:
+            if path not in self._open:
+                self._open[path] = parquet.Twin(self._release / path)
+            use(self._open[path])
+        except (OSError, ValueError, TypeError) as error:
+            self._broken.add(path)
+            yield f"{path}: cannot be read: {' '.join(str(error).split())}"
+
+    def close(self) -> None:
+        for twin in self._open.values():
+            twin.close()
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Lines as they end in a line feed: texts may hold other line separators. What is no UTF-8 becomes a fault of its line."""
+    with path.open("rb") as handle:
+        for line in handle:
+            yield line.decode("utf-8", "replace").removesuffix("\n")
+
+
+def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None) -> Iterator[str]:
+    said = facts.get("reviews"), facts.get("triplets")
+    if said != (counted["reviews"], counted["triplets"]):
+        yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {said[0]} and {said[1]}"
+    polarities = {name: counted[name] for name in POLARITIES}
+    if facts.get("polarities") != polarities:
+        yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
+    if statistics is not None and statistics.get("gold_reviews") != counted["gold"]:
+        yield f"{split}: {counted['gold']} reviews are gold, manifest.json says {statistics.get('gold_reviews')}"
+
+
+class _Seen:
+    """What the gates over all reviews ask for: hashes of texts and ids, normal texts, and what shows personal data."""
+
+    def __init__(self) -> None:
+        self._texts, self._ids = bytearray(), bytearray()
+        self._normal, self._reviews = Texts(), Counter[str]()
+        self._shown: list[str] = []
+
+    def close(self) -> None:
+        self._normal.close()
+
+    def take(self, split: str, row: ReviewRow) -> None:
+        self._texts += hashed(row["text"])
+        self._ids += hashed(row["id"])
+        self._normal.append(normal(row["text"]))
+        self._reviews[split] += 1
+        self._shown += [f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in unmasked(row["text"])]
+
+    def twice(self) -> Iterator[str]:
+        """A text or an id that stands twice."""
+        for what, hashes in (("text", self._texts), ("id", self._ids)):
+            _, first, whose = np.unique(np.frombuffer(hashes, "S16"), return_index=True, return_inverse=True)
+            for n in np.flatnonzero(first[whose] != np.arange(len(whose))).tolist():
+                yield f"{self._where(n)}: its {what} stands in {self._where(int(first[whose[n]]))} too"
+
+    def _where(self, n: int) -> str:
+        for split, reviews in self._reviews.items():
+            if n < reviews:
+                return f"data/{split}.jsonl:{n + 1}"
+            n -= reviews
+        raise IndexError(n)
+
+    def gates(self) -> Iterator[str]:
+        for one, a, other, b in leaks(self._reviews, self._normal):
+            yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
+        yield from self._shown

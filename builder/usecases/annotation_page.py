@@ -1,0 +1,205 @@
+"""What the annotation page reads and writes: one annotator's labels of a pool, or one person's decisions of its disputes.
+
+The pool is read once; every answer is one transaction, done before the page is told.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from builder.gold.items import triplet as added_triplet
+from builder.gold.mention import surface
+from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span
+from builder.store import db, gold, pools
+from builder.usecases.labelling import entered, undecided
+
+Json = dict[str, Any]
+TOOL = "page"
+
+
+class DatabaseBook:
+    """`gold.server.Book` over a connection that this object alone uses."""
+
+    def __init__(self, connection: sqlite3.Connection, pool: str, annotator: str, *, adjudicate: bool = False) -> None:
+        self._connection, self._annotator, self._adjudicate = connection, annotator, adjudicate
+        with db.atomic(connection):
+            self._who = entered(connection, annotator)
+        self._pool = pools.read(connection, pool)
+        self._reviews = {review.id: review for review in self._pool.reviews}
+        self._said = undecided(connection, self._pool) if adjudicate else {}
+        self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
+        self._checked = set() if adjudicate else gold.checked(connection, pool, annotator)
+        self._added: dict[int, list[Candidate]] = {}
+        self._places = list(self._listed())
+        self._done = sum(self._is_done(place) for place in range(len(self._places)))
+
+    def head(self) -> Json:
+        total = len(self._places)
+        first = next((place for place in range(total) if not self._is_done(place)), max(total - 1, 0))
+        mode = "adjudicate" if self._adjudicate else "label"
+        return {"pool": self._pool.id, "annotator": self._annotator, "mode": mode, "total": total, "done": self._done, "next": first}
+
+    def items(self, start: int, count: int) -> list[Json]:
+        return [self._item(place) for place in range(start, min(start + count, len(self._places)))]
+
+    def answer(self, place: int, said: Mapping[str, Any]) -> Json:
+        if not 0 <= place < len(self._places):
+            raise ValueError("no such place")
+        before = self._is_done(place)
+        with db.atomic(self._connection):
+            _ANSWERS[str(said["op"])](self, place, said)
+        self._done += self._is_done(place) - before
+        return {"item": self._item(place), "done": self._done}
+
+    def label(self, place: int, said: Mapping[str, Any]) -> None:
+        """`label` (null: unsure), and what would be right: `polarity`, `aspect`, `opinion` as spans."""
+        review, one = self._candidate(place)
+        given = _label(said, review, one)
+        if self._adjudicate:
+            if given.label is None:
+                raise ValueError("a decision is YY, YN or NX")
+            gold.decide(self._connection, self._who, [(one.id, given)], TOOL)
+        else:
+            gold.put(self._connection, self._who, [(one.id, given)], TOOL)
+        self._labels[one.id] = given
+
+    def clear(self, place: int, said: Mapping[str, Any]) -> None:
+        """Take the label back."""
+        _, one = self._candidate(place)
+        if self._adjudicate:
+            gold.undecide(self._connection, one.id)
+        else:
+            gold.drop(self._connection, self._who, one.id)
+        self._labels.pop(one.id, None)
+
+    def add(self, place: int, said: Mapping[str, Any]) -> None:
+        """A triplet that nobody proposed: spans of `aspect` and `opinion`, `polarity`."""
+        review = self._reviews[self._places[place][0]]
+        aspect, opinion = (_spans(said[name], review.text) for name in ("aspect", "opinion"))
+        if aspect is None or opinion is None:
+            raise ValueError("an aspect and an opinion are due")
+        polarity = _polarity(said["polarity"])
+        t = added_triplet(Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity)
+        if any(one.n is not None and one.triplet.key == t.key for one in review.candidates):
+            raise ValueError("this triplet is a candidate already: label it 1 (YY)")
+        i = pools.add(self._connection, review.id, Candidate(None, t))
+        gold.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
+        if self._adjudicate:
+            gold.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
+        mine = self._added.setdefault(review.id, [])
+        if all(one.id != i for one in mine):
+            mine.append(Candidate(None, t, (), i))
+
+    def remove(self, place: int, said: Mapping[str, Any]) -> None:
+        """Take back an added triplet: the one with `id`, or the last."""
+        mine = self._added.get(self._places[place][0], [])
+        found = [one for one in mine if said.get("id") in (None, one.id)]
+        if not found:
+            raise ValueError("nothing was added here")
+        if self._adjudicate:
+            gold.undecide(self._connection, found[-1].id)
+        gold.drop(self._connection, self._who, found[-1].id)
+        mine.remove(found[-1])
+
+    def check(self, place: int, said: Mapping[str, Any]) -> None:
+        """Nothing is missing in this review."""
+        gold.check(self._connection, self._who, [self._places[place][0]], TOOL)
+        self._checked.add(self._places[place][0])
+
+    def uncheck(self, place: int, said: Mapping[str, Any]) -> None:
+        gold.uncheck(self._connection, self._who, self._places[place][0])
+        self._checked.discard(self._places[place][0])
+
+    def _listed(self) -> Iterator[tuple[int, Candidate | None]]:
+        """(review id, candidate or None) in the pool's order; the disputes alone where they are decided."""
+        for review in self._pool.reviews:
+            self._added[review.id] = [one for one in review.candidates if one.n is None and one.id in self._labels]
+            if self._adjudicate:
+                yield from ((review.id, one) for one in review.candidates if one.id in self._said)
+            else:
+                own: list[Candidate | None] = [one for one in review.candidates if one.n is not None]
+                yield from ((review.id, one) for one in own or [None])
+
+    def _candidate(self, place: int) -> tuple[PoolReview, Candidate]:
+        review, one = self._places[place]
+        if one is None:
+            raise ValueError("there is no candidate here")
+        return self._reviews[review], one
+
+    def _is_done(self, place: int) -> bool:
+        review, one = self._places[place]
+        return one.id in self._labels if one is not None else review in self._checked or bool(self._added[review])
+
+    def _item(self, place: int) -> Json:
+        i, one = self._places[place]
+        review = self._reviews[i]
+        same = [p for p in self._around(place) if self._places[p][0] == i]
+        item: Json = {"place": place, "text": review.text, "key": review.key, "of": len(same), "nth": same.index(place) + 1}
+        item |= {"checked": i in self._checked, "missing": [_shown(added) for added in self._added[i]], "candidate": None}
+        if one is None:
+            return item | {"done": self._is_done(place)}
+        label = self._labels.get(one.id)
+        said = (
+            None if label is None else {"label": label.label, "polarity": label.polarity, "aspect": label.aspect, "opinion": label.opinion}
+        )
+        return item | {"candidate": _shown(one), "label": said, "done": label is not None, "said": self._said.get(one.id, "")}
+
+    def _around(self, place: int) -> range:
+        """Places of the same review, which lie together."""
+        i, start, end = self._places[place][0], place, place + 1
+        while start > 0 and self._places[start - 1][0] == i:
+            start -= 1
+        while end < len(self._places) and self._places[end][0] == i:
+            end += 1
+        return range(start, end)
+
+
+_ANSWERS = {name: getattr(DatabaseBook, name) for name in ("label", "clear", "add", "remove", "check", "uncheck")}
+
+
+def _shown(one: Candidate) -> Json:
+    t = one.triplet
+    return {
+        "id": one.id,
+        "aspect": t.aspect.text,
+        "opinion": t.opinion.text,
+        "polarity": t.polarity,
+        "aspect_spans": t.aspect.spans,
+        "opinion_spans": t.opinion.spans,
+    }
+
+
+def _label(said: Mapping[str, Any], review: PoolReview, one: Candidate) -> Label:
+    """A label as the page sends it; what repeats the candidate is no correction."""
+    verdict = None if said["label"] is None else next((v for v in VERDICTS if v == said["label"]), None)
+    if verdict is None:
+        if said["label"] is not None:
+            raise ValueError(f"unknown label {json.dumps(said['label'])}")
+        return Label(None)
+    polarity = None if said.get("polarity") in (None, one.triplet.polarity) else _polarity(said["polarity"])
+    if verdict == "YY" and polarity is not None:
+        raise ValueError("YY says that the polarity is right")
+    aspect, opinion = (_spans(said.get(name), review.text) for name in ("aspect", "opinion"))
+    return Label(
+        verdict, polarity, None if aspect == one.triplet.aspect.spans else aspect, None if opinion == one.triplet.opinion.spans else opinion
+    )
+
+
+def _polarity(given: object) -> Polarity:
+    found = next((one for one in POLARITIES if one == given), None)
+    if found is None:
+        raise ValueError("the polarity is POS, NEG or NEU")
+    return found
+
+
+def _spans(given: Any, text: str) -> tuple[Span, ...] | None:
+    if given is None:
+        return None
+    spans = tuple((int(start), int(end)) for start, end in given)
+    if not spans or not all(0 <= start < end <= len(text) for start, end in spans) or not all(a[1] <= b[0] for a, b in pairwise(spans)):
+        raise ValueError(f"no spans of the text: {spans}")
+    return spans

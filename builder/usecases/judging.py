@@ -1,0 +1,169 @@
+"""`builder judge`: a language model labels a pool. Every raw answer is kept by the hash of its payload, in a transaction of its own."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from builder.errors import ConfigError
+from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of
+from builder.gold.prompt import Question, parse, questions
+from builder.records import Label
+from builder.stages.context import bar
+from builder.store import db, gold, pools, reviews
+from builder.usecases.labelling import entered, opened
+
+UNPARSABLE = "unparsable"
+TOOL = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Prices per million tokens; caps on tokens and on cost, None: no cap. ConfigError for a cost cap without prices."""
+
+    price_in: float = 0.0
+    price_out: float = 0.0
+    tokens: int | None = None
+    cost: float | None = None
+
+    def cost_of(self, prompt: int, completion: int) -> float:
+        return (prompt * self.price_in + completion * self.price_out) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be asked: all requests, those without an answer yet, and what these take at most."""
+
+    pool: str
+    model: str
+    endpoint: Endpoint
+    listed: tuple[Question, ...]
+    due: tuple[Question, ...]
+    limits: Limits
+    prompt_tokens: int
+    answer_tokens: int
+
+    @property
+    def cost(self) -> float:
+        return self.limits.cost_of(self.prompt_tokens, self.answer_tokens)
+
+
+@dataclass(slots=True)
+class Judged:
+    """Counts of a run; tokens are those the endpoint reports, or the estimate where it does not."""
+
+    answered: int = 0
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    stopped: bool = False
+
+
+def plan(
+    workdir: Path,
+    pool_id: str | None,
+    endpoint: Endpoint,
+    model: str,
+    limits: Limits,
+    batch: int = 1,
+    parameters: Mapping[str, Any] | None = None,
+) -> Plan:
+    """What a run would ask, before anything is spent. ConfigError where it is over a cap, or the endpoint or key cannot be used."""
+    key_of(endpoint)
+    if limits.cost is not None and not (limits.price_in or limits.price_out):
+        raise ConfigError("a cost cap needs prices", where="--max-cost", fix="give --price-in and --price-out, per million tokens")
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        listed = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
+        known = gold.cached(connection, (one.hash for one in listed))
+    due = tuple(one for one in listed if one.hash not in known)
+    made = Plan(pool.id, model, endpoint, listed, due, limits, sum(q.prompt_tokens for q in due), sum(q.answer_tokens for q in due))
+    _capped(made)
+    return made
+
+
+def judge(workdir: Path, made: Plan) -> Judged:
+    """Ask what is due and store every answer as it comes; labels of known answers are stored again without asking."""
+    done = Judged()
+    with opened(workdir) as connection:
+        with db.atomic(connection):
+            who = entered(connection, made.model, "llm")
+            known = gold.cached(connection, (one.hash for one in made.listed))
+            for one in made.listed:
+                if one.hash in known:
+                    done.cached += 1
+                    _label(connection, who, one, _content(known[one.hash]), done)
+        progress = bar(len(made.due), "judge", unit=" requests")
+        try:
+            with progress:
+                ask(made.endpoint, made.due, lambda outcome: _store(connection, who, made, outcome, done, progress))
+        except Spent:
+            done.stopped = True
+    return done
+
+
+def _capped(made: Plan) -> None:
+    tokens, limits = made.prompt_tokens + made.answer_tokens, made.limits
+    if limits.tokens is not None and tokens > limits.tokens:
+        raise ConfigError(
+            f"it may take up to {tokens:,} tokens, the cap is {limits.tokens:,}",
+            where="--max-tokens",
+            fix="raise the cap, or make a smaller pool",
+        )
+    if limits.cost is not None and made.cost > limits.cost:
+        raise ConfigError(
+            f"it may cost up to {made.cost:.2f}, the cap is {limits.cost:.2f}",
+            where="--max-cost",
+            fix="raise the cap, or make a smaller pool",
+        )
+
+
+def _store(connection: sqlite3.Connection, who: int, made: Plan, outcome: Reply | Failure, done: Judged, progress: Any) -> None:
+    """One outcome, whole or not at all; `Spent` once a cap is reached (a server may use more than was estimated)."""
+    progress.update(1)
+    question = outcome.question
+    if isinstance(outcome, Failure):
+        done.failed[outcome.reason] += 1
+        with db.atomic(connection):
+            reviews.reject(connection, "judge", [(question.hash, outcome.reason, made.model, outcome.raw[:10_000])])
+        return
+    prompt = question.prompt_tokens if outcome.prompt_tokens is None else outcome.prompt_tokens
+    completion = question.answer_tokens if outcome.completion_tokens is None else outcome.completion_tokens
+    with db.atomic(connection):
+        parsed = _label(connection, who, question, outcome.content, done)
+        payload = json.dumps(question.payload, ensure_ascii=False)
+        endpoint, asked = made.endpoint.url.rstrip("/"), len(question.candidates)
+        gold.keep(
+            connection, gold.JudgeAnswer(question.hash, made.model, endpoint, payload, outcome.raw, asked, parsed, prompt, completion)
+        )
+    done.answered += 1
+    done.prompt_tokens += prompt
+    done.completion_tokens += completion
+    over = made.limits.tokens is not None and done.prompt_tokens + done.completion_tokens >= made.limits.tokens
+    if (
+        over or (made.limits.cost is not None and made.limits.cost_of(done.prompt_tokens, done.completion_tokens) >= made.limits.cost)
+    ) and (done.answered + sum(done.failed.values()) < len(made.due)):
+        raise Spent
+
+
+def _label(connection: sqlite3.Connection, who: int, question: Question, content: str, done: Judged) -> int:
+    """Store the labels in an answer, abstentions for what cannot be read; how many could."""
+    found = parse(content, len(question.candidates))
+    rows: Sequence[tuple[int, Label]] = [
+        (i, Label(one, note="" if one else UNPARSABLE)) for i, one in zip(question.candidates, found, strict=True)
+    ]
+    gold.put(connection, who, rows, TOOL)
+    done.labels.update(one or UNPARSABLE for one in found)
+    return sum(one is not None for one in found)
+
+
+def _content(raw: str) -> str:
+    """The message in a kept answer."""
+    return str(json.loads(raw)["choices"][0]["message"]["content"] or "")

@@ -1,0 +1,65 @@
+"""`builder pool`: sample reviews, unite what the rules and the last model of each variant propose, and store it as a pool.
+
+The discriminator's verdicts on the candidates are kept as labels of the annotator `discriminator` (the paper's Table 4).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import WorkdirError
+from builder.gold.pool import PROPOSED, Settings, make, name_of, sample
+from builder.records import Label, Pool
+from builder.store import db, gold, pools, triplets
+from builder.usecases.labelling import opened
+
+DISCRIMINATOR = "discriminator"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A pool; `new` False where the very same was there already; reviews of the split; candidates by how many sources propose them."""
+
+    pool: Pool
+    new: bool
+    available: int
+    proposers: Counter[int]
+
+
+def make_pool(workdir: Path, settings: Settings) -> Made:
+    """Make a pool and store it. WorkdirError where nothing has been proposed yet, or the split is empty."""
+    with opened(workdir) as connection:
+        systems = pools.systems(connection)
+        if not systems:
+            raise WorkdirError("no source has proposed triplets yet", where=str(workdir), fix="run `builder run seed`, or the whole build")
+        reviews = pools.reviews_of(connection, settings.split)
+        if not reviews:
+            raise WorkdirError(f"no review in split {settings.split!r}", where=str(workdir), fix="choose --split train, valid, test or all")
+        proposed = pools.proposals(connection, systems, [one.id for one in reviews]) if PROPOSED & set(settings.strata) else {}
+        chosen = sample(reviews, proposed, systems, settings)
+        proposed = proposed or pools.proposals(connection, systems, [one.id for one, _ in chosen])
+        pool = make(chosen, proposed, systems, settings)
+        new = not pools.exists(connection, pool.id)
+        if new:
+            keys = {review.id: review.key for review in reviews}
+            ids = {(keys[i], name_of(one.triplet)): one.id for i, listed in proposed.items() for one, _ in listed}
+            with db.atomic(connection):
+                pools.write(connection, pool)
+                _keep_verdicts(connection, pools.read(connection, pool.id), ids)
+        proposers = Counter(len(one.sources) for review in pool.reviews for one in review.candidates)
+    return Made(pool, new, len(reviews), proposers)
+
+
+def _keep_verdicts(connection: sqlite3.Connection, pool: Pool, ids: Mapping[tuple[str, str], int]) -> None:
+    """`ids`: (review key, name of the candidate) -> id of the triplet that was judged."""
+    judge = triplets.source_id(connection, DISCRIMINATOR)
+    if judge is None:
+        return
+    verdicts = triplets.verdicts(connection, judge)
+    known = [(one.id, verdicts.get(ids[review.key, name_of(one.triplet)])) for review in pool.reviews for one in review.candidates]
+    rows = [(i, Label(verdict)) for i, verdict in known if verdict is not None]
+    gold.put(connection, gold.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")

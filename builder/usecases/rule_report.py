@@ -1,0 +1,44 @@
+"""What each pairing rule does on real reviews: coverage, overlap, conflict, yield (as Snorkel's analysis of labelling functions)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass
+
+from builder.engine import Engine
+from builder.lexicon.resources import Lexicon
+from builder.usecases.induction import documents
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """Opinions for which a rule finds an aspect (`hits`), those it decides (`yields`), and of its hits those where another rule finds
+    the same aspect (`overlaps`) or another one (`conflicts`).
+    """
+
+    rule: str
+    hits: int
+    yields: int
+    overlaps: int
+    conflicts: int
+
+
+def report(connection: sqlite3.Connection, engine: Engine, lexicon: Lexicon, limit: int) -> tuple[int, list[RuleRow]]:
+    """Opinions seen in the first `limit` annotated reviews, and a row a rule, most productive first."""
+    hits, yields, overlaps, conflicts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    opinions = 0
+    for number, doc in enumerate(documents(connection, lexicon)):
+        if number >= limit:
+            break
+        for decided, chosen in engine.votes(doc):
+            opinions += 1
+            if decided:
+                yields[decided] += 1
+            for rule, place in chosen.items():
+                others = [other for name, other in chosen.items() if name != rule]
+                hits[rule] += 1
+                overlaps[rule] += place in others
+                conflicts[rule] += any(other != place for other in others)
+    rows = [RuleRow(rule, hits[rule], yields[rule], overlaps[rule], conflicts[rule]) for rule in hits]
+    return opinions, sorted(rows, key=lambda row: (-row.yields, row.rule))

@@ -1,0 +1,201 @@
+"""Training and writing at mT5-base size against the paper's recipe, in one run: tokens a second, and the share of the chip's bf16 peak.
+
+    python tests/measure/seq2seq.py [--reviews FILE] [--seconds 60] [--peak 989]
+
+Ours: the trimmed vocabulary, bf16, length buckets, a token budget. The paper's (appendix 11.1): the whole vocabulary of 250,112 rows, float32, batches
+of 2 in the order of the file, for training and for writing. Weights are random (no hub is needed), so is the text unless --reviews names a review file,
+whose lengths are then used. Without a GPU the same script runs a tiny model on the CPU, and says so: its ratios mean nothing for a GPU.
+
+Target tokens are the tokens of the answers, end marks counted, padding not. FLOPs of a training step: 6 for each parameter and token that passes it
+(2 forward, 4 backward): encoder parameters by input tokens, decoder parameters and the output layer by target tokens, attention left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from builder.learning.devices import accelerated, inference
+from builder.model.paper.generate import _write
+from builder.model.paper.pretrained import Base, fresh, quiet
+from builder.model.paper.seq2seq import Pair, batches, cut, gradient
+from builder.model.paper.settings import Seq2SeqConfig
+
+BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_heads": 12}
+TINY = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4}
+ROWS = 250_112
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A way to train: rows of the vocabulary, how batches are cut, and the numbers."""
+
+    name: str
+    rows: int
+    plan: Callable[[Sequence[Pair]], list[list[int]]]
+    config: Seq2SeqConfig
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a stretch of training reached."""
+
+    target_tokens: float
+    tokens: float
+    flops: float
+    steps: int
+
+
+def data(number: int, rows: int, lengths: list[int], seed: int = 1) -> list[Pair]:
+    """Pairs of random ids: a question of about 20 tokens more than the review, an answer of 15 tokens or a fifth of it."""
+    draw = random.Random(seed)
+    out = []
+    for i in range(number):
+        size = min(1000, draw.choice(lengths))
+        answer = min(500, 15 + size // 5)
+        made = [(*(draw.randrange(300, rows) for _ in range(count - 1)), 1) for count in (size + 20, answer)]
+        out.append(Pair(str(i), made[0], made[1]))
+    return out
+
+
+def lengths_of(path: Path | None) -> list[int]:
+    """Review lengths in characters, about 0.75 tokens each; without a file those of a log-normal with median 27 and mean about 50."""
+    if path is None:
+        draw = random.Random(3)
+        return [max(4, int(0.75 * draw.lognormvariate(3.3, 1.1))) for _ in range(5000)]
+    from builder import sources
+    from builder.records import RawReview
+
+    return [max(4, int(0.75 * len(row.text))) for row in sources.read(path) if isinstance(row, RawReview)]
+
+
+def model(shape: dict[str, int], rows: int) -> Any:
+    from transformers import MT5Config
+
+    with quiet():
+        return fresh(MT5Config(vocab_size=rows, dropout_rate=0.1, **shape), 1)
+
+
+def train(network: Any, pairs: Sequence[Pair], recipe: Recipe, seconds: float) -> Rate:
+    """Train for about so many seconds; the first steps, which compile and allocate, are not counted."""
+    plan = recipe.plan(pairs)
+    inputs, outputs = parameters(network)
+    steps, target, tokens, flops = 0, 0, 0, 0.0
+    with accelerated(recipe.config) as accelerator:
+        network.to(accelerator.device).train()
+        optimizer = torch.optim.AdamW(network.parameters(), lr=1e-5)
+        started, part = 0.0, 0
+        for number, batch in enumerate(plan * 1000):
+            if number == 3:
+                wait()
+                started = time.perf_counter()
+            items = [pairs[i] for i in batch]
+            _, part = gradient(network, items, 0, part, number, accelerator, recipe.config)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            if number >= 3:
+                sizes = sum(len(pair.source) for pair in items), sum(len(pair.target) for pair in items)
+                steps, target, tokens = steps + 1, target + sizes[1], tokens + sum(sizes)
+                flops += 6.0 * (inputs * sizes[0] + outputs * sizes[1])
+                if time.perf_counter() - started > seconds:
+                    break
+        wait()
+        spent = time.perf_counter() - started
+    return Rate(target / spent, tokens / spent, flops / spent, steps)
+
+
+def parameters(network: Any) -> tuple[int, int]:
+    """Parameters that an input token passes, and that a target token passes (the output layer with them, the embedding, a look-up, not)."""
+    encoder = sum(p.numel() for name, p in network.named_parameters() if name.startswith("encoder.block"))
+    decoder = sum(p.numel() for name, p in network.named_parameters() if name.startswith("decoder.block"))
+    return encoder, decoder + network.get_output_embeddings().weight.numel()
+
+
+def wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def writing(network: Any, pairs: Sequence[Pair], batch: list[list[int]], config: Seq2SeqConfig, seconds: float) -> float:
+    """Tokens written a second, every answer as long as its batch's longest due one (a random model does not end by itself)."""
+    base = Base(network, None, "random", "Metaspace", frozenset({0, 1, 2}))
+    base = replace(base, tokenizer=Marks())
+    written, started = 0, time.perf_counter()
+    with quiet(), inference(network, config) as device:
+        for number, rows in enumerate(batch * 1000):
+            if number == 1:
+                wait()
+                written, started = 0, time.perf_counter()
+            longest = max(len(pairs[i].target) for i in rows)
+            outputs = _write(base, [pairs[i].source for i in rows], replace(config, max_output=longest), None, device)
+            written += sum(len(output.ids) for output in outputs)
+            if number and time.perf_counter() - started > seconds:
+                break
+        wait()
+    return written / (time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What writing asks of a tokenizer; the end mark is an id that a random model all but never writes."""
+
+    pad_token_id: int = 0
+    eos_token_id: int = 1
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--reviews", type=Path, help="Review file whose lengths are used.")
+    options.add_argument("--seconds", type=float, default=0.0, help="Seconds a measurement (default: 60 on a GPU, 8 on the CPU).")
+    options.add_argument("--peak", type=float, default=989.0, help="bf16 peak of the chip in TFLOP/s (H100, H200: 989).")
+    options.add_argument("--rows", type=int, default=16_384, help="Rows of the trimmed vocabulary.")
+    options.add_argument("--threads", type=int, default=1, help="CPU threads.")
+    chosen = options.parse_args()
+    gpu = torch.cuda.is_available()
+    seconds = chosen.seconds or (60.0 if gpu else 8.0)
+    shape, whole, rows = (BASE, ROWS, chosen.rows) if gpu else (TINY, 25_000, 2_000)
+    print(f"device: {torch.cuda.get_device_name() if gpu else 'CPU'}, torch {torch.__version__}")
+    if not gpu:
+        print("no GPU: a tiny model on the CPU, in float32; the ratios say that the script runs, not what a GPU does")
+    numbers = Seq2SeqConfig(batch_tokens=65_536 if gpu else 2_048, generate_tokens=131_072 if gpu else 4_096, threads=chosen.threads)
+    ours = Recipe("ours", rows, lambda pairs: batches(pairs, numbers.batch_tokens, 1, 0), numbers)
+    plain = replace(numbers, precision="fp32", batch_tokens=10**9)
+    paper = Recipe("paper", whole, lambda pairs: [[i, i + 1] for i in range(0, len(pairs) - 1, 2)], plain)
+    lengths = lengths_of(chosen.reviews)
+    rates, written = {}, {}
+    for recipe in (paper, ours):
+        pairs = data(4096, recipe.rows, lengths)
+        network = model(shape, recipe.rows)
+        million = sum(p.numel() for p in network.parameters()) / 1e6
+        rates[recipe.name] = rate = train(network, pairs, recipe, seconds)
+        order = sorted(range(len(pairs)), key=lambda i: -len(pairs[i].source))
+        sizes = [(len(pair.source), len(pair.target)) for pair in pairs]
+        plan = recipe.plan(pairs) if recipe is paper else cut(order, sizes, numbers.generate_tokens)
+        random.Random(2).shuffle(plan)
+        written[recipe.name] = writing(network, pairs, plan, recipe.config, seconds)
+        print(
+            f"{recipe.name}: {million:.1f} million parameters, {recipe.rows:,} rows; training {rate.target_tokens:,.0f} target tokens/s "
+            f"({rate.tokens:,.0f} tokens/s, {rate.steps} steps, {rate.flops / 1e12:.2f} TFLOP/s"
+            + (f", {100 * rate.flops / 1e12 / chosen.peak:.1f}% of the bf16 peak" if gpu else "")
+            + f"); writing {written[recipe.name]:,.0f} tokens/s",
+            flush=True,
+        )
+        del network
+        if gpu:
+            torch.cuda.empty_cache()
+    print(
+        f"ours against the paper's recipe: training {rates['ours'].target_tokens / rates['paper'].target_tokens:.1f} times the target tokens/s, ",
+        end="",
+    )
+    print(f"writing {written['ours'] / written['paper']:.1f} times")
+
+
+if __name__ == "__main__":
+    main()
