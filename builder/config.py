@@ -26,140 +26,180 @@ Bump = Literal["auto", "patch", "minor", "major"]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Where the reviews' columns are; empty: guess. `encoding` only where the file is neither UTF-8 nor marked."""
+    """Where the columns of the review files are. Every empty name is guessed."""
 
     text_column: str = ""
+    """Column that holds the review text."""
     id_column: str = ""
+    """Column that holds the id; ids must be unique."""
     place_column: str = ""
+    """Column that holds the name of the place, which releases mask."""
     rating_column: str = ""
+    """Column that holds the star rating."""
     source_column: str = ""
+    """Column that says where a review comes from."""
     encoding: str = ""
+    """Encoding of the files; needed only where they are neither UTF-8 nor marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """`on_bad_row`: keep a row that cannot be read in `rejected` and go on, or stop the run at the first."""
+    """Which rows become reviews, and how they are split."""
 
     max_chars: int = 4000
+    """Longest review in characters; longer ones are rejected."""
     on_bad_row: Literal["reject", "stop"] = "reject"
+    """A row that cannot be read is stored in `rejected`, or it stops the run."""
     test_share: float = 0.0676
+    """Share of the reviews that go to test."""
     valid_share: float = 0.0676
+    """Share of the reviews that go to valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotate:
-    """`chunk` reviews make one task and one transaction; the result does not depend on the number of workers."""
+    """Who segments, tags and parses."""
 
     backend: str = "embedded"
+    """`embedded`, or `ckip` and `ckip-stanza` with their extras."""
     models: str = ""
+    """Folder with models of the backend; empty takes those shipped."""
     chunk: int = 512
+    """Reviews in one task and one transaction; results do not depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`natural` labels sensibly, `paper` reproduces the habits of the paper's released data."""
+    """How the rule engine labels."""
 
     convention: Convention = "natural"
+    """`natural` labels sensibly; `paper` reproduces the habits of the paper's released data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discriminate:
-    """The YY / YN / NX judge. `paper`: section 3.3.2; `cross-fit`: nothing is judged by what was trained on it, in `folds` folds of reviews.
-
-    Small training sets get more epochs than `epochs`. At most `most` reviews of the train split are trained on, and a tenth as many of valid
-    measure: what is held in memory is these.
-    """
+    """The judge that says YY, YN or NX about each triplet of the rules."""
 
     mode: Literal["cross-fit", "paper"] = "cross-fit"
+    """`cross-fit`: no member judges what it was trained on; `paper`: the single classifier of section 3.3.2."""
     folds: int = 2
+    """Parts into which `cross-fit` divides the reviews."""
     epochs: int = 2
+    """Passes over the training data; small training sets get more."""
     most: int = 100_000
+    """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTrain:
-    """Algorithm 1 with its variants A to D, and E, what the rules and the cross-fitted panel hold together: variants to run, iterations n after M_0, epochs of every fine-tuning.
-
-    Predictions below `confidence` are not added to a training set; the paper adds all (0). `most` as in `Discriminate`.
-    """
+    """The rounds that add what models find to what the rules found."""
 
     variants: tuple[str, ...] = ("E",)
+    """Variants to run: `E`, or `A` to `D` of the paper's Algorithm 1."""
     iterations: int = 3
+    """Rounds after the first model, for A to D; E has one round."""
     epochs: int = 2
+    """Passes over the training data in each training."""
     confidence: float = 0.5
+    """Predictions below this confidence are not added; the paper adds all (0)."""
     most: int = 100_000
+    """Most reviews of train that are trained on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The profile `paper`: mT5 as ASTE model and discriminator (appendix 11.1 of the paper has the numbers). `base` is a hub name or a folder.
-
-    `template` 1 or 2 of Figure 5; `given_aspects`: with template 2 the question names the aspects known so far. `constrained`: answers keep
-    to the format and to the review's words; off for comparison. Tokens: inputs, outputs of the two models, an optimiser step (rows times longest
-    item), a batch that is written. `patience` ends a training after so many epochs without a better score (0: never). `processes` 0: one for each GPU.
-    """
+    """The profile `paper`: a sequence-to-sequence model as tagger and judge. Numbers are those of the paper's appendix 11.1."""
 
     base: str = ""
+    """Base model: a hub name such as `google/mt5-base`, or a folder."""
     template: Literal["1", "2"] = "2"
+    """Prompt template of the paper's Figure 5."""
     given_aspects: bool = True
+    """With template 2, the question names the aspects known so far."""
     constrained: bool = True
+    """Answers keep to the format and to words of the review; turn it off only to compare."""
     max_input: int = 1024
+    """Longest input, in tokens."""
     max_output: int = 512
+    """Longest answer of the tagger, in tokens."""
     max_verdict: int = 64
+    """Longest answer of the judge, in tokens."""
     epochs: int = 5
+    """Passes over the training data of the tagger."""
     judge_epochs: int = 3
+    """Passes over the training data of the judge."""
     batch_tokens: int = 8192
+    """Tokens in an optimiser step, padding included; taken in parts where memory is short."""
     generate_tokens: int = 32768
+    """Tokens in a batch when the model writes."""
     rate: float = 3e-4
+    """Learning rate."""
     patience: int = 0
+    """Training stops after so many epochs without a better score; 0: never."""
     save_steps: int = 2000
+    """Optimiser steps between two checkpoints."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """`auto` takes bf16 where the device has it."""
     processes: int = 0
+    """Training processes; 0: one for each GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """`gold`: JSON lines of hand-labelled reviews {"id", "triplets"}; their reviews become the test split."""
+    """What the build is scored against."""
 
     gold: str = ""
+    """Labelled reviews as JSON lines of `id` and `triplets`; they become the test split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is written under releases/. `ids = "hash"` hides review ids that lead back to a site.
-
-    `version` empty: 0.1.0, or what follows from the changes since the last release of this name; `bump` may raise more than they ask for.
-    A release that loses more than a share of `max_drop` of its parent needs a `drop_reason`. `date` (YYYY-MM-DD) empty: the day it is made.
-    """
+    """What is written under releases/."""
 
     name: str = "restaurant-aste"
+    """Name of the dataset; versions are counted for each name."""
     version: str = ""
+    """The version itself; empty: 0.1.0, or what follows from the changes."""
     bump: Bump = "auto"
+    """Raise at least this part of the version."""
     licence: str = ""
+    """Licence of the release, as an SPDX name."""
     creator: str = ""
+    """Who made the dataset, for card and citation."""
     url: str = ""
+    """Where the dataset can be found."""
     date: str = ""
+    """Date of the release (YYYY-MM-DD); empty: the day it is made."""
     max_drop: float = 0.2
+    """A release that loses more than this share of its parent needs a reason."""
     drop_reason: str = ""
+    """Why a release may lose more; written into CHANGES.md."""
     script: ReleaseScript = "keep"
+    """Convert texts to one script, or keep them as they are."""
     ids: Literal["keep", "hash"] = "keep"
+    """`hash` replaces review ids that lead back to a site."""
     train_source: str = ""
+    """Variant that the train split is taken from; empty: the first of `self_train.variants`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of a build. `threads` are those of training; another number gives other weights. `profile` chooses the models: `embedded`
-    runs anywhere, `paper` fine-tunes a sequence-to-sequence model as the paper did. `engine` says who works: `workers` processes of this machine
-    (`local`), or the workers of the dask cluster at `scheduler` (empty: one of `workers` processes). `shard` reviews are predicted at a time,
-    by one worker, on one thread; another number may change the last digit of a score."""
+    """All settings of a build."""
 
     seed: int = 13
+    """Seed of everything random."""
     workers: int = 2
+    """Worker processes; results do not depend on them."""
     threads: int = 2
+    """Threads of training; another number gives other weights."""
     engine: Literal["local", "dask"] = "local"
+    """`local` uses processes of this machine, `dask` the workers of a cluster."""
     scheduler: str = ""
+    """Address of the cluster's scheduler; empty starts one on this machine."""
     shard: int = 1024
+    """Reviews predicted in one task; another number may change a score's last digit."""
     profile: Literal["embedded", "paper"] = "embedded"
+    """`embedded` models run anywhere; `paper` fine-tunes a sequence-to-sequence model."""
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)
