@@ -88,7 +88,7 @@ def learn(
         facts |= post_train(begin, reader, domain, means.comprehension, config, seed, checkpoints / "post", unique, progress)
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
-        network = getattr(importlib.import_module(f"builder.model.classify.{module}"), name)(begin, len(labels), config)
+        network = getattr(importlib.import_module(f"builder.bench.models.{module}"), name)(begin, len(labels), config)
     model = Trained(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
     rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
 

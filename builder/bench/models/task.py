@@ -99,7 +99,7 @@ class Means:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
-    `builder.model.classify` that answers with labels, `tagger` the one that answers with tags."""
+    `builder.bench.models` that answers with labels, `tagger` the one that answers with tags."""
 
     tasks: tuple[Task, ...]
     reads: Reads
