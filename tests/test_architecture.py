@@ -174,7 +174,7 @@ def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker() ->
     assert inside <= {
         "builder.stages.annotate",
         "builder.usecases.extraction",
-        *(name for name in MODULES if part(name) in ("model", "nlp")),
+        *(name for name in MODULES if part(name) in ("learning", "model", "nlp")),
     }
 
 

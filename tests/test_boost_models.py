@@ -254,7 +254,7 @@ def test_bad_base_models_are_named_and_nothing_falls_back(bert: Path, tmp_path: 
         name: tensor for name, tensor in load_file(bert / "model.safetensors").items() if not name.startswith("cls.predictions.transform")
     }
     save_file(kept, headless / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ModelError, match="a head that was never trained"):
+    with pytest.raises(ModelError, match=r"weights are missing .* with its language modelling head"):
         load_masked(str(headless))
 
 

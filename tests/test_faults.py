@@ -22,8 +22,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from bench import fuzz
 from conftest import ROOT, Built, Command, contents, environment, settings
+from measure import fuzz
 
 from builder import pipeline
 from builder.config import resolve
@@ -300,25 +300,90 @@ def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
             elif isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 found += [where] if called in ("torch.load", "torch.save", "eval", "exec", "np.load", "numpy.load", "yaml.load") else []
-                loads = called.endswith("AutoModelForSeq2SeqLM.from_pretrained")
-                found += [where] if loads and "use_safetensors=True" not in ast.unparse(node) else []
     assert found == []
 
 
-def test_a_base_model_that_is_a_pickle_is_refused(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("transformers")
-    from tiny_mt5 import make_base
+def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs() -> None:
+    """`from_pretrained` of transformers stands in builder.learning.hub alone, weights only from safetensors; CKIP's drivers load by themselves."""
+    calls = []
+    for path in sorted((ROOT / "builder").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".from_pretrained"):
+                calls.append((path.relative_to(ROOT).as_posix(), ast.unparse(node)))
+    assert len(calls) == 3
+    assert {path for path, _ in calls} == {"builder/learning/hub.py"}
+    assert all("trust_remote_code=False" in call for _, call in calls)
+    assert all("use_safetensors=True" in call for _, call in calls if "dtype" in call)
 
-    from builder.errors import ModelError
+
+def _load_seq2seq(folder: str) -> object:
     from builder.model.paper.pretrained import load_base
 
-    folder = make_base(tmp_path / "base")
+    return load_base(folder)
+
+
+def _load_for_augmentation(folder: str) -> object:
+    from builder.augment.nets import hub
+
+    return hub.load(folder, hub.MASKED)
+
+
+def _load_for_boostaug(folder: str) -> object:
+    from builder.augment.boost.masked import load_masked
+
+    return load_masked(folder)
+
+
+def _load_for_bench(folder: str) -> object:
+    from builder.bench.models import encoders
+
+    return encoders.load(folder, 16, with_head=True)
+
+
+def _save_a_base(kind: str, folder: Path) -> Path:
+    if kind == "bert":
+        import tiny_hub
+
+        return Path(tiny_hub.save(folder, kind))
+    from tiny_mt5 import make_base
+
+    return make_base(folder)
+
+
+LOADERS = (("mt5", _load_seq2seq), ("bert", _load_for_augmentation), ("bert", _load_for_boostaug), ("bert", _load_for_bench))
+
+
+@pytest.mark.parametrize(("kind", "load"), LOADERS)
+def test_a_base_model_that_is_a_pickle_is_refused(kind: str, load: Callable[[str], object], tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from safetensors.torch import load_file
+
+    from builder.errors import ModelError
+
+    folder = _save_a_base(kind, tmp_path / "base")
+    load(str(folder))
     (weights,) = folder.glob("*.safetensors")
+    torch.save(load_file(weights), folder / "pytorch_model.bin")
     weights.unlink()
-    torch.save({}, folder / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="must be safetensors"):
-        load_base(str(folder))
+    with pytest.raises(ModelError, match=r"the weights stand in pytorch_model\.bin, a pickle; its weights must be safetensors"):
+        load(str(folder))
+
+
+@pytest.mark.parametrize(("kind", "load"), LOADERS)
+def test_code_that_comes_with_a_base_model_is_not_run(kind: str, load: Callable[[str], object], tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from builder.errors import ModelError
+
+    folder = _save_a_base(kind, tmp_path / "base")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    named = {"AutoConfig": "own.Config", "AutoModelForMaskedLM": "own.Model", "AutoModelForSeq2SeqLM": "own.Model"}
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "own", "auto_map": named}), encoding="utf-8")
+    mark = tmp_path / "was run"
+    (folder / "own.py").write_text(f"open({str(mark)!r}, 'w')\nclass Config: ...\nclass Model: ...\n", encoding="utf-8")
+    with pytest.raises(ModelError, match="no readable model config"):
+        load(str(folder))
+    assert not mark.exists()
 
 
 # ---- the version before

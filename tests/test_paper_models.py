@@ -17,13 +17,14 @@ import torch
 from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 
 from builder.errors import InputError, ModelError
+from builder.learning.hub import quiet
 from builder.learning.task import Example, Judged
 from builder.model.kinds import load_extractor, load_judge, predict
 from builder.model.negatives import discriminator_data
 from builder.model.paper.fine_tuning import load, save, train_referee, train_writer
 from builder.model.paper.generate import write
 from builder.model.paper.models import AnswerScore, Referee, Writer, problem_counts
-from builder.model.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, quiet, unknown
+from builder.model.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
 from builder.model.paper.settings import Asking, Seq2SeqConfig
 from builder.model.paper.squad import pretrain, read_squad
 from builder.model.paper.templates import said_of

@@ -62,7 +62,8 @@ def make_base(
     """A folder as a hub model is laid out, with `spare` rows more than the tokenizer has pieces, as mT5 has."""
     from transformers import MT5Config
 
-    from builder.model.paper.pretrained import fresh, load_tokenizer, quiet
+    from builder.learning.hub import quiet
+    from builder.model.paper.pretrained import fresh, load_tokenizer
 
     make_tokenizer(folder, texts, size)
     settings = {"d_model": width, "d_kv": 8, "d_ff": 2 * width, "num_layers": 1, "num_heads": 4, "dropout_rate": dropout}

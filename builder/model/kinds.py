@@ -75,7 +75,7 @@ def check(config: Config) -> None:
     for name in ("transformers", "accelerate"):
         if find_spec(name) is None:
             raise ModelError(f"the profile {config.profile} needs {name}", fix="install it with `pip install 'builder[paper]'`")
-    from builder.model.paper.settings import is_folder
+    from builder.learning.hub import is_folder
 
     base = Path(config.paper.base)
     if is_folder(config.paper.base) and not (base / "config.json").is_file():

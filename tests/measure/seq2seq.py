@@ -23,8 +23,9 @@ from typing import Any
 import torch
 
 from builder.learning.devices import accelerated, inference
+from builder.learning.hub import quiet
 from builder.model.paper.generate import _write
-from builder.model.paper.pretrained import Base, fresh, quiet
+from builder.model.paper.pretrained import Base, fresh
 from builder.model.paper.seq2seq import Pair, batches, cut, gradient
 from builder.model.paper.settings import Seq2SeqConfig
 

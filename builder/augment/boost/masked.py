@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,10 +15,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from builder.errors import ModelError
+from builder.learning import hub
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import scope
-from builder.model.paper.pretrained import quiet
 
 ROOM = 4096
 """Tokens of a batch, padding included."""
@@ -108,31 +107,13 @@ def perplexity(surprise: float) -> float:
 
 def load_masked(source: str) -> Masked:
     """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer has no mask."""
-    with quiet():
-        from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+    config, tokenizer = hub.load_config(source), hub.load_tokenizer(source)
+    from transformers import AutoModelForMaskedLM
 
-        fix = "name a folder with a masked language model, or one of a hub such as bert-base-chinese"
-        if Path(source).is_dir() and not (Path(source) / "config.json").is_file():
-            raise ModelError("no model here: there is no config.json", where=source, fix=fix)
-        try:
-            config = AutoConfig.from_pretrained(source)
-            tokenizer = AutoTokenizer.from_pretrained(source)
-        except Exception as error:  # transformers raises anything here, from OSError to AttributeError
-            raise ModelError(f"no model that can be read: {str(error).strip().splitlines()[0][:200]}", where=source, fix=fix) from error
-        if getattr(config, "is_encoder_decoder", False) or type(config) not in AutoModelForMaskedLM._model_mapping:
-            raise ModelError(f"a {config.model_type!r} model is no masked language model", where=source, fix=fix)
-        if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
-            raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=fix)
-        try:
-            with torch.random.fork_rng(devices=[]):
-                torch.default_generator.manual_seed(0)
-                network, info = AutoModelForMaskedLM.from_pretrained(source, dtype=torch.float32, output_loading_info=True)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise ModelError(
-                f"the weights cannot be read: {str(error).strip().splitlines()[0][:200]}", where=source, fix="fetch the model again"
-            ) from error
-        lacking = sorted(info["missing_keys"])
-        if lacking:
-            told = f"{len(lacking)} weights are missing, {lacking[0]} for one: its perplexity would come from a head that was never trained"
-            raise ModelError(told, where=source, fix="use a checkpoint with its language modelling head")
-    return Masked(network.eval(), tokenizer, source)
+    wanted = "a masked language model such as bert-base-chinese, with its language modelling head"
+    if getattr(config, "is_encoder_decoder", False) or type(config) not in AutoModelForMaskedLM._model_mapping:
+        raise ModelError(f"a {config.model_type!r} model is no masked language model", where=source, fix=f"use {wanted}")
+    if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
+        raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=f"use {wanted}")
+    # Without its head's weights the perplexity would come from a head that was never trained.
+    return Masked(hub.load_network("AutoModelForMaskedLM", source, wanted=wanted), tokenizer, source)

@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import torch
-
 from builder.errors import ModelError
+from builder.learning import hub
 from builder.learning.pieces import Cut, Written
-from builder.model.paper.pretrained import load_base, quiet
-from builder.model.paper.settings import is_folder
+from builder.model.paper.pretrained import load_base
 from builder.records import Span
 
 MASKED, CAUSAL = "masked", "causal"
@@ -148,48 +145,16 @@ def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
 
 def load(source: str, kind: str) -> tuple[Any, HubInventory]:
     """A `masked` or `causal` language model with all of its weights. ModelError says what is wrong with any other."""
-    from safetensors import SafetensorError
-
-    with quiet():  # says it where transformers is missing
-        import transformers
-
-        _check(source, kind)
-        tokenizer = _tokenizer(source)
-        try:
-            with torch.random.fork_rng(devices=[]):
-                network, info = getattr(transformers, _CLASSES[kind]).from_pretrained(source, dtype=torch.float32, output_loading_info=True)
-        except (OSError, ValueError, RuntimeError, SafetensorError, EOFError) as error:
-            raise ModelError(
-                f"no weights of {_WANTED[kind]} can be read: {_line(error)}", where=source, fix="fetch the model again"
-            ) from error
-    lacking = sorted(map(str, info["missing_keys"])) + sorted(str(key) for key in info["mismatched_keys"])
-    if lacking:
-        raise ModelError(f"{len(lacking)} weights are missing, {lacking[0]} for one", where=source, fix=f"use {_WANTED[kind]}")
-    return network.eval(), inventory(network, tokenizer, source, kind == MASKED)
-
-
-def _tokenizer(source: str) -> Any:
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-    except Exception as error:  # transformers raises anything here, from OSError to AttributeError
-        raise ModelError(f"no tokenizer can be loaded: {_line(error)}", where=source, fix="add the model's tokenizer files") from error
+    _check(source, kind)
+    tokenizer = hub.load_tokenizer(source)
     if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:  # as GPT-2's: padding is never looked at
         tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
+    network = hub.load_network(_CLASSES[kind], source, wanted=_WANTED[kind])
+    return network, inventory(network, tokenizer, source, kind == MASKED)
 
 
 def _check(source: str, kind: str) -> None:
-    from transformers import AutoConfig
-
-    if is_folder(source) and not (Path(source) / "config.json").is_file():
-        raise ModelError("no model here: there is no config.json", where=source, fix="name a model's folder or a hub name")
-    try:
-        config = AutoConfig.from_pretrained(source)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        where = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
-        raise ModelError(f"{where}: {_line(error)}", where=source, fix="name a model's folder or a hub name") from error
+    config = hub.load_config(source)
     import transformers
 
     if getattr(config, "is_encoder_decoder", False) or type(config) not in getattr(transformers, _CLASSES[kind])._model_mapping:
@@ -198,7 +163,3 @@ def _check(source: str, kind: str) -> None:
     wrong = [name for name in architectures if ("MaskedLM" in name) != (kind == MASKED) and ("LM" in name)]
     if wrong:
         raise ModelError(f"a {wrong[0]} is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}")
-
-
-def _line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -16,7 +16,7 @@ from builder.bench.models.inputs import MOST_ASPECT, Batch, Pieces
 from builder.bench.models.taggers import mean, most_probable, tag_loss
 from builder.bench.models.task import ClassifierConfig
 from builder.errors import ModelError
-from builder.model.paper.pretrained import quiet
+from builder.learning import hub
 
 MOST = 512
 HEADS = ("cls", "lm_head")
@@ -81,22 +81,10 @@ class Pretrained(nn.Module):
 
 def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained, Pieces]:
     """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or incomplete."""
-    with quiet():
-        from safetensors import SafetensorError
-        from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
-
-        maker = AutoModelForMaskedLM if with_head else AutoModel
-        try:
-            with torch.random.fork_rng(devices=[]):
-                model, info = maker.from_pretrained(source, dtype=torch.float32, output_loading_info=True)
-            tokenizer = AutoTokenizer.from_pretrained(source)
-        except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError, EOFError) as error:
-            first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-            fix = "name a folder with an encoder, or a hub name that this machine can fetch"
-            raise ModelError(f"no encoder can be loaded: {first}", where=source, fix=fix) from error
-    lacking = sorted(key for key in info["missing_keys"] if "pooler" not in key)
-    if lacking:
-        raise ModelError(f"{len(lacking)} weights are missing, {lacking[0]} for one", where=source, fix="use a complete encoder")
+    wanted = "a complete encoder, such as BERT, RoBERTa or DeBERTa"
+    hub.load_config(source)  # says it where there is no model at all
+    tokenizer = hub.load_tokenizer(source)
+    model = hub.load_network("AutoModelForMaskedLM" if with_head else "AutoModel", source, wanted=wanted, optional=("pooler",))
     if getattr(model.config, "is_encoder_decoder", False) or tokenizer.cls_token_id is None or tokenizer.mask_token_id is None:
         raise ModelError(f"a {model.config.model_type!r} model is no encoder", where=source, fix="use one such as BERT, RoBERTa or DeBERTa")
     if with_head and not any(name in HEADS for name, _ in model.named_children()):

@@ -20,9 +20,10 @@ import torch
 from builder.errors import BuilderError, ModelError
 from builder.learning.checkpoint import read_tensors, tensor_digest, write_file
 from builder.learning.devices import launched, processes, spread, together
+from builder.learning.hub import quiet
 from builder.learning.task import Example, Judged, Progress
 from builder.model.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
-from builder.model.paper.pretrained import Base, check_characters, load_base, quiet, weights
+from builder.model.paper.pretrained import Base, check_characters, load_base, weights
 from builder.model.paper.seq2seq import Pair, Score, fit
 from builder.model.paper.settings import Asking, Seq2SeqConfig
 from builder.model.paper.templates import answer, judge_answers, judge_question, said_of

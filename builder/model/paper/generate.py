@@ -18,9 +18,10 @@ from torch import Tensor
 
 from builder.errors import ModelError
 from builder.learning.devices import inference
+from builder.learning.hub import quiet
 from builder.learning.task import Progress
 from builder.model.paper.grammar import Grammar, State
-from builder.model.paper.pretrained import Base, quiet
+from builder.model.paper.pretrained import Base
 from builder.model.paper.seq2seq import IGNORED, Pair, collate, cut
 from builder.model.paper.settings import Seq2SeqConfig
 

@@ -2,28 +2,24 @@
 
 In: `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: `Base`. What cannot serve is a ModelError that says why: no
 model, another architecture, weights that are missing or cut short, a tokenizer without the characters that answers are made of.
-transformers 5 logs and draws progress bars on loading; `quiet` keeps them off a user's terminal and puts everything back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from builder.errors import ModelError
+from builder.learning import hub
 from builder.model.paper.grammar import Pieces
-from builder.model.paper.settings import is_folder
 from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 
-EXTRA = "install it with `pip install 'builder[paper]'`"
 MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""
 _JOINED = ("Metaspace", "WordPiece")
@@ -59,91 +55,29 @@ class Base:
         return (*ids[: most - 1], self.eos)
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No log lines and no progress bars of transformers; both are as before at the end."""
-    try:
-        from transformers.utils import logging
-    except ModuleNotFoundError as error:
-        raise ModelError(f"the paper profile needs {error.name}", fix=EXTRA) from error
-    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
 def load_base(source: str) -> Base:
     """Model (float32) and tokenizer of a name or folder. Raises ModelError."""
     if not source:
         raise ModelError("the paper profile has no base model", where="paper.base", fix='set paper.base = "google/mt5-base" or a folder')
-    with quiet():
-        _check_architecture(source)
-        tokenizer = load_tokenizer(source)
-        return Base.of(_network(source), tokenizer, source)
+    _check_architecture(source)
+    tokenizer = load_tokenizer(source)
+    network = hub.load_network("AutoModelForSeq2SeqLM", source, wanted="one such as google/mt5-base")
+    return Base.of(network, tokenizer, source)
 
 
 def _check_architecture(source: str) -> None:
-    from transformers import AutoConfig
-
-    if is_folder(source) and not (Path(source) / "config.json").is_file():
-        raise ModelError("no model here: there is no config.json", where=source, fix="name a model's folder or a hub name")
-    try:
-        config = AutoConfig.from_pretrained(source)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        where = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
-        raise ModelError(f"{where}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name") from error
+    config = hub.load_config(source)
     if not getattr(config, "is_encoder_decoder", False):
-        raise ModelError(
-            f"a {config.model_type!r} model is no encoder-decoder", where=source, fix="use one such as google/mt5-base, google/mt5-small"
-        )
+        what = f"a {config.model_type!r} model is no encoder-decoder"
+        raise ModelError(what, where=source, fix="use one such as google/mt5-base, google/mt5-small")
 
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer. It must have an end and a padding mark, and cut text into pieces that say what they write."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-    except Exception as error:  # transformers raises anything here, from OSError to AttributeError
-        raise ModelError(
-            f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix="add the model's tokenizer files"
-        ) from error
+    tokenizer = hub.load_tokenizer(source)
     if tokenizer.eos_token_id is None or tokenizer.pad_token_id is None:
         raise ModelError("the tokenizer has no end or no padding mark", where=source, fix="use the tokenizer of an encoder-decoder model")
     return tokenizer
-
-
-def _network(source: str) -> Any:
-    """transformers fills missing weights with random numbers and says so in a log line: here that is an error. Never from a pickle."""
-    from safetensors import SafetensorError
-    from transformers import AutoModelForSeq2SeqLM
-
-    try:
-        with torch.random.fork_rng(devices=[]):
-            network, info = AutoModelForSeq2SeqLM.from_pretrained(
-                source, dtype=torch.float32, output_loading_info=True, use_safetensors=True
-            )
-    except (OSError, ValueError, RuntimeError, SafetensorError, EOFError) as error:
-        raise ModelError(
-            f"the weights cannot be read, cut short perhaps: {_first_line(error)}",
-            where=source,
-            fix="fetch the model again; its weights must be safetensors, for other files can run code when they are read",
-        ) from error
-    lacking = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
-    if lacking:
-        raise ModelError(
-            f"{len(lacking)} weights are missing or of another shape, {lacking[0]} for one", where=source, fix="fetch the model again"
-        )
-    return network.eval()
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def pieces(base: Base) -> Pieces:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 from builder.errors import ConfigError
 from builder.model.paper.templates import Template
@@ -53,8 +52,3 @@ class Asking:
     template: Template = "2"
     given: bool = True
     constrained: bool = True
-
-
-def is_folder(source: str) -> bool:
-    """Whether a model is meant by its folder: a hub name has no leading dot or slash and at most one slash."""
-    return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1

@@ -21,9 +21,9 @@ from torch import nn
 
 from builder.errors import ModelError
 from builder.learning.checkpoint import write_file
+from builder.learning.hub import is_folder
 from builder.model.paper.fine_tuning import save_base
 from builder.model.paper.pretrained import Base
-from builder.model.paper.settings import is_folder
 from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 from builder.text import HAN
 

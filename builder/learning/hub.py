@@ -1,0 +1,112 @@
+"""Models of transformers from a hub name or a folder: the one place that loads them, under one policy.
+
+In: a name such as `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: config, tokenizer or network. Weights are read from safetensors
+only, and no code that comes with a model is run: a pickle and a custom module could do anything on this machine. What cannot serve is a ModelError
+that says why: no model, a pickle, weights that are missing or cut short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from builder.errors import ModelError
+
+EXTRA = "install it with `pip install 'builder[paper]'`"
+SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No log lines and no progress bars of transformers; both are as before at the end."""
+    try:
+        from transformers.utils import logging
+    except ModuleNotFoundError as error:
+        raise ModelError(f"models of a hub need {error.name}", fix=EXTRA) from error
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def is_folder(source: str) -> bool:
+    """Whether a model is meant by its folder: a hub name has no leading dot or slash and at most one slash."""
+    return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1
+
+
+def load_config(source: str) -> Any:
+    """The config of a model."""
+    with quiet():
+        from transformers import AutoConfig
+
+        if is_folder(source) and not (Path(source) / "config.json").is_file():
+            raise ModelError("no model here: there is no config.json", where=source, fix="name a model's folder or a hub name")
+        try:
+            return AutoConfig.from_pretrained(source, trust_remote_code=False)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            what = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
+            raise ModelError(f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name") from error
+
+
+def load_tokenizer(source: str) -> Any:
+    """The tokenizer of a model."""
+    with quiet():
+        from transformers import AutoTokenizer
+
+        try:
+            return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        except Exception as error:  # transformers raises anything here, from OSError to AttributeError
+            fix = "add the model's tokenizer files"
+            raise ModelError(f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix=fix) from error
+
+
+def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ...] = ()) -> Any:
+    """The network (float32, in evaluation mode) by the class `auto` of transformers, such as `AutoModelForMaskedLM`.
+
+    transformers fills missing weights with random numbers and says so in a log line: here that is a ModelError that asks for `wanted`,
+    but for weights with one of the names `optional` in theirs.
+    """
+    with quiet():
+        import torch  # here, for `is_folder` is asked before anything heavy is loaded
+        import transformers
+        from safetensors import SafetensorError
+
+        _refuse_pickle(source)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(0)
+                network, info = getattr(transformers, auto).from_pretrained(
+                    source, dtype=torch.float32, output_loading_info=True, use_safetensors=True, trust_remote_code=False
+                )
+        except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError, EOFError) as error:
+            what = f"the weights cannot be read, cut short perhaps: {_first_line(error)}"
+            raise ModelError(what, where=source, fix=f"fetch the model again; {SAFETENSORS_ONLY}") from error
+    missing = (*sorted(map(str, info["missing_keys"])), *sorted(str(key) for key in info["mismatched_keys"]))
+    lacking = [name for name in missing if not any(part in name for part in optional)]
+    if lacking:
+        what = f"{len(lacking)} weights are missing or of another shape, {lacking[0]} for one"
+        raise ModelError(what, where=source, fix=f"fetch the model again, or use {wanted}")
+    return network.eval()
+
+
+def _refuse_pickle(source: str) -> None:
+    """A folder with weights in a pickle alone; from a hub transformers refuses the same."""
+    folder = Path(source)
+    if not folder.is_dir() or any(folder.glob("*.safetensors")):
+        return
+    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
+    if pickles:
+        fix = f"{SAFETENSORS_ONLY}: save the model anew with `save_pretrained`, or use another"
+        raise ModelError(f"the weights stand in {pickles[0]}, a pickle", where=source, fix=fix)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
