@@ -23,7 +23,7 @@ from builder.release.verify import verify
 
 NURSERY = """
 import importlib, json, os, pkgutil, sys
-import builder.stages, builder.model.tagger, builder.model.discriminator, builder.model.store, builder.nlp.embedded, builder.pipeline, builder.commands.build, opencc, tabulate
+import builder.stages, builder.model.tagger, builder.model.discriminator, builder.model.saved, builder.nlp.embedded, builder.pipeline, builder.commands.build, opencc, tabulate
 for module in pkgutil.iter_modules(builder.stages.__path__):
     importlib.import_module("builder.stages." + module.name)
 from builder import cli

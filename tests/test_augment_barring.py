@@ -17,6 +17,7 @@ from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqS
 from builder.augment.nets.beam import banned, search
 from builder.augment.nets.writing import pairs
 from builder.augment.records import Sentence
+from builder.code import code_digest
 from builder.learning.pieces import BOS, SPECIAL, Units
 
 CUES = cues_of("zh")
@@ -138,6 +139,7 @@ def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_not
     monkeypatch.setattr("builder.augment.nets.fragments.train", lambda *given: pytest.fail("trained again"))
     monkeypatch.setattr("builder.augment.beams.usual", lambda *given: 7.0)
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
+    monkeypatch.setattr("builder.learning.keeping.code_digest", code_digest.__wrapped__)
     assert load(TINY, tiny_hub.chinese(), folder).usual == 7.0
 
 
