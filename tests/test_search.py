@@ -183,7 +183,7 @@ def test_a_named_query_has_a_title_and_an_example_for_each_parameter(name: str) 
 
 def test_the_listing_of_queries_tells_their_parameters(here: Command) -> None:
     ran = here("query", "--format", "csv")
-    assert "by-aspect,triplets about one aspect,aspect" in ran.out.splitlines()
+    assert "by-aspect,candidates about one aspect,aspect" in ran.out.splitlines()
 
 
 def test_silent_and_busy_words_are_those_of_the_lexicon(built: Built) -> None:

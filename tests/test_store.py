@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from builder.errors import ConfigError, QueryError, WorkdirError
 from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
-from builder.store import db, queries, reviews, runs, stories, triplets
+from builder.store import db, queries, released, reviews, runs, stories, triplets
 
 TEXTS = {"r1": "湯頭不會太鹹，服務很好", "r2": "牛肉麵很好吃", "r3": "牛肉麵很好吃", "r4": "牛肉麵很好吃！", "r5": "地點普通"}
 SPLITS = {"r1": "train", "r2": "train", "r5": "test"}
@@ -94,6 +94,14 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         triplets.set_training(connection, "C", 0, made[:3])
         runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
         runs.set_metrics(connection, [(("rules", "test", "f1", 50.0, None, None), "sig")])
+        released.set_public_ids(connection, hashed=False)
+        released.add_reviews(
+            connection, (released.ReleasedReview(i, "0.1.0", "train", "silver", empty) for i, empty in ((1, False), (2, True)))
+        )
+        released.add_triplets(
+            connection,
+            [released.ReleasedTriplet(made[0], "0.1.0", "train", "silver", "r1:x", 0.91, "YY", "subject", "food.soup", "taste.salty")],
+        )
     return connection
 
 
@@ -136,7 +144,7 @@ def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -
         "INSERT INTO settings VALUES (1.5, NULL)",
         "INSERT INTO rounds VALUES ('C', 'first', '', '', 0, 0, 0, 0, 0, 0)",
         "INSERT INTO sources (name, kind, signature) VALUES ('x', 'oracle', '')",
-        "INSERT INTO verdicts VALUES (1, 1, 'NO', 0.5)",
+        "INSERT INTO verdicts VALUES (1, 1, 'NO', 0.5, NULL)",
         "UPDATE reviews SET split = 'dev'",
         "UPDATE triplets SET polarity = 'BAD'",
         "UPDATE triplets SET valence = 11",
@@ -146,7 +154,7 @@ def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -
         "INSERT INTO annotations VALUES (1, 99, '[]')",
         "INSERT INTO backends VALUES (9, 'ckip', '', '', 1)",
         "UPDATE reviews SET duplicate_of = 99",
-        "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, norm_hash, NULL, NULL, NULL FROM reviews",
+        "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, norm_hash, NULL, NULL, NULL, NULL FROM reviews",
     ],
 )
 def test_the_schema_refuses_what_no_row_may_be(filled: sqlite3.Connection, statement: str) -> None:
@@ -588,7 +596,10 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("by-aspect", [("r1", "湯頭", "不會鹹", "POS", TEXTS["r1"])]),
+        ("by-aspect", [("r1", "湯頭", "不會鹹", "POS", "0.1.0", TEXTS["r1"])]),
+        ("by-opinion", [("r2", "牛肉麵", "好吃", "POS", None, TEXTS["r2"]), ("r2", "牛肉麵", "好吃", "NEG", None, TEXTS["r2"])]),
+        ("top-aspects", [("湯頭", 1, 1, 0, 0, 1), ("牛肉麵", 0, 0, 0, 0, 2), ("地點", 0, 0, 0, 0, 1), ("服務", 0, 0, 0, 0, 1)]),
+        ("released-summary", [("0.1.0", "train", 2, 1, 1, 1, 0, 0)]),
         ("negation-flipped", [("r1", "湯頭", "不會鹹", "POS", "不會", TEXTS["r1"])]),
         ("conflicts", [("r2", "牛肉麵", "好吃", {"POS", "NEG"}, TEXTS["r2"])]),
         ("without-triplet", []),
@@ -600,7 +611,7 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
     ],
 )
 def test_a_named_query_answers_its_question(filled: sqlite3.Connection, name: str, rows: list[tuple[object, ...]]) -> None:
-    _, found = queries.named(filled, name, {"aspect": "湯頭"})
+    _, found = queries.named(filled, name, {"aspect": "湯頭", "opinion": "好吃"})
     # The order inside POS,NEG is not promised.
     shown = [tuple(set(cell.split(",")) if cell in ("POS,NEG", "NEG,POS") else cell for cell in row) for row in found]
     assert sorted(shown, key=str) == sorted(rows, key=str)
@@ -608,10 +619,11 @@ def test_a_named_query_answers_its_question(filled: sqlite3.Connection, name: st
 
 def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connection) -> None:
     rows = filled.execute(
-        "SELECT review, aspect, opinion, polarity, opinion_full, sources, split FROM current_triplets ORDER BY id"
+        "SELECT review, aspect, opinion, polarity, opinion_full, sources, split, released FROM candidate_triplets ORDER BY id"
     ).fetchall()
-    assert ("r1", "湯頭", "不會鹹", "POS", "不會太鹹", "rules", "train") in rows
+    assert ("r1", "湯頭", "不會鹹", "POS", "不會太鹹", "rules", "train", "0.1.0") in rows
     assert len(rows) == 5
+    assert [row[-1] for row in rows].count("0.1.0") == 1
     spans = filled.execute(
         "SELECT element, n, start, \"end\" FROM spans WHERE triplet = ? AND element LIKE 'opinion%'", (triplets.triplet_id(1, SALT),)
     )
@@ -659,6 +671,51 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     assert "0.750" in whole
     with pytest.raises(QueryError, match=r"no triplet or review 'r99'; ids are in the column id"):
         stories.text(filled, "r99")
+
+
+def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_current_ones_are_the_same(filled: sqlite3.Connection) -> None:
+    row = filled.execute("SELECT * FROM released_triplets")
+    (values,) = row.fetchall()
+    shown = dict(zip((column[0] for column in row.description), values, strict=True))
+    assert {name: shown[name] for name in ("public_id", "review", "review_public_id", "version", "split", "annotation")} == {
+        "public_id": "r1:x", "review": "r1", "review_public_id": "r1", "version": "0.1.0", "split": "train", "annotation": "silver",
+    }  # fmt: skip
+    assert {name: shown[name] for name in ("confidence", "verdict", "rule", "aspect_category", "opinion_category", "source", "rating")} == {
+        "confidence": 0.91, "verdict": "YY", "rule": "subject", "aspect_category": "food.soup", "opinion_category": "taste.salty",
+        "source": "web", "rating": 4.0,
+    }  # fmt: skip
+    assert filled.execute("SELECT id FROM current_triplets").fetchall() == [(shown["id"],)]
+    assert released.totals(filled)["reviews"] == 2
+
+
+def test_public_ids_are_keys_or_hashes_and_repeated_reviews_have_none(filled: sqlite3.Connection) -> None:
+    assert filled.execute("SELECT key FROM reviews WHERE public_id IS NULL").fetchall() == [("r3",), ("r4",)]
+    released.set_public_ids(filled, hashed=True)
+    hashed = queries.public_id("r1")
+    assert released.by_public_id(filled, hashed) == 1
+    assert released.by_public_id(filled, "r1") is None
+    assert stories.find(filled, hashed) == (1, None)
+
+
+def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migration(tmp_path: Path) -> None:
+    old = sqlite3.connect(tmp_path / db.NAME, isolation_level=None)
+    for number, script in db.schema():
+        if number <= 8:
+            old.executescript(script)
+    old.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 8;")
+    reviews.insert(old, [new("r2", "牛肉麵很好吃", 1)])
+    i = 1 << triplets.BITS | 5
+    old.execute(f"INSERT INTO triplets VALUES ({i}, 1, '牛肉麵', '牛肉麵', NULL, '好吃', '好吃', 'POS', 8, '{{}}')")
+    old.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', 'discriminator', 'd')")
+    old.execute(f"INSERT INTO proposals VALUES (1, {i}, NULL, 'subject', '[]')")
+    old.execute(f"INSERT INTO verdicts VALUES (2, {i}, 'YN', 0.4)")
+    old.execute(f"INSERT INTO released VALUES ({i}, '0.1.0', 'train', 'silver')")
+    runs.set_setting(old, "build", '{"config": {"release.ids": "keep"}}')
+    old.close()
+    with db.reading(tmp_path) as connection:
+        found = connection.execute("SELECT public_id, review_public_id, verdict, rule, confidence FROM released_triplets").fetchall()
+        assert found == [("r2:00000005", "r2", "YN", "subject", None)]
+        assert released.totals(connection)["reviews"] == 1
 
 
 # ---- backends

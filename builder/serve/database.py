@@ -10,9 +10,10 @@ from typing import Any
 
 from builder.errors import ReleaseError
 from builder.export.records import ReviewRow, TripletRow
-from builder.export.records import triplet as released
+from builder.export.records import triplet as triplet_of
 from builder.release.reading import NAME, inside
-from builder.store import browse, db, reviews, runs, search
+from builder.store import browse, db, released, reviews, runs, search
+from builder.store.released import ReleasedTriplet
 from builder.store.triplets import BITS
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
@@ -107,8 +108,12 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
     ids = reviews.ids(connection, [row["id"] for row in batch])
     reviews.set_splits(connection, [(split, ids[row["id"]]) for row in batch])
     listed = [
-        (ids[row["id"]], browse.Restored(_hash(one), released(one), tuple(one["sources"]))) for row in batch for one in row["triplets"]
+        (ids[row["id"]], browse.Restored(_hash(one), triplet_of(one), tuple(one["sources"]))) for row in batch for one in row["triplets"]
     ]
     browse.restore(connection, listed)
-    known = [(ids[row["id"]] << BITS | _hash(one), version, split, row["annotation"]) for row in batch for one in row["triplets"]]
-    runs.add_released(connection, known)
+    known = [
+        ReleasedTriplet(ids[row["id"]] << BITS | _hash(one), version, split, row["annotation"], one["id"], None, None, None, None, None)
+        for row in batch
+        for one in row["triplets"]
+    ]
+    released.add_triplets(connection, known)

@@ -60,19 +60,23 @@ def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
     aspects = {str(row["aspect"]): f"/{DATABASE}/by-aspect?aspect={quoted(str(row['aspect']))}" for row in told["top-aspects"]}
     opinions = {str(row["opinion"]): f"/{DATABASE}/by-opinion?opinion={quoted(str(row['opinion']))}" for row in told["top-opinions"]}
     rules = {str(row["rule"]): f"/{DATABASE}/{browse.TABLE}?rule={quoted(str(row['rule']))}" for row in told["by-rule"]}
+
+    def most(name: str) -> list[dict[str, object]]:
+        return [row for row in told[name][:15] if row["released"]]
+
     shown = [
-        charts.Chart("Sources", "triplets by who proposes them", "summary", charts.LEGEND, charts.by_polarity(told["summary"], "source")),
+        charts.Chart("Sources", "candidates by who proposes them, and what is released", "summary", charts.LEGEND, charts.by_polarity(told["summary"], "source")),
         charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(told["growth"])),
         charts.Chart(
             "Verdicts", "what the discriminator says of each model's findings; it rejects so many", "rejects-by-round",
             (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(told["rejects-by-round"]),
         ),
         charts.Chart(
-            "Rules", "triplets by the rule that made them; the discriminator accepts so many", "by-rule", charts.LEGEND,
+            "Rules", "candidates by the rule that made them; the discriminator accepts so many", "by-rule", charts.LEGEND,
             charts.by_polarity(told["by-rule"], "rule", rules, "accepted_percent"),
         ),
-        charts.Chart("Aspects", "named most", "top-aspects", charts.LEGEND, charts.by_polarity(told["top-aspects"][:15], "aspect", aspects)),
-        charts.Chart("Opinions", "used most", "top-opinions", charts.LEGEND, charts.by_polarity(told["top-opinions"][:15], "opinion", opinions)),
+        charts.Chart("Aspects", "named most in the release", "top-aspects", charts.LEGEND, charts.by_polarity(most("top-aspects"), "aspect", aspects)),
+        charts.Chart("Opinions", "used most in the release", "top-opinions", charts.LEGEND, charts.by_polarity(most("top-opinions"), "opinion", opinions)),
     ]  # fmt: skip
     return {
         "totals": totals,

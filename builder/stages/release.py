@@ -29,6 +29,8 @@ from builder.stages import rows as released
 from builder.stages.context import Context
 from builder.stages.rows import Draft
 from builder.store import db, reviews, runs, triplets
+from builder.store import released as released_rows
+from builder.store.released import ReleasedTriplet
 
 REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate")
 UNTRUSTED = "The discriminator's panel is not trusted"
@@ -70,12 +72,14 @@ def _run(context: Context, folder: Path) -> runs.Counts:
             context.connection, "release", ((item, reason, detail, "") for one in drafts.values() for item, reason, detail in one.dropped)
         )
         runs.set_release(context.connection, version, str(target), package.digest(content))
-        runs.set_released(context.connection, _released(context, target, version))
+        released_rows.clear(context.connection)
+        released_rows.set_public_ids(context.connection, context.config.release.ids == "hash")
+        released_rows.add_triplets(context.connection, _released(context, target, version))
     told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.name: one.triplets for one in facts.splits}
     return told | dict(facts.dropped) | ({"panel": "not trusted"} if facts.panel.startswith(UNTRUSTED) else {})
 
 
-def _released(context: Context, target: Path, version: str) -> Iterator[tuple[int, str, str, str]]:
+def _released(context: Context, target: Path, version: str) -> Iterator[ReleasedTriplet]:
     """Each triplet of the release by its id here. Its reviews come in the order in which the database has them."""
     for split in released.SPLITS:
         known = reviews.in_split(context.connection, split)
@@ -83,7 +87,8 @@ def _released(context: Context, target: Path, version: str) -> Iterator[tuple[in
             review = next((one.id for one in known if released.public(context, one.key) == row["id"]), None)
             assert review is not None, f"{row['id']} is a review of {split}"
             for told in row["triplets"]:
-                yield review << triplets.BITS | int(told["id"].rpartition(":")[2], 16), version, split, row["annotation"]
+                i = review << triplets.BITS | int(told["id"].rpartition(":")[2], 16)
+                yield ReleasedTriplet(i, version, split, row["annotation"], told["id"], None, None, None, None, None)
 
 
 def _settled(context: Context, folder: Path, content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:

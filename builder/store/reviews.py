@@ -47,11 +47,18 @@ def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str,
     connection.executemany("INSERT INTO rejected (stage, item, reason, detail, raw) VALUES (?,?,?,?,?)", ((stage, *row) for row in rows))
 
 
+def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, int, int | None]]) -> None:
+    """`rows` of (item, reason, detail, review's row id, triplet's row id or None): what is rejected is stored, and stays so."""
+    connection.executemany(
+        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet) VALUES (?,?,?,?,'',?,?)", ((stage, *row) for row in rows)
+    )
+
+
 def reject_nowhere(connection: sqlite3.Connection, stage: str, reason: str, detail: str) -> None:
     """Reject the distinct reviews that are in no split."""
     connection.execute(
-        "INSERT INTO rejected (stage, item, reason, detail, raw)"
-        " SELECT ?, key, ?, ?, '' FROM reviews WHERE duplicate_of IS NULL AND split IS NULL ORDER BY id",
+        "INSERT INTO rejected (stage, item, reason, detail, raw, review)"
+        " SELECT ?, key, ?, ?, '', id FROM reviews WHERE duplicate_of IS NULL AND split IS NULL ORDER BY id",
         (stage, reason, detail),
     )
 

@@ -131,16 +131,6 @@ def set_release(connection: sqlite3.Connection, version: str, path: str, digest:
     connection.execute("INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest))
 
 
-def set_released(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, str, str]]) -> None:
-    """Replace what is known of the last release by `rows` of (triplet, version, split, annotation)."""
-    connection.execute("DELETE FROM released")
-    add_released(connection, rows)
-
-
-def add_released(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, str, str]]) -> None:
-    connection.executemany("INSERT INTO released (triplet, version, split, annotation) VALUES (?,?,?,?)", rows)
-
-
 def release(connection: sqlite3.Connection, version: str) -> tuple[str, str] | None:
     row = connection.execute("SELECT path, digest FROM releases WHERE version = ?", (version,)).fetchone()
     return None if row is None else (str(row[0]), str(row[1]))

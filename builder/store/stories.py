@@ -96,7 +96,7 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
     if found := _one(connection, "SELECT review FROM triplets WHERE id = ?", number):
         return found, number
     raise QueryError(
-        f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM current_triplets"`'
+        f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM candidate_triplets"`'
     )
 
 
@@ -182,5 +182,6 @@ def _own_id(connection: sqlite3.Connection, identifier: str) -> str:
     key, colon, suffix = identifier.partition(":")
     if not _PUBLIC.fullmatch(key):
         return identifier
-    found = next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
-    return found + colon + suffix
+    row = connection.execute("SELECT key FROM reviews WHERE public_id = ?", (key,)).fetchone()
+    own = row[0] if row else next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
+    return str(own) + colon + suffix

@@ -1,4 +1,4 @@
--- aspects and opinions whose words alone do not tell their place
+-- candidates whose words alone do not tell their place
 -- ambiguous: the words stand in the text more than once; unlocatable: they are parted (不…鹹), so the joined words stand nowhere.
 SELECT r.key, t.aspect, t.opinion, t.polarity,
        CASE WHEN instr(r.text, t.aspect) = 0 THEN 'aspect unlocatable' WHEN instr(r.text, t.opinion) = 0 THEN 'opinion unlocatable'

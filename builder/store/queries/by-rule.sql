@@ -1,4 +1,4 @@
--- triplets by the rule that made them, with the share the discriminator accepts
+-- candidates by the rule that made them, with the share the discriminator accepts
 SELECT p.rule, count(*) AS triplets, sum(t.polarity = 'POS') AS POS, sum(t.polarity = 'NEG') AS NEG, sum(t.polarity = 'NEU') AS NEU,
        round(100.0 * avg(v.label = 'YY'), 1) AS accepted_percent
 FROM proposals p JOIN triplets t ON t.id = p.triplet

@@ -1,2 +1,2 @@
--- triplets that the discriminator does not call YY
+-- candidates that the discriminator does not call YY
 SELECT id, review, aspect, opinion, polarity, label, round(score, 3) AS yy, text FROM disagreements ORDER BY score

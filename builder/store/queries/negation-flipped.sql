@@ -1,4 +1,4 @@
--- triplets whose opinion a negator belongs to
+-- candidates whose opinion a negator belongs to
 -- The negator stands in front of the opinion and turns its polarity.
 SELECT r.key, t.aspect, t.opinion, t.polarity, s.value ->> 1 AS negator, r.text
 FROM proposals p INDEXED BY proposals_negated CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review

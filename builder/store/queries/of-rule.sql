@@ -1,4 +1,4 @@
--- triplets that one rule made
+-- candidates that one rule made
 -- Names of rules: the query by-rule.
 -- :rule for example subject
 SELECT r.key, t.aspect, t.opinion, t.polarity, r.text

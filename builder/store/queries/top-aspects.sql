@@ -1,3 +1,5 @@
--- the aspects named most, with their polarities
-SELECT aspect, count(*) AS triplets, sum(polarity = 'POS') AS POS, sum(polarity = 'NEG') AS NEG, sum(polarity = 'NEU') AS NEU
-FROM triplets GROUP BY aspect ORDER BY triplets DESC, aspect LIMIT 100
+-- the aspects named most in the release, with their polarities
+-- POS, NEG and NEU count released triplets; candidates: triplets of all sources, released or not.
+SELECT t.aspect, count(e.triplet) AS released, sum(e.triplet IS NOT NULL AND t.polarity = 'POS') AS POS,
+       sum(e.triplet IS NOT NULL AND t.polarity = 'NEG') AS NEG, sum(e.triplet IS NOT NULL AND t.polarity = 'NEU') AS NEU, count(*) AS candidates
+FROM triplets t LEFT JOIN released e ON e.triplet = t.id GROUP BY t.aspect ORDER BY released DESC, candidates DESC, t.aspect LIMIT 100

@@ -1,0 +1,89 @@
+"""What the last release says of its reviews and triplets: tables `released_reviews` and `released`, and the public ids of reviews.
+
+The view `released_triplets` shows all of it. A reader of release files finds a triplet here by `public_id`, a review by `reviews.public_id`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+from builder.store.queries import public_id
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedReview:
+    """A review of a release by its row id; `unverified_negative`: nothing was found in it, and nobody has checked."""
+
+    review: int
+    version: str
+    split: str
+    annotation: str
+    unverified_negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTriplet:
+    """A triplet of a release by its row id, with what its row in the files says beside text and places."""
+
+    triplet: int
+    version: str
+    split: str
+    annotation: str
+    public_id: str
+    confidence: float | None
+    verdict: str | None
+    rule: str | None
+    aspect_category: str | None
+    opinion_category: str | None
+
+
+def clear(connection: sqlite3.Connection) -> None:
+    """Forget the last release's rows; those of another one follow."""
+    connection.execute("DELETE FROM released")
+    connection.execute("DELETE FROM released_reviews")
+
+
+def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:
+    connection.executemany(
+        "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)", map(astuple, rows)
+    )
+
+
+def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]) -> None:
+    connection.executemany(
+        "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule, aspect_category, opinion_category)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?)",
+        map(astuple, rows),
+    )
+
+
+def set_public_ids(connection: sqlite3.Connection, hashed: bool) -> None:
+    """Give every distinct review the id that releases know it by: its key, or the hash of it."""
+    connection.create_function("hashed_key", 1, public_id, deterministic=True)
+    shown = "hashed_key(key)" if hashed else "key"
+    connection.execute(f"UPDATE reviews SET public_id = CASE WHEN duplicate_of IS NULL THEN {shown} END")
+
+
+def by_public_id(connection: sqlite3.Connection, identifier: str) -> int | None:
+    """The row id of the review that releases know by this id."""
+    row = connection.execute("SELECT id FROM reviews WHERE public_id = ?", (identifier,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def totals(connection: sqlite3.Connection) -> dict[str, int]:
+    """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0 without one."""
+    reviews, negatives = connection.execute("SELECT count(*), total(unverified_negative) FROM released_reviews").fetchone()
+    triplets, covered, aspects, opinions = connection.execute(
+        "SELECT count(*), count(DISTINCT t.review), count(DISTINCT t.aspect), count(DISTINCT t.opinion)"
+        " FROM released e JOIN triplets t ON t.id = e.triplet"
+    ).fetchone()
+    return {
+        "reviews": int(reviews),
+        "reviews with a triplet": int(covered),
+        "unverified negatives": int(negatives),
+        "triplets": int(triplets),
+        "different aspects": int(aspects),
+        "different opinions": int(opinions),
+    }
