@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import csv
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from conftest import Command
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError
-from builder.export import annotation_tools, aste, bio, gts, paper, semeval
+from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.export.formats import FORMATS, NAMES, OTHERS, export, skipped_lines
 from builder.export.labels import Label, Labelled, Spans, labelled, surface
 from builder.export.records import ElementRow, ReviewRow, TripletRow
@@ -43,6 +46,10 @@ def reviews(draw: st.DrawFn) -> list[Labelled]:
     return found
 
 
+def in_full(opinion: Spans) -> Spans:
+    return ((opinion[0][0], opinion[-1][1]),)
+
+
 def row(review: Labelled) -> ReviewRow:
     """Our own row of a review: as a release holds it."""
 
@@ -52,7 +59,7 @@ def row(review: Labelled) -> ReviewRow:
     triplets: list[TripletRow] = [
         {
             "id": f"{review.id}:{n}", "aspect": element(one.aspect), "aspect_full": element(one.aspect), "owner": None, "opinion": element(one.opinion),
-            "opinion_full": element(((one.opinion[0][0], one.opinion[-1][1]),)), "polarity": one.polarity, "valence": 5.0, "sources": [], "rules": [],
+            "opinion_full": element(in_full(one.opinion)), "polarity": one.polarity, "valence": 5.0, "sources": [], "rules": [],
         }
         for n, one in enumerate(review.labels)
     ]  # fmt: skip
@@ -64,17 +71,33 @@ LOSSLESS = ("semeval", "label-studio", "doccano")
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(listed=reviews())
-def test_what_a_format_holds_comes_back_and_all_the_rest_is_counted(name: str, listed: list[Labelled]) -> None:
+def test_a_review_comes_back_with_all_its_labels_or_is_left_out_and_counted(name: str, listed: list[Labelled]) -> None:
     made = export(name, "train", [row(one) for one in listed])
-    whole = {one.id for one in made.skipped if one.label is None}
-    parts = {(one.id, one.label) for one in made.skipped if one.label is not None}
-    due = [(one.text, tuple(label for label in one.labels if (one.id, label) not in parts)) for one in listed if one.id not in whole]
-    found = FORMATS[name].read(made.content)
-    assert [(one.text, one.labels) for one in found] == due
+    out = {one.id for one in made.skipped}
+    kept = [one for one in listed if one.id not in out]
+    due = [(one.text, tuple(sorted({fitted(name, label) for label in one.labels}))) for one in kept]
+    assert [(one.text, one.labels) for one in FORMATS[name].read(made.content)] == due
     assert (made.reviews, made.labels) == (len(due), sum(len(labels) for _, labels in due))
-    assert made.labels + len(parts) + sum(len(one.labels) for one in listed if one.id in whole) == sum(len(one.labels) for one in listed)
+    assert made.in_full == sum(len({fitted(name, label) for label in one.labels} - set(one.labels)) for one in kept)
+    assert {one.id: one.labels for one in made.skipped} == {one.id: len(one.labels) for one in listed if one.id in out}
     assert name not in LOSSLESS or not made.skipped
     assert all(one.reason for one in made.skipped)
+
+
+def fitted(name: str, label: Label) -> Label:
+    """The label with its full opinion where the format cannot hold the core."""
+    return Label(label.aspect, in_full(label.opinion), label.polarity) if FORMATS[name].label(label) else label
+
+
+@pytest.mark.parametrize("name", ["csv", "xlsx"])
+@settings(deadline=None)
+@given(listed=reviews())
+def test_a_table_gives_back_every_row_with_all_its_values(name: str, listed: list[Labelled]) -> None:
+    rows = [row(one) for one in listed]
+    made = export(name, "train", rows)
+    assert (table.read_xlsx(made.payload) if name == "xlsx" else table.read_csv(made.content)) == rows
+    assert (made.reviews, made.labels, made.skipped) == (len(rows), sum(len(one.labels) for one in listed), ())
+    assert made.payload == export(name, "train", rows).payload, "the same bytes again"
 
 
 @given(listed=reviews())
@@ -91,13 +114,15 @@ def test_bio_gives_back_each_text_and_each_aspect_that_tags_can_show(listed: lis
 
     for name, words in (("bio-chars", None), ("bio-words", pairs)):
         made = export(name, "train", [row(one) for one in listed], words=words)
-        kept = [one for one in listed if one.id not in {s.id for s in made.skipped if s.label is None}]
+        kept = [one for one in listed if one.id not in {skipped.id for skipped in made.skipped}]
         found = bio.read(made.content)
         assert [(i, text) for i, text, _, _ in found] == [(one.id, one.text) for one in kept]
         assert sum(len(aspects) for *_, aspects in found) == made.labels
         for one, (_, _, _, aspects) in zip(kept, found, strict=True):
-            refused = {s.label.aspect for s in made.skipped if s.label and s.id == one.id}
-            assert {(span,) for span in aspects} == {label.aspect for label in one.labels} - refused
+            assert {(span,) for span in aspects} == {label.aspect for label in one.labels}
+        for skipped in made.skipped:
+            (review,) = [one for one in listed if one.id == skipped.id]
+            assert skipped.labels == len({label.aspect for label in review.labels})
 
 
 TEXT = "餐點不會太鹹，店員 很親切#"
@@ -128,21 +153,17 @@ def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
         assert told.startswith("[(")
 
 
-def test_a_line_of_pyabsa_holds_only_pairs_that_are_all_true() -> None:
-    """Its loader pairs every aspect of a line with every opinion of it, and skips equal spans."""
+def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
+    """A sentence that stood on two lines would teach on each that the other's triplets are none."""
     text = "湯和麵好喝又貴，飯難吃"
     a, b, c = ((0, 1),), ((2, 3),), ((8, 9),)
     good, dear, bad = ((3, 5),), ((6, 7),), ((9, 11),)
     labels = (Label(a, good, "POS"), Label(a, dear, "NEG"), Label(b, good, "POS"), Label(b, dear, "NEG"), Label(c, bad, "NEG"))
     lines = aste.pyabsa([Labelled("1", text, labels)]).splitlines()
-    assert len(lines) == 2
-    loaded = set()
-    for line in lines:
-        triplets = json.loads(line.split("####")[1].replace("(", "[").replace(")", "]").replace("'", '"'))
-        loaded |= {(tuple(x[0]), tuple(y[1]), y[2]) for x in triplets for y in triplets}
-    assert loaded == {
+    assert len(lines) == 1
+    assert ast.literal_eval(lines[0].split("####")[1]) == [
         ((one.aspect[0][0], one.aspect[0][1] - 1), (one.opinion[0][0], one.opinion[0][1] - 1), one.polarity) for one in labels
-    }
+    ]
 
 
 def test_semeval_and_the_annotation_tools_keep_interrupted_opinions_and_count_as_their_tools_do() -> None:
@@ -216,12 +237,100 @@ def test_a_name_that_is_no_format_is_an_error_that_lists_them() -> None:
     assert set(NAMES) == {*FORMATS, *OTHERS}
 
 
+SPLIT = Label(((0, 1), (7, 8)), ((10, 13),), "POS")
+"""Its aspect is interrupted."""
+
+
+def test_an_opinion_that_is_interrupted_is_written_in_full_and_counted() -> None:
+    made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SALT, KIND)))])
+    assert (made.reviews, made.labels, made.in_full, made.skipped) == (1, 2, 1, ())
+    (review,) = aste.read_v2(made.content)
+    assert review.labels == (Label(SALT.aspect, ((2, 6),), "POS"), KIND)
+
+
+def test_no_review_is_written_without_a_triplet_that_it_has() -> None:
+    """Without it, what the review says there would be taught as nothing."""
+    reviews_ = [row(Labelled("r1", TEXT, (KIND, SPLIT))), row(Labelled("r2", TEXT, (KIND,)))]
+    for name in ("aste-v2", "span-aste", "pyabsa", "gts", "bio-chars"):
+        made = export(name, "train", reviews_)
+        assert [(one.id, one.label, one.labels) for one in made.skipped] == [("r1", SPLIT, 2)], name
+        assert made.reviews == made.labels == 1
+
+
+def test_two_polarities_that_only_the_full_opinion_brings_together_leave_the_review_out() -> None:
+    text = "湯不太鹹"
+    core, whole = Label(((0, 1),), ((1, 2), (3, 4)), "POS"), Label(((0, 1),), ((1, 4),), "NEG")
+    made = export("aste-v2", "train", [row(Labelled("r1", text, (core, whole)))])
+    assert [one.reason for one in made.skipped] == ["written in full, the opinion has two polarities"]
+
+
+def test_the_paper_leaves_a_review_out_whole_and_keeps_the_numbers_of_the_others() -> None:
+    text = "湯、麵好"
+    rows = [
+        row(Labelled("r1", text, (Label(((0, 3),), ((3, 4),), "POS"), Label(((2, 3),), ((3, 4),), "POS")))),
+        row(Labelled("r2", TEXT, (KIND,))),
+    ]
+    made = export("paper", "test", rows)
+    assert [(name, answers) for name, _, answers in paper.read(made.content)] == [("2", [("店員", "很親切", "POS")])]
+    assert [(one.id, one.labels, one.reason) for one in made.skipped] == [("r1", 2, "the aspect '湯、麵' holds a mark of the format")]
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("aste-v2", ["train_triplets.txt", "dev_triplets.txt", "test_triplets.txt"]),
+        ("span-aste", ["train.txt", "dev.txt", "test.txt"]),
+        ("gts", ["train.json", "dev.json", "test.json"]),
+        ("semeval", ["train.json", "dev.json", "test.json"]),
+        ("pyabsa", ["train.dat.aste", "valid.dat.aste", "test.dat.aste"]),
+        ("csv", ["train.csv", "valid.csv", "test.csv"]),
+    ],
+)
+def test_the_files_are_called_as_the_readers_of_the_format_open_them(name: str, files: list[str]) -> None:
+    assert [export(name, split, []).file for split in ("train", "valid", "test")] == files
+
+
+def test_a_table_shows_each_triplet_on_a_row_with_its_offsets_and_makes_no_formula() -> None:
+    import openpyxl
+
+    rows = [row(Labelled("=1+1", TEXT, (SALT, KIND))), row(Labelled("r2", "@SUM(A1)\r\n_x000D_", ()))]
+    lines = list(csv.DictReader(io.StringIO(export("csv", "train", rows).content, newline="")))
+    assert [(line["id"], line["aspect"], line["opinion"], line["polarity"]) for line in lines] == [
+        ("=1+1", "餐點", "不會鹹", "POS"), ("=1+1", "店員", "很親切", "POS"), ("r2", "", "", ""),
+    ]  # fmt: skip
+    assert [lines[0][key] for key in ("opinion_spans", "opinion_start", "opinion_end", "aspect_start")] == [
+        "[[2, 4], [5, 6]]",
+        "2",
+        "6",
+        "0",
+    ]
+    sheet = openpyxl.load_workbook(io.BytesIO(export("xlsx", "train", rows).payload)).active
+    assert sheet is not None
+    assert sheet.title == "triplets"
+    assert (sheet["A2"].value, sheet["A2"].data_type, sheet["I2"].value, sheet["I2"].data_type) == ("=1+1", "s", 0, "n")
+    assert sheet.max_row == 4
+
+
+def test_a_text_too_long_for_a_cell_leaves_its_review_out_of_a_workbook_alone() -> None:
+    rows = [row(Labelled("r1", "好" * 32_768, ())), row(Labelled("r2", TEXT, (KIND,)))]
+    made = export("xlsx", "train", rows)
+    assert table.read_xlsx(made.payload) == rows[1:]
+    assert [one.reason for one in made.skipped] == ["32,768 characters in a cell, which holds 32,767 in Excel"]
+    assert export("csv", "train", rows).skipped == ()
+
+
+@pytest.mark.parametrize("content", ["id,text\n", "", '"id'])
+def test_a_table_with_other_columns_is_a_value_error(content: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        table.read_csv(content)
+
+
 def test_what_is_skipped_is_told_in_words() -> None:
-    made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SALT, KIND))), row(Labelled("r2", "a\u2028b", ()))])
+    made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SPLIT, KIND))), row(Labelled("r2", "a\u2028b", ()))])
     told = [json.loads(line) for line in skipped_lines(made.skipped, {"r1": TEXT, "r2": "a\u2028b"}).split("\n") if line]
     assert told == [
-        {"id": "r1", "aspect": "餐點", "opinion": "不會鹹", "polarity": "POS", "reason": "the opinion is interrupted"},
-        {"id": "r2", "reason": "the text holds the white space U+2028"},
+        {"id": "r1", "labels": 2, "reason": "the aspect is interrupted", "aspect": "餐店", "opinion": "很親切", "polarity": "POS"},
+        {"id": "r2", "labels": 0, "reason": "the text holds the white space U+2028"},
     ]
     full = labelled(row(Labelled("r1", TEXT, (SALT,))), "opinion_full")
     assert full.labels[0].opinion == ((2, 6),), "the whole phrase is never interrupted"
@@ -241,7 +350,8 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
         assert ran.code == 0, ran.err
         aside = list((tmp_path / name).glob("*.skipped.jsonl"))
         skipped = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in aside)
-        assert ran.out.splitlines()[-1].endswith(f"{skipped:,} skipped")
+        last = ran.out.splitlines()[-1]
+        assert f"left out: {skipped} review" in last if skipped else "left out" not in last
     found = annotation_tools.read_label_studio((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
     due = [labelled(json.loads(line)) for line in (release / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n") if line]
     assert found == due
@@ -259,6 +369,10 @@ def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Comman
     assert ran.code == 0, ran.err
     found = bio.read((tmp_path / "valid.bio").read_text(encoding="utf-8"))
     due = [json.loads(line) for line in (release / "data" / "valid.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    aside = tmp_path / "valid.bio.skipped.jsonl"
+    out = {json.loads(line)["id"] for line in aside.read_text(encoding="utf-8").splitlines()} if aside.exists() else set()
+    assert len(out) < len(due) / 10, "the lexicon's words keep aspects from ending inside a word"
+    due = [one for one in due if one["id"] not in out]
     assert [(name, text) for name, text, *_ in found] == [(one["id"], one["text"]) for one in due]
     lengths = [end - start for *_, words, _ in found for start, end in words]
     assert 1.2 < sum(lengths) / len(lengths) < 2.5, "words, not characters"

@@ -17,10 +17,14 @@ import click
     type=click.Choice(["opinion", "opinion_full"]),
     default="opinion",
     show_default=True,
-    help="The core with its negator, which may be interrupted, or the whole phrase, which never is.",
+    help="The core with its negator, or the whole phrase, which is never interrupted.",
 )
 def export(release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str) -> None:
-    """Write a RELEASE in another format. What it cannot hold goes to FILE.skipped.jsonl with the reason."""
+    """Write a RELEASE in another format.
+
+    A review is written with all its triplets or not at all. An opinion that a format cannot hold, because it is interrupted, is written in
+    full; a review that does not fit even so goes to FILE.skipped.jsonl with the reason.
+    """
     from typing import cast
 
     from builder.export.formats import FORMATS, OTHERS
@@ -29,14 +33,23 @@ def export(release: Path | None, name: str | None, to: Path | None, splits: tupl
     from builder.usecases.exporting import export_release
 
     if name is None:
-        for known, about in [*((key, form.about) for key, form in FORMATS.items()), *((key, told) for key, (told, _) in OTHERS.items())]:
+        for known, about in [*((key, form.about) for key, form in FORMATS.items()), *((key, about) for key, (about, _) in OTHERS.items())]:
             click.echo(f"{known:14}{about}")
         return
     if release is None:
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")
-    told = opened(release).manifest
-    target = to or Path(f"{told['name']}-{told['version']}-{name}")
-    done = export_release(release, name, target, splits, cast("Opinion", opinion))
-    for one in done:
-        click.echo(f"{one.path}: {one.reviews:,} reviews, {one.labels:,} labels" + (f", {one.skipped:,} skipped" if one.skipped else ""))
-    click.echo(f"{target}: {sum(one.labels for one in done):,} labels written, {sum(one.skipped for one in done):,} skipped")
+    manifest = opened(release).manifest
+    target = to or Path(f"{manifest['name']}-{manifest['version']}-{name}")
+    written = export_release(release, name, target, splits, cast("Opinion", opinion))
+    for split in written:
+        click.echo(
+            f"{split.path}: {split.reviews:,} reviews, {split.labels:,} labels{_exceptions(split.in_full, split.skipped, split.lost)}"
+        )
+    totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost")]
+    click.echo(f"{target}: {sum(split.labels for split in written):,} labels{_exceptions(*totals)}")
+
+
+def _exceptions(in_full: int, skipped: int, lost: int) -> str:
+    """What was not written as it stands in the release."""
+    full = f", {in_full:,} with the full opinion" if in_full else ""
+    return full + (f"; left out: {skipped:,} review{'s' * (skipped != 1)} with {lost:,} labels" if skipped else "")

@@ -1,14 +1,14 @@
 """ASTE-Data-V2, Span-ASTE and PyABSA: a sentence of spaced tokens, `####`, and a Python list of triplets. Pure, both ways.
 
 They look alike and differ: V2 lists every token of a span, Span-ASTE the first and the last (one of a single token alone), PyABSA gives both
-as a tuple and pairs every aspect of a line with every opinion, so that a line must hold pairs that are all true.
+as a tuple. A line is a review with all its triplets. The loader of PyABSA 2.4 pairs every aspect of a line with every opinion of it: where a
+review has several of both, that loader adds pairs which the line does not hold.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from builder.export.labels import STAND_INS, Label, Labelled, Spans, checked, continuous, indices, span_of, text_of, tokens, untokenisable
 from builder.records import POLARITIES, Polarity
@@ -56,9 +56,9 @@ def _ends(listed: Sequence[int]) -> Spans:
     return ((listed[0], listed[-1] + 1),)
 
 
-def _line(review: Labelled, shown: Callable[[Spans], list[int]], mark: str) -> str:
+def _line(review: Labelled, shown: Callable[[Spans], Sequence[int]], mark: str, stand_ins: Mapping[str, str] = STAND_INS) -> str:
     triplets = [(shown(one.aspect), shown(one.opinion), one.polarity) for one in review.labels]
-    return f"{_sentence(tokens(review.text))}{mark}{triplets!r}\n"
+    return f"{_sentence(tokens(review.text, stand_ins))}{mark}{triplets!r}\n"
 
 
 def _sentence(words: Sequence[str]) -> str:
@@ -66,9 +66,9 @@ def _sentence(words: Sequence[str]) -> str:
     return " ".join(words) + (" " if words[-1] == "#" else "")
 
 
-def _read(content: str, span: Callable[[Sequence[int]], Spans], mark: str) -> list[Labelled]:
+def _read(content: str, span: Callable[[Sequence[int]], Spans], mark: str, stand_ins: Mapping[str, str] = STAND_INS) -> list[Labelled]:
     return [
-        checked(Labelled(str(number), text_of(words), tuple(Label(span(a), span(o), p) for a, o, p in triplets)))
+        checked(Labelled(str(number), text_of(words, stand_ins), tuple(Label(span(a), span(o), p) for a, o, p in triplets)))
         for number, words, triplets in _parsed(content, mark)
     ]
 
@@ -102,31 +102,8 @@ def pyabsa_refused(label: Label) -> str | None:
 
 
 def pyabsa(reviews: Iterable[Labelled]) -> str:
-    return "".join(line for one in reviews for line in _pyabsa(one))
-
-
-def _pyabsa(review: Labelled) -> Iterator[str]:
-    """A line for each set of aspects that share all their opinions; one without triplets for a review that has none."""
-
-    def told(spans: Spans) -> tuple[int, int]:
-        return spans[0][0], spans[0][1] - 1
-
-    opinions = {
-        aspect: tuple((one.opinion, one.polarity) for one in listed) for aspect, listed in groupby(review.labels, lambda one: one.aspect)
-    }
-    sentence = _sentence(tokens(review.text, _NO_HYPHEN))
-    for shared in dict.fromkeys(opinions.values()) or [()]:
-        # An opinion that is an aspect as well would be paired with itself: such aspects get a line each.
-        aspects = [aspect for aspect, those in opinions.items() if those == shared]
-        alone = any(opinion in aspects for opinion, _ in shared)
-        for group in [[aspect] for aspect in aspects] if alone else [aspects]:
-            yield f"{sentence}{_MARK}{[(told(a), told(o), p) for a in group for o, p in shared]!r}\n"
+    return "".join(_line(one, lambda spans: (spans[0][0], spans[0][1] - 1), _MARK, _NO_HYPHEN) for one in reviews)
 
 
 def read_pyabsa(content: str) -> list[Labelled]:
-    """Lines of one sentence that follow each other are one review."""
-    found: list[Labelled] = []
-    for words, lines in groupby(_parsed(content, _MARK), lambda line: line[1]):
-        labels = [Label(_ends(a), _ends(o), p) for _, _, triplets in lines for a, o, p in triplets]
-        found.append(checked(Labelled(str(len(found) + 1), text_of(words, _NO_HYPHEN), tuple(labels))))
-    return found
+    return _read(content, _ends, _MARK, _NO_HYPHEN)

@@ -27,6 +27,7 @@ def characters(text: str) -> Words:
 
 def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]:
     """The aspects that tags can show, in order, and those they cannot: interrupted, across words, or over one that stands before."""
+    count = len({label.aspect for label in review.labels})
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     kept: list[Spans] = []
     skipped = []
@@ -41,7 +42,7 @@ def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]
         else:
             kept.append(aspect)
             continue
-        skipped.append(Skipped(review.id, label, reason))
+        skipped.append(Skipped(review.id, label, reason, count))
     return kept, skipped
 
 

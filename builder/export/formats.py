@@ -1,17 +1,18 @@
 """Other people's formats in one table: what each is called, writes, and refuses. From rows of ours to files, everything left out named.
 
-`export` writes what a format can hold; a label or review that it cannot hold goes to `.skipped.jsonl` with the reason, and is counted.
+A review is written with all its triplets or not at all: one that is missing would be read as "no opinion here". An opinion that a format cannot
+hold stands in full (`opinion_full`); where that does not help, the review goes to `.skipped.jsonl` with the reason, and is counted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from builder.errors import ConfigError
-from builder.export import annotation_tools, aste, bio, gts, paper, semeval
-from builder.export.labels import Label, Labelled, Opinion, Skipped, labelled, surface, untokenisable
+from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.export.labels import Label, Labelled, Opinion, Skipped, label, labelled, surface, untokenisable
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as released
 from builder.records import Span
@@ -25,9 +26,14 @@ def _nothing(_: object) -> None:
     return None
 
 
+_DEV = {"valid": "dev"}
+"""What the readers of these formats open for the validation split."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is the name of a split's file with {split}; `read` its reader; `text` and `label` say why something cannot be held."""
+    """`file` is the name of a split's file with {split}, which `called` may rename; `read` its reader; `text` and `label` say why something
+    cannot be held."""
 
     about: str
     file: str
@@ -35,23 +41,29 @@ class Format:
     read: Callable[[str], list[Labelled]]
     text: Refused = _nothing
     label: Callable[[Label], str | None] = _nothing
+    called: Mapping[str, str] = field(default_factory=dict)
+
+    def file_of(self, split: str) -> str:
+        return self.file.format(split=self.called.get(split, split))
 
 
 FORMATS: dict[str, Format] = {
-    "aste-v2": Format("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2, aste.read_v2, aste.refused_text, aste.refused),
-    "span-aste": Format("Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste, aste.read_span_aste, aste.refused_text, aste.refused),
-    "pyabsa": Format("PyABSA, a line for each set of aspects that share all opinions", "{split}.dat.aste", aste.pyabsa, aste.read_pyabsa, aste.pyabsa_refused_text, aste.pyabsa_refused),
-    "gts": Format("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump, gts.read, aste.refused_text, aste.refused),
-    "semeval": Format("SemEval-2022 task 10, structured sentiment", "{split}.json", semeval.dump, semeval.read),
+    "aste-v2": Format("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2, aste.read_v2, aste.refused_text, aste.refused, _DEV),
+    "span-aste": Format("Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste, aste.read_span_aste, aste.refused_text, aste.refused, _DEV),
+    "pyabsa": Format("PyABSA, a line for each review with all its triplets", "{split}.dat.aste", aste.pyabsa, aste.read_pyabsa, aste.pyabsa_refused_text, aste.pyabsa_refused),
+    "gts": Format("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump, gts.read, aste.refused_text, aste.refused, _DEV),
+    "semeval": Format("SemEval-2022 task 10, structured sentiment", "{split}.json", semeval.dump, semeval.read, called=_DEV),
     "label-studio": Format("Label Studio tasks with predictions", "{split}.json", annotation_tools.label_studio, annotation_tools.read_label_studio),
     "doccano": Format("doccano, spans and relations", "{split}.jsonl", annotation_tools.doccano, annotation_tools.read_doccano),
 }  # fmt: skip
 """The formats of (aspect, opinion, polarity) with places."""
 OTHERS: dict[str, tuple[str, str]] = {
+    "csv": ("a table, one triplet a row, with every value and offset", "{split}.csv"),
+    "xlsx": ("the same as a workbook for Excel and its like", "{split}.xlsx"),
     "paper": ("the format of Lu et al., questions naming the aspects", "{split}.json"),
     "paper-open": ("the same with open questions", "{split}.json"),
     "bio-chars": ("BIO of aspects over characters", "{split}.bio"),
-    "bio-words": ("BIO of aspects over words of the embedded segmenter", "{split}.bio"),
+    "bio-words": ("BIO of aspects over words, as the build cuts them", "{split}.bio"),
 }
 """Those that hold other things."""
 NAMES = (*FORMATS, *OTHERS)
@@ -59,77 +71,129 @@ NAMES = (*FORMATS, *OTHERS)
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A file's content, what is in it, and what is not."""
+    """A file's content (or `binary`, where it is no text), what is in it, and what is not. `in_full`: labels whose opinion is the full phrase
+    because the format cannot hold its core."""
 
     file: str
     content: str
     reviews: int
     labels: int
     skipped: tuple[Skipped, ...]
+    in_full: int = 0
+    binary: bytes = b""
+
+    @property
+    def payload(self) -> bytes:
+        """The file's bytes."""
+        return self.binary or self.content.encode()
 
 
 def export(name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", words: Words | None = None) -> Exported:
     """The rows of a split in the format `name`; `words` is needed for bio-words. ConfigError for a name that is not known."""
     if name in FORMATS:
-        return _labels(FORMATS[name], split, [labelled(row, opinion) for row in rows])
+        return _labels(FORMATS[name], split, rows, opinion)
     if name not in OTHERS:
         raise ConfigError(f"unknown format {name!r}", fix=f"known: {', '.join(NAMES)}")
+    file = OTHERS[name][1].format(split=split)
+    if name in ("csv", "xlsx"):
+        return _table(file, rows, binary=name == "xlsx")
     if name.startswith("paper"):
-        return _paper(split, rows, given=name == "paper")
-    return _bio(split, [labelled(row, opinion) for row in rows], words)
+        return _paper(file, rows, given=name == "paper")
+    return _bio(file, [labelled(row, opinion) for row in rows], words)
 
 
-def _labels(form: Format, split: str, reviews: Iterable[Labelled]) -> Exported:
+def _labels(form: Format, split: str, rows: Iterable[ReviewRow], opinion: Opinion) -> Exported:
     kept: list[Labelled] = []
     skipped: list[Skipped] = []
-    for review in reviews:
-        if reason := form.text(review.text):
-            skipped.append(Skipped(review.id, None, reason))
-            continue
-        refused = {label: reason for label in review.labels if (reason := form.label(label))}
-        skipped += [Skipped(review.id, label, reason) for label, reason in refused.items()]
-        kept.append(replace(review, labels=tuple(label for label in review.labels if label not in refused)))
-    return Exported(form.file.format(split=split), form.write(kept), len(kept), sum(len(one.labels) for one in kept), tuple(skipped))
+    in_full = 0
+    for row in rows:
+        review = labelled(row, opinion)
+        if reason := form.text(row["text"]):
+            skipped.append(Skipped(review.id, None, reason, len(review.labels)))
+        elif not any(map(form.label, review.labels)):
+            kept.append(review)
+        else:
+            fitted, fault = _fitted(form, row, opinion)
+            if fault:
+                skipped.append(replace(fault, labels=len(review.labels)))
+            else:
+                kept.append(replace(review, labels=tuple(sorted(set(fitted)))))
+                in_full += len(set(fitted) - set(review.labels))
+    written = sum(len(review.labels) for review in kept)
+    return Exported(form.file_of(split), form.write(kept), len(kept), written, tuple(skipped), in_full)
 
 
-def _paper(split: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
+def _fitted(form: Format, row: ReviewRow, opinion: Opinion) -> tuple[list[Label], Skipped | None]:
+    """The labels of a review, in full where the format cannot hold their opinion's core; or the first that it cannot hold at all."""
+    fitted: list[Label] = []
+    polarities: dict[object, str] = {}
+    for triplet in row["triplets"]:
+        core = label(triplet, opinion)
+        reason = form.label(core)
+        chosen = label(triplet, "opinion_full") if reason else core
+        if reason and form.label(chosen):
+            return [], Skipped(row["id"], core, reason, 0)
+        if polarities.setdefault((chosen.aspect, chosen.opinion), chosen.polarity) != chosen.polarity:
+            return [], Skipped(row["id"], core, "written in full, the opinion has two polarities", 0)
+        fitted.append(chosen)
+    return fitted, None
+
+
+def _table(file: str, rows: Sequence[ReviewRow], binary: bool) -> Exported:
+    skipped = [Skipped(row["id"], None, reason, len(row["triplets"])) for row in rows if binary and (reason := table.oversized(row))]
+    out = {one.id for one in skipped}
+    kept = [row for row in rows if row["id"] not in out]
+    content, book = ("", table.dump_xlsx(kept)) if binary else (table.dump_csv(kept), b"")
+    return Exported(file, content, len(kept), sum(len(row["triplets"]) for row in kept), tuple(skipped), binary=book)
+
+
+def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
+    """A line keeps the number of its row, whatever is left out before it."""
     lines: list[str] = []
     skipped: list[Skipped] = []
     kept = 0
     for number, row in enumerate(rows, start=1):
-        sound = []
-        for one in map(released, row["triplets"]):
-            if reason := paper.refused(one):
-                skipped.append(Skipped(row["id"], Label(one.aspect.spans, one.opinion.spans, one.polarity), reason))
-            else:
-                sound.append(one)
-        kept += len(sound)
-        lines.append(paper.line(number, row["text"], sound, given) + "\n")
-    return Exported(OTHERS["paper"][1].format(split=split), "".join(lines), len(lines), kept, tuple(skipped))
+        triplets = [released(triplet) for triplet in row["triplets"]]
+        if refused := next(((one, reason) for one in triplets if (reason := paper.refused(one))), None):
+            one, reason = refused
+            skipped.append(Skipped(row["id"], Label(one.aspect.spans, one.opinion.spans, one.polarity), reason, len(triplets)))
+        else:
+            kept += len(triplets)
+            lines.append(paper.line(number, row["text"], triplets, given) + "\n")
+    return Exported(file, "".join(lines), len(lines), kept, tuple(skipped))
 
 
-def _bio(split: str, reviews: Sequence[Labelled], words: Words | None) -> Exported:
+def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exported:
     """Counts aspects."""
-    skipped = [Skipped(one.id, None, reason) for one in reviews if (reason := untokenisable(one.text))]
+    skipped = [Skipped(one.id, None, reason, len(_aspects(one))) for one in reviews if (reason := untokenisable(one.text))]
     out = {one.id for one in skipped}
-    kept = [one for one in reviews if one.id not in out]
-    tiled = words([one.text for one in kept]) if words else [bio.characters(one.text) for one in kept]
-    told = [bio.aspects(one, tiles) for one, tiles in zip(kept, tiled, strict=True)]
-    skipped += [one for _, those in told for one in those]
-    content = bio.dump(zip(kept, tiled, strict=True))
-    return Exported(OTHERS["bio-chars"][1].format(split=split), content, len(kept), sum(len(spans) for spans, _ in told), tuple(skipped))
+    sound = [one for one in reviews if one.id not in out]
+    tiled = words([one.text for one in sound]) if words else [bio.characters(one.text) for one in sound]
+    kept = []
+    for review, tiles in zip(sound, tiled, strict=True):
+        _, refused = bio.aspects(review, tiles)
+        if refused:
+            skipped.append(refused[0])
+        else:
+            kept.append((review, tiles))
+    return Exported(file, bio.dump(kept), len(kept), sum(len(_aspects(review)) for review, _ in kept), tuple(skipped))
 
 
-def skipped_lines(skipped: Iterable[Skipped], texts: dict[str, str]) -> str:
-    """`.skipped.jsonl`: what was refused, with its words, so that a person can find it. `texts` by review id."""
+def _aspects(review: Labelled) -> set[object]:
+    return {label.aspect for label in review.labels}
 
-    def told(one: Skipped) -> dict[str, object]:
-        if one.label is None:
-            return {"id": one.id, "reason": one.reason}
-        text = texts[one.id]
-        return {
-            "id": one.id, "aspect": surface(text, one.label.aspect), "opinion": surface(text, one.label.opinion),
-            "polarity": one.label.polarity, "reason": one.reason,
-        }  # fmt: skip
 
-    return "".join(json.dumps(told(one), ensure_ascii=False) + "\n" for one in skipped)
+def skipped_lines(skipped: Iterable[Skipped], texts: Mapping[str, str]) -> str:
+    """`.skipped.jsonl`: the reviews that were left out, each with how many labels, the reason, and the first label at fault in words.
+
+    `texts` by review id."""
+
+    def line(review: Skipped) -> dict[str, object]:
+        described: dict[str, object] = {"id": review.id, "labels": review.labels, "reason": review.reason}
+        if review.label is None:
+            return described
+        text = texts[review.id]
+        aspect, opinion = surface(text, review.label.aspect), surface(text, review.label.opinion)
+        return described | {"aspect": aspect, "opinion": opinion, "polarity": review.label.polarity}
+
+    return "".join(json.dumps(line(review), ensure_ascii=False) + "\n" for review in skipped)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from builder.export.records import ReviewRow
+from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import POLARITIES, Polarity, Span
 
 Opinion = Literal["opinion", "opinion_full"]
@@ -37,21 +37,26 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What a format cannot hold: a label, or the whole review if `label` is None."""
+    """A review that a format cannot hold whole, with its `labels`: how many. `label` is the first that is at fault; None: the text is."""
 
     id: str
     label: Label | None
     reason: str
+    labels: int
 
 
 def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
     """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which never is."""
+    return Labelled(row["id"], row["text"], tuple(sorted({label(triplet, opinion) for triplet in row["triplets"]})))
 
-    def spans(listed: Sequence[Sequence[int]]) -> Spans:
-        return tuple((start, end) for start, end in listed)
 
-    found = {Label(spans(one["aspect"]["spans"]), spans(one[opinion]["spans"]), one["polarity"]) for one in row["triplets"]}
-    return Labelled(row["id"], row["text"], tuple(sorted(found)))
+def label(triplet: TripletRow, opinion: Opinion) -> Label:
+    """A triplet of ours with one of its opinions."""
+    return Label(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"])
+
+
+def _spans(element: ElementRow) -> Spans:
+    return tuple((start, end) for start, end in element["spans"])
 
 
 def surface(text: str, spans: Spans) -> str:

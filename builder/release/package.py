@@ -74,12 +74,11 @@ def _line(row: Mapping[str, object]) -> bytes:
 
 
 def _paper(number: int, row: ReviewRow) -> tuple[bytes, bytes]:
-    """A review in the paper's format, and what that cannot hold, which stands beside it."""
-    listed = [(one["id"], released(one)) for one in row["triplets"]]
-    refused = [(i, paper.refused(one)) for i, one in listed]
-    kept = [one for (_, one), (_, why) in zip(listed, refused, strict=True) if why is None]
-    answer = paper.line(number, row["text"], kept) + "\n"
-    return answer.encode(), b"".join(_line({"id": i, "reason": why}) for i, why in refused if why)
+    """A review in the paper's format; or nothing, and why that cannot hold it whole, which stands beside it."""
+    triplets = [released(triplet) for triplet in row["triplets"]]
+    if reason := next(filter(None, map(paper.refused, triplets)), None):
+        return b"", _line({"id": row["id"], "labels": len(triplets), "reason": reason})
+    return (paper.line(number, row["text"], triplets) + "\n").encode(), b""
 
 
 def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:

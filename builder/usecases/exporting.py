@@ -1,28 +1,44 @@
-"""`builder export`: a release in another format, a file for each split, and beside it what the format could not hold."""
+"""`builder export`: a release in another format, a file for each split, and beside it the reviews that the format cannot hold."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from builder.errors import ConfigError
 from builder.export.formats import NAMES, Exported, export, skipped_lines
 from builder.export.labels import Opinion
 from builder.files import write_atomically
+from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.records import Span
 from builder.release.reading import opened, rows, uncollected
+from builder.shards import Job
+from builder.shards import opened as opened_crew
 from builder.text import view
+
+if TYPE_CHECKING:
+    from builder.nlp.embedded import Segmenter
+
+_PART = 1000
+"""Texts that a worker cuts at a time."""
+_WORKERS = min(4, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A split in its new file."""
 
+    split: str
     path: Path
     reviews: int
     labels: int
+    in_full: int
     skipped: int
+    """Reviews that are left out, with `lost` labels."""
+    lost: int
 
 
 def export_release(release: Path, name: str, to: Path, splits: Sequence[str] = (), opinion: Opinion = "opinion") -> list[Written]:
@@ -32,39 +48,52 @@ def export_release(release: Path, name: str, to: Path, splits: Sequence[str] = (
     """
     if name not in NAMES:
         raise ConfigError(f"unknown format {name!r}", fix=f"known: {', '.join(NAMES)}")
-    told = opened(release)
-    known = [*told.splits, *told.layers]
+    source = opened(release)
+    known = [*source.splits, *source.layers]
     if strange := [split for split in splits if split not in known]:
         raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
     with uncollected():
-        return [_export(release, name, to, split, opinion) for split in splits or told.splits]
+        return [_export(release, name, to, split, opinion) for split in splits or source.splits]
 
 
 def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion) -> Written:
-    listed = list(rows(release, split))
-    made = export(name, split, listed, opinion, segmented if name == "bio-words" else None)
-    write_atomically(to / made.file, made.content.encode())
+    reviews = list(rows(release, split))
+    made = export(name, split, reviews, opinion, segmented if name == "bio-words" else None)
+    write_atomically(to / made.file, made.payload)
     aside = to / f"{made.file}.skipped.jsonl"
     if made.skipped:
-        write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in listed}).encode())
+        write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in reviews}).encode())
     else:
         aside.unlink(missing_ok=True)
-    return _counted(to / made.file, made)
+    return _counted(split, to / made.file, made)
 
 
-def _counted(path: Path, made: Exported) -> Written:
-    return Written(path, made.reviews, made.labels, len(made.skipped))
+def _counted(split: str, path: Path, made: Exported) -> Written:
+    lost = sum(review.labels for review in made.skipped)
+    return Written(split, path, made.reviews, made.labels, made.in_full, len(made.skipped), lost)
 
 
 def segmented(texts: Sequence[str]) -> list[Sequence[Span]]:
-    """The words of texts by the embedded segmenter; what stands between words, such as spaces, is cut into characters."""
-    from builder import nlp
+    """The words of texts as a build cuts them: the embedded segmenter with the lexicon's words, so that few aspects end inside one. What
+    stands between words, such as spaces, is cut into characters. No tags and trees, which take most of an annotation's time."""
+    parts = [texts[first : first + _PART] for first in range(0, len(texts), _PART)]
+    with opened_crew("local", _WORKERS if len(parts) > 1 else 1) as crew:
+        return [words for part in crew.map(Job(_prepare, (), _segment), parts) for words in part]
 
-    views = [view(text) for text in texts]
-    annotated = nlp.load("embedded", {}).annotate([one.text for one in views])
+
+def _prepare() -> tuple[Lexicon, Segmenter]:
+    from builder.nlp.embedded import load_segmenter
+
+    lexicon = load_lexicon()
+    return lexicon, load_segmenter(lexicon.words())
+
+
+def _segment(ready: tuple[Lexicon, Segmenter], texts: Sequence[str]) -> list[Sequence[Span]]:
+    lexicon, segmenter = ready
+    views = [view(text, lexicon.variants) for text in texts]
     return [
-        _tiled([shown.to_source((token.start, token.end)) for token in tokens], len(text))
-        for text, shown, tokens in zip(texts, views, annotated, strict=True)
+        _tiled([shown.to_source(word) for word in words], len(text))
+        for text, shown, words in zip(texts, views, segmenter.cut([shown.text for shown in views]), strict=True)
     ]
 
 
