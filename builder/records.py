@@ -6,9 +6,9 @@ view (`text.View`), stages convert to the stored text before they write.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, overload
 
 Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
@@ -54,6 +54,10 @@ class Token(NamedTuple):
     rel: str
 
 
+NO_PATH = "none: two trees"
+"""What the evidence says of a path between two trees."""
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """Part of a triplet: its surface and where it stands. Spans are ordered, disjoint, and may be several (不…鹹)."""
@@ -68,6 +72,9 @@ class Element:
     @property
     def end(self) -> int:
         return self.spans[-1][1]
+
+    def __repr__(self) -> str:
+        return f"{self.text!r} " + "+".join(f"{start}:{end}" for start, end in self.spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,69 @@ class Triplet:
     def key(self) -> tuple[tuple[Span, ...], tuple[Span, ...], Polarity]:
         """What makes two proposals for a review the same triplet."""
         return self.aspect.spans, self.opinion.spans, self.polarity
+
+    @property
+    def rule(self) -> str | None:
+        """The rule that decided which aspect the opinion describes; None where no rule did, but a model or a person."""
+        return self.rules[0] if self.rules else None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The steps from aspect to opinion in the dependency tree, `↑` upwards and `↓` downwards; empty where there is no path."""
+        steps = dict(self.evidence).get("path", NO_PATH)
+        return () if steps == NO_PATH else tuple(steps.split())
+
+    @overload
+    def mapped(self, move: Callable[[Element], Element], move_full: Callable[[Element], Element] | None = None) -> Triplet: ...
+
+    @overload
+    def mapped(
+        self, move: Callable[[Element], Element | None], move_full: Callable[[Element], Element | None] | None = None
+    ) -> Triplet | None: ...
+
+    def mapped(
+        self, move: Callable[[Element], Element | None], move_full: Callable[[Element], Element | None] | None = None
+    ) -> Triplet | None:
+        """The triplet in another text or in other offsets: `move` takes each element there, `move_full` the full phrases.
+
+        None where an element cannot be moved.
+        """
+        wide = move_full or move
+        aspect, aspect_full = move(self.aspect), wide(self.aspect_full)
+        opinion, opinion_full = move(self.opinion), wide(self.opinion_full)
+        owner = move(self.owner) if self.owner else None
+        if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (self.owner and owner is None):
+            return None
+        return Triplet(
+            aspect, aspect_full, opinion, opinion_full, self.polarity, self.valence, owner, self.source, self.rules, self.confidence,
+            self.evidence,
+        )  # fmt: skip
+
+    def shifted(self, by: int) -> Triplet:
+        """The triplet with `by` added to all offsets."""
+
+        def move(element: Element) -> Element:
+            return Element(element.text, tuple((start + by, end + by) for start, end in element.spans))
+
+        return self.mapped(move)
+
+    def bare(self) -> Triplet:
+        """The triplet without owner, source and story: what models learn."""
+        return Triplet(self.aspect, self.aspect_full, self.opinion, self.opinion_full, self.polarity, self.valence)
+
+    def __str__(self) -> str:
+        return f"{self.aspect.text} · {self.opinion.text} · {self.polarity}"
+
+    def __repr__(self) -> str:
+        """All but the evidence, which may be long. It has quoted texts and all spans, since digests of training items are made of it."""
+        parts = [repr(self.aspect), repr(self.opinion), f"{self.polarity} {self.valence!r}"]
+        fulls = (("aspect_full", self.aspect, self.aspect_full), ("opinion_full", self.opinion, self.opinion_full))
+        parts += [f"{name}={full!r}" for name, core, full in fulls if full != core]
+        parts += [f"owner={self.owner!r}"] if self.owner else []
+        parts += [f"source={self.source!r}"] if self.source != "rules" else []
+        parts += [f"rules={self.rules!r}"] if self.rules else []
+        parts += [f"confidence={self.confidence!r}"] if self.confidence is not None else []
+        return f"Triplet({', '.join(parts)})"
 
 
 def polarity_of(valence: float) -> Polarity:

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import torch
-
 from builder import nlp
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import Lexicon, Rule, load_lexicon, load_rules
+from builder.lexicon.resources import Lexicon, Rule, load_rules
+from builder.reader import Recipe, make_reader, read
 from builder.records import Triplet
-from builder.text import view
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,14 +25,7 @@ class Reader:
     words: tuple[str, ...]
 
     def docs(self, texts: Sequence[str]) -> list[Doc]:
-        """On one thread: two threads of torch on one sentence only wait for each other."""
-        shown = [view(text, self.lexicon.variants).text for text in texts]
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            return [Doc.of(text, tokens) for text, tokens in zip(shown, self.backend.annotate(shown), strict=True)]
-        finally:
-            torch.set_num_threads(before)
+        return [reading.doc for reading in read(texts, self.backend, self.lexicon.variants)]
 
     def read(self, text: str) -> tuple[Triplet, ...]:
         return self.engine.extract(self.docs([text])[0])
@@ -54,8 +45,7 @@ def written(triplet: Triplet) -> str:
 
 @cache
 def reader() -> Reader:
-    lexicon, rules = load_lexicon(), load_rules()
+    made, rules = make_reader(Recipe()), load_rules()
+    lexicon = made.lexicon
     words = [*lexicon.opinions, *lexicon.aspects, *lexicon.degree, *lexicon.negators, *lexicon.irrealis, *lexicon.not_aspects]
-    return Reader(
-        lexicon, rules, nlp.load("embedded", lexicon.words()), Engine(lexicon, rules), Engine(lexicon, rules, "paper"), tuple(sorted(words))
-    )
+    return Reader(lexicon, rules, made.backend, made.engine, Engine(lexicon, rules, "paper"), tuple(sorted(words)))

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("code", "config", "text", "files"),
     ("lexicon", "privacy", "dedup", "shards", "sources", "metrics"),
     ("gold", "engine", "nlp", "learning", "export", "store"),
-    ("model", "release"),
+    ("model", "release", "reader"),
     ("stages",),
     ("pipeline", "usecases"),
     ("augment", "report", "serve"),
@@ -173,7 +173,6 @@ def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker() ->
     inside = {one.module for one in IMPORTS if not one.now and one.target.split(".")[0] == "torch"}
     assert inside <= {
         "builder.stages.annotate",
-        "builder.usecases.extraction",
         *(name for name in MODULES if part(name) in ("learning", "model", "nlp")),
     }
 

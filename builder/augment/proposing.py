@@ -14,7 +14,6 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
-from builder import nlp
 from builder.augment import catalog
 from builder.augment.methods.boostaug import CODE, BoostAug
 from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
@@ -23,12 +22,11 @@ from builder.augment.travel import dumped, loaded
 from builder.augment.views import Unit, cut
 from builder.code import code_digest
 from builder.files import write_atomically
-from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.reader import Reader, Recipe, make_reader
 from builder.records import Span
 from builder.release.manifest import sha256
 from builder.shards import Crew, Job, Parcel
 from builder.stages.context import bar
-from builder.text import view
 
 CHUNK = 256
 _MODELS = ("**/weights.safetensors", "**/model.json", "word-embs-*/*")
@@ -40,8 +38,8 @@ Task = TypeVar("Task")
 def worded(units: Sequence[Unit], workdir: Path, crew: Crew) -> list[Unit]:
     """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
     texts = list(dict.fromkeys(one.sentence.text for one in units))
-    folder = workdir / "augment" / f"words-{_sha([reader()[1].signature, texts])}"
-    found = kept(folder, _chunks(texts), Job(reader, (), _words), crew, "words", " sentences")
+    folder = workdir / "augment" / f"words-{_sha([cached_reader().backend.signature, texts])}"
+    found = kept(folder, _chunks(texts), Job(cached_reader, (), _words), crew, "words", " sentences")
     by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
     return [
         replace(one, sentence=replace(one.sentence, words=tuple(cut(map(_span, by_text[one.sentence.text]), one.sentence.marks))))
@@ -109,10 +107,9 @@ def _chunks(items: Sequence[Task]) -> list[tuple[Task, ...]]:
 
 
 @lru_cache(maxsize=2)
-def reader(added: tuple[Path, ...] = ()) -> tuple[Lexicon, nlp.Backend]:
-    """The lexicons, with overlays, and the embedded segmenter that knows their words; loaded once."""
-    lexicon = load_lexicon(overlays=added)
-    return lexicon, nlp.load("embedded", lexicon.words())
+def cached_reader(added: tuple[Path, ...] = ()) -> Reader:
+    """The shipped reader, with lexicon overlays; loaded once."""
+    return make_reader(Recipe(overlays=added))
 
 
 def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -123,16 +120,17 @@ def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 @lru_cache(maxsize=2)
 def _segments(texts: tuple[str, ...]) -> list[Any]:
-    return _words(reader(), texts)
+    return _words(cached_reader(), texts)
 
 
-def _words(ready: tuple[Lexicon, nlp.Backend], texts: Sequence[str]) -> list[Any]:
-    lexicon, backend = ready
-    shown = [view(text, lexicon.variants) for text in texts]
-    annotated = backend.annotate([one.text for one in shown])
+def _words(reader: Reader, texts: Sequence[str]) -> list[Any]:
     return [
-        [list(one.to_source((token.start, token.end))) for token in tokens if not one.text[token.start : token.end].isspace()]
-        for one, tokens in zip(shown, annotated, strict=True)
+        [
+            [place.start, place.end]
+            for token, place in zip(reading.tokens, reading.text_tokens, strict=True)
+            if not reading.view.text[token.start : token.end].isspace()
+        ]
+        for reading in reader.read(texts)
     ]
 
 

@@ -20,7 +20,7 @@ from builder.augment.judging import Judged, Rejected, Seen, judge, lost
 from builder.augment.records import Method
 from builder.augment.settings import Given, Settings, told
 from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
-from builder.augment.views import Keep, Unit, View, layer_row, parts, shifted, units
+from builder.augment.views import Keep, Unit, View, layer_row, parts, units
 from builder.dedup.near_duplicates import among, clusters, links, normal
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow, triplet
@@ -124,7 +124,7 @@ def _run(plan: Plan, parent: Existing, crew: Crew, tell: Tell) -> Made:
     judged = judge(
         zip(given.sentences, proposals, strict=True),
         plan.copies,
-        cues.chinese(proposing.reader()[0]),
+        cues.chinese(proposing.cached_reader().lexicon),
         seen,
         lambda text: bool(unmasked(text)),
     )
@@ -219,8 +219,8 @@ def _measured(
 
 def _held(unit: Unit) -> Held:
     """A source sentence as a text of its own, its triplets in the order in which `layer_row` puts them."""
-    rows = [shifted(one, -unit.start) for one in unit.triplets]
-    return unit.sentence.text, [triplet(one) for one in sorted(rows, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))]
+    triplets = [triplet(row).shifted(-unit.start) for row in unit.triplets]
+    return unit.sentence.text, sorted(triplets, key=lambda held: (held.opinion.spans, held.aspect.spans))
 
 
 def _triplets(row: LayerRow) -> list[Triplet]:

@@ -10,15 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from builder.augment.constraints import Trial
-from builder.augment.proposing import reader
+from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
-from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon, load_rules, overlays
+from builder.lexicon.resources import load_lexicon, overlays
+from builder.reader import to_view
 from builder.records import Span, Triplet
-from builder.stages.context import to_stored
-from builder.stages.training import to_view
 from builder.text import view
-from builder.usecases.extraction import last_model
+from builder.usecases.extraction import open_system
 
 Held = tuple[str, Sequence[Triplet]]
 """A text and the triplets that it is said to hold."""
@@ -65,14 +63,14 @@ def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:
 
 def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]:
     """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and nobody labelled."""
-    _, predict = last_model(workdir)
-    lexicon = load_lexicon(overlays=overlays(workdir))
-    shown = [view(one.text, lexicon.variants) for _, one in pairs]
-    told = [found for at in range(0, len(shown), _BATCH) for found in predict([one.text for one in shown[at : at + _BATCH]])]
+    model = open_system(workdir)
+    predicted = [
+        triplets for at in range(0, len(pairs), _BATCH) for triplets in model.extract([one.text for _, one in pairs[at : at + _BATCH]])
+    ]
     out = set()
-    for n, ((_, one), seen, found) in enumerate(zip(pairs, shown, told, strict=True)):
+    for n, ((_, one), triplets) in enumerate(zip(pairs, predicted, strict=True)):
         labelled = [(mark.start, mark.end) for mark in one.marks if mark is not None]
-        aspects = [to_stored(triplet, seen, one.text).aspect.spans for triplet in found]
+        aspects = [triplet.aspect.spans for triplet in triplets]
         if any(_overlap(spans, written(one.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
             out.add(n)
     return out
@@ -94,33 +92,22 @@ def judges(workdir: Path | None) -> dict[str, Judge]:
     """The rule engine, and what a working directory has trained: models that find, discriminators that judge."""
     found: dict[str, Judge] = {"rules": _rules(workdir)}
     if workdir is not None:
-        name, predict = last_model(workdir)
-        lexicon = load_lexicon(overlays=overlays(workdir))
-
-        def finds(listed: Sequence[Held]) -> list[list[bool]]:
-            shown = [view(text, lexicon.variants) for text, _ in listed]
-            told = predict([one.text for one in shown])
-            return [
-                _found(held, [to_stored(triplet, one, held[0]) for triplet in triplets])
-                for held, one, triplets in zip(listed, shown, told, strict=True)
-            ]
-
-        found[f"model {name}"] = finds
+        model = open_system(workdir)
+        found[f"model {model.name}"] = _finding(model.extract)
         found["discriminator"] = _discriminator(workdir)
     return found
 
 
 def _rules(workdir: Path | None) -> Judge:
-    lexicon, backend = reader(overlays(workdir) if workdir else ())
-    engine = Engine(lexicon, load_rules(), "natural")
+    return _finding(cached_reader(overlays(workdir) if workdir else ()).extract)
+
+
+def _finding(extract: Callable[[Sequence[str]], list[tuple[Triplet, ...]]]) -> Judge:
+    """The judge that looks for triplets among those that `extract` finds in the texts."""
 
     def finds(listed: Sequence[Held]) -> list[list[bool]]:
-        shown = [view(text, lexicon.variants) for text, _ in listed]
-        annotated = backend.annotate([one.text for one in shown])
-        return [
-            _found(held, [to_stored(triplet, one, held[0]) for triplet in engine.extract(Doc.of(one.text, tokens))])
-            for held, one, tokens in zip(listed, shown, annotated, strict=True)
-        ]
+        extracted = extract([text for text, _ in listed])
+        return [_found(held, triplets) for held, triplets in zip(listed, extracted, strict=True)]
 
     return finds
 

@@ -139,18 +139,6 @@ def cut(words: Iterable[Span], marks: Sequence[Mark]) -> Iterator[Span]:
         yield from pairwise([start, *inner, end])
 
 
-def shifted(row: TripletRow, by: int) -> TripletRow:
-    """A triplet with all its offsets moved."""
-
-    def moved_row(part: ElementRow) -> ElementRow:
-        return {"text": part["text"], "spans": [[start + by, end + by] for start, end in part["spans"]]}
-
-    return {
-        **row, "aspect": moved_row(row["aspect"]), "aspect_full": moved_row(row["aspect_full"]), "opinion": moved_row(row["opinion"]),
-        "opinion_full": moved_row(row["opinion_full"]), "owner": moved_row(row["owner"]) if row["owner"] else None,
-    }  # fmt: skip
-
-
 def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
     """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed."""
     edits = one.candidate.edits

@@ -163,11 +163,7 @@ def rewritten(row: Row, edits: Sequence[Edit], label: str | None, marks: tuple[M
 
 
 def _triplet(told: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
-    aspect, aspect_full = _element(told.aspect, text, edits, False), _element(told.aspect_full, text, edits, True)
-    opinion, opinion_full = _element(told.opinion, text, edits, False), _element(told.opinion_full, text, edits, True)
-    if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
-        return None
-    return Triplet(aspect, aspect_full, opinion, opinion_full, told.polarity, told.valence)
+    return told.bare().mapped(lambda part: _element(part, text, edits, False), lambda part: _element(part, text, edits, True))
 
 
 def _element(told: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:

@@ -73,19 +73,12 @@ def _unit(unit: Unit, task: Task) -> Row:
     """A sentence of a review; offsets are moved into it."""
     one = unit.sentence
     if task == "aste":
-        return Row(one.id, one.text, one.marks, triplets=tuple(shifted(triplet(told), -unit.start) for told in unit.triplets))
+        return Row(one.id, one.text, one.marks, triplets=tuple(triplet(told).bare().shifted(-unit.start) for told in unit.triplets))
     if task == "absc":
         at = int(one.id.rpartition("@")[2]) - unit.start
         aspect = next((mark.start, mark.end) for mark in one.marks if mark.start <= at < mark.end)
         return Row(one.id, one.text, one.marks, one.label or "", aspect)
     return Row(one.id, one.text, one.marks, one.label or "")
-
-
-def shifted(told: Triplet, by: int) -> Triplet:
-    def at(one: Element) -> Element:
-        return Element(one.text, tuple((a + by, b + by) for a, b in one.spans))
-
-    return Triplet(at(told.aspect), at(told.aspect_full), at(told.opinion), at(told.opinion_full), told.polarity, told.valence)
 
 
 def _items(form: str, text: str, where: str, task: Task) -> Found:

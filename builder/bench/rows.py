@@ -16,8 +16,9 @@ from builder.augment.views import cut
 from builder.bench.models.task import Item, words_of
 from builder.errors import InputError
 from builder.learning.task import Example
-from builder.records import Element, Span, Triplet
-from builder.text import HAN, View, fold, from_source, view
+from builder.reader import to_view
+from builder.records import Span, Triplet
+from builder.text import HAN, fold, view
 
 Task = Literal["tc", "absc", "ate", "aste"]
 TASKS: dict[str, str] = {
@@ -124,18 +125,5 @@ def sentences(rows: Sequence[Row]) -> list[Sentence]:
 def example(row: Row) -> Example:
     """A row as the triplet tagger reads it: the view of its text; triplets that the view does not show are left out."""
     shown = view(row.text)
-    found = (_in_view(one, shown) for one in row.triplets)
+    found = (to_view(one, shown) for one in row.triplets)
     return Example(row.id, shown.text, tuple(one for one in found if one is not None))
-
-
-def _in_view(triplet: Triplet, shown: View) -> Triplet | None:
-    parts = [_element(one, shown) for one in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
-    aspect, aspect_full, opinion, opinion_full = parts
-    if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
-        return None
-    return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence, source=triplet.source)
-
-
-def _element(told: Element, shown: View) -> Element | None:
-    spans = from_source(shown, told.spans)
-    return Element("".join(shown.text[a:b] for a, b in spans), spans) if spans else None

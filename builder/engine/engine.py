@@ -21,7 +21,7 @@ from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.terms import chain, compared, left_out, terms
 from builder.engine.units import lower, units
 from builder.lexicon.resources import Lexicon, Rule
-from builder.records import Element, Span, Token, Triplet, polarity_of
+from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
 from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150
@@ -169,7 +169,7 @@ class Engine:
         entry = self._lexicon.aspects.get(aspect.word.lower())
         told = f"{aspect.word} {term.cls or 'unlisted noun'} ({entry.where})" if entry else f"{aspect.word} {term.cls or 'unlisted noun'}"
         steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
-        path = " ".join(steps) if steps is not None else "none: two trees"
+        path = " ".join(steps) if steps is not None else NO_PATH
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
         first, start = _full_start(scene.items, aspect), aspect.start + term.lead
         aspect_full = _element(doc.text, ((first, aspect.end),))

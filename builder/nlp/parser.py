@@ -9,7 +9,8 @@ batches of like length, formed from the call's units alone: the same call gives 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -135,7 +136,7 @@ class Parser:
         """(words, tags) -> (heads, relations) of each unit; heads are word indices, -1 for its one root."""
         out: list[tuple[list[int], list[str]]] = [([], [])] * len(units)
         order = sorted((i for i in range(len(units)) if len(units[i][0])), key=lambda i: (-len(units[i][0]), i))
-        with torch.inference_mode():
+        with _one_thread(), torch.inference_mode():
             for batch in _batches(order, [len(words) for words, _ in units]):
                 for i, tree in zip(batch, self._parse_batch([units[i] for i in batch]), strict=True):
                     out[i] = tree
@@ -166,6 +167,20 @@ class Parser:
             if len(self.cache) < _CACHE:
                 self.cache[word] = found
         return *found, self.vocabulary.tags.get(tag, 0)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The network is so small that threads cost more than they bring: two that wait for each other on a busy machine take 500 ms a sentence."""
+    before = torch.get_num_threads()
+    if before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:

@@ -12,13 +12,13 @@ from pathlib import Path
 from builder import nlp
 from builder.errors import ResourceError
 from builder.lexicon.resources import overlays
-from builder.records import Review, Token
+from builder.reader import read
 from builder.shards import Job, Parcel
 from builder.stages.context import Context, arrived, bar, lexicons
 from builder.store import db, reviews, runs
-from builder.text import Variants, View, view
+from builder.text import Script, Variants
 
-_Task = list[tuple[int, str, str]]
+_Task = list[tuple[int, str, Script]]
 _Ready = tuple[nlp.Backend, Variants]
 
 
@@ -50,15 +50,10 @@ def _begin(context: Context, signature: str) -> int:
         return reviews.begin_annotations(connection, name, signature, context.key, anew=anew)
 
 
-def annotate(backend: nlp.Backend, shown: list[View]) -> list[tuple[Token, ...]]:
-    """Tokens of views, in offsets of the views."""
-    return backend.annotate([one.text for one in shown])
-
-
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
     while rows := reviews.texts(context.connection, at, context.config.annotate.chunk):
         at = rows[-1].id
-        yield [(review.id, review.text, review.script) for review in rows]
+        yield [(review.id, review.text, review.script) for review in rows]  # type: ignore[misc]
 
 
 def _prepare(words: tuple[Path, tuple[Path, ...], str], name: str, models: Path | None, signature: str) -> _Ready:
@@ -76,26 +71,5 @@ def _prepare(words: tuple[Path, tuple[Path, ...], str], name: str, models: Path 
 
 def _annotate(ready: _Ready, task: _Task) -> list[tuple[int, str]]:
     backend, variants = ready
-    shown = [view(text, variants, script) for _, text, script in task]  # type: ignore[arg-type]
-    listed = annotate(backend, shown)
-    return [(i, reviews.dump_tokens(_stored(tokens, v))) for (i, _, _), tokens, v in zip(task, listed, shown, strict=True)]
-
-
-def _stored(tokens: tuple[Token, ...], shown: View) -> list[Token]:
-    return [Token(*shown.to_source((t.start, t.end)), t.pos, t.head, t.rel) for t in tokens]
-
-
-def viewed(words: str, shown: View) -> tuple[Token, ...]:
-    """Stored words in offsets of the view again. They tile it: each ends where the next begins."""
-    rows = reviews.load_words(words)
-    if not rows:
-        return ()
-    starts, _, tags, heads, relations = zip(*rows, strict=True)
-    if not shown.unshortened:
-        first = {start: i for i, start in enumerate(shown.starts)}
-        starts = tuple([first[start] for start in starts])
-    return tuple(map(Token, starts, (*starts[1:], len(shown.text)), tags, heads, relations))
-
-
-def review_view(review: Review, variants: Variants) -> View:
-    return view(review.text, variants, review.script)  # type: ignore[arg-type]
+    readings = read([text for _, text, _ in task], backend, variants, [script for _, _, script in task])
+    return [(i, reviews.dump_tokens(reading.text_tokens)) for (i, _, _), reading in zip(task, readings, strict=True)]

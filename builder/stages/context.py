@@ -12,11 +12,9 @@ from tqdm import tqdm
 from builder.config import Config
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon, Rule, data_dir, load_lexicon
-from builder.records import Element, Triplet
 from builder.shards import Crew, Parcel
 from builder.shards.local import LocalCrew
 from builder.store import db, runs
-from builder.text import View
 
 Stored = Callable[[sqlite3.Connection], None]
 
@@ -96,26 +94,3 @@ def arrived(folder: Path, added: tuple[Path, ...], digest: str) -> Lexicon:
         fix = "`builder resume` runs what depends on them again"
         raise ResourceError("the lexicons changed while the build ran", where=str(folder), fix=fix)
     return lexicon
-
-
-def to_stored(triplet: Triplet, view: View, text: str) -> Triplet:
-    """A triplet with offsets into a view as one with offsets into the stored text."""
-    if view.unshortened and view.text == text:
-        return triplet
-
-    def moved(element: Element) -> Element:
-        return view.element(element.spans, text)
-
-    return Triplet(
-        moved(triplet.aspect),
-        moved(triplet.aspect_full),
-        moved(triplet.opinion),
-        moved(triplet.opinion_full),
-        triplet.polarity,
-        triplet.valence,
-        moved(triplet.owner) if triplet.owner else None,
-        triplet.source,
-        triplet.rules,
-        triplet.confidence,
-        triplet.evidence,
-    )

@@ -13,12 +13,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from builder.learning.task import Example, Judge
+from builder.reader import review_view, to_text, to_view
 from builder.records import Review, Triplet
 from builder.stages import discriminate, predicting
-from builder.stages.annotate import review_view
-from builder.stages.context import Context, ModelBar, to_stored
+from builder.stages.context import Context, ModelBar
 from builder.stages.rounds import SPLITS, Made, asked, finish
-from builder.stages.training import beside, to_view
+from builder.stages.training import beside
 from builder.store import reviews, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
@@ -58,4 +58,4 @@ def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterat
         own = [(one.score or 0.0, to_view(one.stored.triplet, seen)) for one in listed if (one.score or 0.0) >= panel.drop]
         kept = widened([replace(moved, confidence=round(score, 4)) for score, moved in own if moved], proposals)
         for triplet in kept + fresh(kept, proposals):
-            yield review.id, to_stored(triplet, seen, review.text)
+            yield review.id, to_text(triplet, seen, review.text)

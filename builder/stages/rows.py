@@ -181,17 +181,12 @@ def public(context: Context, key: str) -> str:
 def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
     """The triplet over the masked text in its released script; None if a mask covers a part of it."""
 
-    def moved(element: Element) -> Element | None:
+    def move(element: Element) -> Element | None:
         spans = [masked.to_masked(span) for span in element.spans]
         whole = tuple(span for span in spans if span is not None)
         return Element("".join(text[start:end] for start, end in whole), whole) if len(whole) == len(spans) else None
 
-    parts = [moved(one) for one in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
-    owner = moved(triplet.owner) if triplet.owner else None
-    aspect, aspect_full, opinion, opinion_full = parts
-    if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (triplet.owner and owner is None):
-        return None
-    return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence, owner)
+    return triplet.mapped(move)
 
 
 def overlap(one: Element, other: Element) -> bool:

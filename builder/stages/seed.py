@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from builder.config import Convention
-from builder.engine import Doc, Engine
+from builder.engine import Engine
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon, data_dir, load_rules, overlays, rules_digest
+from builder.reader import extract, restored
 from builder.records import Review, Triplet
 from builder.shards import Job, Parcel
-from builder.stages.annotate import review_view, viewed
-from builder.stages.context import Context, advance, arrived, bar, begin, lexicons, to_stored
+from builder.stages.context import Context, advance, arrived, bar, begin, lexicons
 from builder.store import db, reviews, runs, triplets, usage
 
 _CHUNK = 1024
@@ -43,13 +43,6 @@ def run(context: Context) -> runs.Counts:
     return triplets.counts(connection, "rules")
 
 
-def extract(engine: Engine, lexicon: Lexicon, review: Review, words: str) -> list[Triplet]:
-    """The rule triplets of a review, in offsets of its stored text."""
-    shown = review_view(review, lexicon.variants)
-    doc = Doc.of(shown.text, viewed(words, shown))
-    return [to_stored(triplet, shown, review.text) for triplet in engine.extract(doc)]
-
-
 def _entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
     yield from (("aspects", one.word, one.cls, one.where) for one in lexicon.aspects.values())
     yield from (("opinions", one.word, one.category, one.where) for one in lexicon.opinions.values())
@@ -77,5 +70,9 @@ def _seed(ready: _Ready, task: _Task) -> _Answer:
     return (
         task[-1][0].id,
         len(task),
-        [(review.id, triplet) for review, words in task for triplet in extract(engine, lexicon, review, words)],
+        [
+            (review.id, triplet)
+            for review, words in task
+            for triplet in extract(engine, restored(review, reviews.load_words(words), lexicon.variants))
+        ],
     )

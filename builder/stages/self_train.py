@@ -19,12 +19,12 @@ from builder.config import VARIANTS
 from builder.errors import ModelError
 from builder.learning.task import Example, Extractor, Judge, TaggerConfig, sized
 from builder.model import kinds
+from builder.reader import review_view, to_text, to_view
 from builder.records import Review, StoredTriplet, Triplet
 from builder.stages import cotrain, discriminate, predicting
-from builder.stages.annotate import review_view
-from builder.stages.context import Context, ModelBar, to_stored
+from builder.stages.context import Context, ModelBar
 from builder.stages.rounds import SPLITS, Counted, Made, asked, finish
-from builder.stages.training import beside, examples, to_view
+from builder.stages.training import beside, examples
 from builder.store import db, reviews, runs, triplets
 from builder.text import View
 
@@ -142,7 +142,7 @@ def _predicted(context: Context, model: Extractor, name: str, after: list[int], 
         ask = partial(predicting.triplets, context, model, context.models / name, told)
         for (review, seen), found in predicting.along(pairs, ask):
             for triplet in found:
-                yield review.id, to_stored(triplet, seen, review.text)
+                yield review.id, to_text(triplet, seen, review.text)
 
 
 def _known(context: Context, review: Review, stored: list[StoredTriplet]) -> tuple[Example, tuple[Review, View]]:

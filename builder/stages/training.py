@@ -7,11 +7,10 @@ from itertools import groupby, islice
 from typing import TypeVar
 
 from builder.learning.task import Example
-from builder.records import Element, Review, StoredTriplet, Triplet
-from builder.stages.annotate import review_view
+from builder.reader import review_view, to_view
+from builder.records import Review, StoredTriplet
 from builder.stages.context import Context
 from builder.store import reviews
-from builder.text import View, from_source
 
 _PAGE = 1000
 """Reviews that are fetched at a time."""
@@ -44,17 +43,3 @@ def beside(listed: Iterable[Review], rows: Iterable[Row], review_of: Callable[[R
                 own.append(first)
             first = next(left, None)
         yield review, own
-
-
-def to_view(triplet: Triplet, shown: View) -> Triplet | None:
-    """A stored triplet in offsets of the view; None if the view does not show one of its parts."""
-
-    def moved(element: Element) -> Element | None:
-        spans = from_source(shown, element.spans)
-        return None if spans is None else Element("".join(shown.text[start:end] for start, end in spans), spans)
-
-    parts = [moved(one) for one in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
-    if any(part is None for part in parts):
-        return None
-    aspect, aspect_full, opinion, opinion_full = (part for part in parts if part is not None)
-    return Triplet(aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence)

@@ -1,7 +1,8 @@
-"""`extract`: triplets of texts outside a build, one line out for each line in, in order.
+"""`extract`: triplets of texts outside a build, one answer for each text, in order.
 
-In: JSON lines {"id", "text"}, read as a stream, or gold files that hold texts (`sources.texts`). Out: JSON lines {"id", "triplets"} written beside the target and renamed, so that there is
-a whole file or none. The rules need no working directory; a variant's last model comes from one.
+In: texts, from any iterable, or a file of them: JSON lines {"id", "text"} or gold files that hold texts (`sources.texts`). Out: triplets in
+offsets of the texts, or JSON lines {"id", "triplets"} written beside the target and renamed, so that there is a whole file or none. The
+rules need no working directory; a variant's last model comes from one.
 """
 
 from __future__ import annotations
@@ -9,35 +10,108 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import cast
+from typing import Protocol, TypeVar, cast
 
-from builder import nlp
 from builder.config import Convention
-from builder.engine import Doc, Engine
 from builder.errors import ConfigError
 from builder.export.records import extracted
-from builder.lexicon.resources import Lexicon, load_lexicon, load_rules, overlays
+from builder.lexicon.resources import load_lexicon, overlays
+from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
 from builder.shards import Job, opened
 from builder.sources.texts import texts
-from builder.stages.context import bar, to_stored
+from builder.stages.context import bar
 from builder.store import db, runs
-from builder.text import view
+from builder.text import Variants, view
 
 _CHUNK, _MODEL_CHUNK = 256, 8192
-Line = tuple[object, str]
-Answer = tuple[object, Sequence[Triplet]]
-_Ready = tuple[Lexicon, nlp.Backend, Engine]
-Predict = Callable[[Sequence[str]], list[tuple[Triplet, ...]]]
+Triplets = tuple[Triplet, ...]
+Predict = Callable[[Sequence[str]], list[Triplets]]
 """Views to triplets of views."""
+Part = TypeVar("Part")
+
+
+class System(Protocol):
+    """What finds triplets in texts."""
+
+    @property
+    def name(self) -> str:
+        """`rules`, or the name of a model: E0, C2."""
+        ...
+
+    def extract(self, texts: Sequence[str]) -> list[Triplets]:
+        """The triplets of texts, in offsets of the texts."""
+        ...
+
+    def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
+        """The same of any number of texts, in order; batches are read ahead."""
+        ...
+
+
+class RuleSystem:
+    """The rule engine. It loads with the first text that is read in this process."""
+
+    name = "rules"
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._reader: Reader | None = None
+
+    @property
+    def reader(self) -> Reader:
+        """Lexicon, backend and engine."""
+        if self._reader is None:
+            self._reader = make_reader(self._recipe)
+        return self._reader
+
+    def extract(self, texts: Sequence[str]) -> list[Triplets]:
+        return self.reader.extract(texts)
+
+    def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
+        """A short input is read here: it would be done before a second process has started."""
+        left = iter(texts)
+        head = list(islice(left, 4 * _CHUNK + 1)) if workers > 1 else []
+        batches = _batches(chain(head, left), _CHUNK)
+        if workers <= 1 or len(head) <= 4 * _CHUNK:
+            for batch in batches:
+                yield from self.reader.extract(batch)
+            return
+        with opened("local", workers) as crew:
+            for answers in crew.map(Job(make_reader, (self._recipe,), _extract), batches):
+                yield from answers
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSystem:
+    """A trained model of a working directory, which reads views."""
+
+    name: str
+    predict: Predict
+    variants: Variants
+
+    def extract(self, texts: Sequence[str]) -> list[Triplets]:
+        views = [view(text, self.variants) for text in texts]
+        predicted = self.predict([shown.text for shown in views])
+        return [
+            tuple([replace(to_text(triplet, shown, text), source=self.name) for triplet in triplets])
+            for text, shown, triplets in zip(texts, views, predicted, strict=True)
+        ]
+
+    def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
+        """In this process, whatever `workers` is: a model uses the cores itself."""
+        for batch in _batches(iter(texts), _MODEL_CHUNK):
+            yield from self.extract(batch)
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
+    """How many texts were read, how many triplets found, and in how many seconds."""
+
     texts: int
     triplets: int
     seconds: float
@@ -46,78 +120,59 @@ class Counts:
 def extract_file(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> Counts:
     """Extract from a file. InputError names the line that holds no id or no text."""
     started = time.monotonic()
-    lines = texts(source)
-    habits = cast(Convention, convention)
-    answers = _by_rules(lines, habits, workers, workdir) if system == "rules" else _by_model(lines, system, workdir, habits)
+    chosen = open_system(workdir, system, cast(Convention, convention))
+    ids = deque[object]()
+
+    def read_texts() -> Iterator[str]:
+        for i, text in texts(source):
+            ids.append(i)
+            yield text
+
     building = target.with_name(f".{target.name}.building")
-    read = triplets = 0
+    read = found = 0
     try:
         with building.open("w", encoding="utf-8") as out, bar(None, "extract", unit=" texts") as shown:
-            for i, found in answers:
-                row = {"id": i, "triplets": [extracted(one, convention == "paper") for one in found]}
+            for triplets in chosen.stream(read_texts(), workers):
+                row = {"id": ids.popleft(), "triplets": [extracted(triplet, convention == "paper") for triplet in triplets]}
                 out.write(json.dumps(row, ensure_ascii=False) + "\n")
-                read, triplets = read + 1, triplets + len(found)
+                read, found = read + 1, found + len(triplets)
                 shown.update()
         os.replace(building, target)
     finally:
         building.unlink(missing_ok=True)
-    return Counts(read, triplets, time.monotonic() - started)
+    return Counts(read, found, time.monotonic() - started)
 
 
-def _batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
-    return iter(lambda: list(islice(lines, size)), [])
+def open_system(workdir: Path | None, source: str = "", convention: Convention = "natural") -> System:
+    """`rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all (""). The rules are a part of variant E.
 
-
-def _by_rules(lines: Iterator[Line], convention: Convention, workers: int, workdir: Path | None) -> Iterator[Answer]:
-    """A short input is read here: it would be done before a second process has started."""
-    head = list(islice(lines, 4 * _CHUNK + 1))
-    tasks = _batches(chain(head, lines), _CHUNK)
-    job = Job(_prepare, (convention, overlays(workdir) if workdir else ()), _extract)
-    with opened("local", workers if len(head) > 4 * _CHUNK else 1) as crew:
-        for found in crew.map(job, tasks):
-            yield from found
-
-
-def _prepare(convention: Convention, added: tuple[Path, ...]) -> _Ready:
-    import torch
-
-    torch.set_num_threads(1)
-    lexicon = load_lexicon(overlays=added)
-    return lexicon, nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules(), convention)
-
-
-def _extract(ready: _Ready, lines: list[Line]) -> list[Answer]:
-    lexicon, backend, engine = ready
-    shown = [view(text, lexicon.variants) for _, text in lines]
-    annotated = backend.annotate([one.text for one in shown])
-    return [
-        (i, [to_stored(triplet, one, text) for triplet in engine.extract(Doc.of(one.text, tokens))])
-        for (i, text), one, tokens in zip(lines, shown, annotated, strict=True)
-    ]
-
-
-def _by_model(lines: Iterator[Line], system: str, workdir: Path | None, convention: Convention) -> Iterator[Answer]:
-    """The last model of a variant, `C`, or the one of a round, `C2`. Of variant E the rules are a part."""
+    ConfigError where the working directory has no such model, or where a model is wanted without one.
+    """
+    if source == "rules":
+        return RuleSystem(Recipe(convention, overlays(workdir) if workdir else ()))
     if workdir is None:
-        raise ConfigError(f"--source {system} needs --workdir", fix="name the working directory that trained it, or use --source rules")
-    name, predict = last_model(workdir, system, convention)
-    lexicon = load_lexicon(overlays=overlays(workdir))
-    for batch in _batches(lines, _MODEL_CHUNK):
-        shown = [view(text, lexicon.variants) for _, text in batch]
-        for (i, text), one, found in zip(batch, shown, predict([one.text for one in shown]), strict=True):
-            yield i, [replace(to_stored(triplet, one, text), source=name) for triplet in found]
+        raise ConfigError(f"--source {source} needs --workdir", fix="name the working directory that trained it, or use --source rules")
+    name = _model_name(workdir, source)
+    predict = _both(workdir, convention) if name == "E0" else _tagging(workdir, name)
+    return ModelSystem(name, predict, load_lexicon(overlays=overlays(workdir)).variants)
 
 
-def last_model(workdir: Path, system: str = "", convention: Convention = "natural") -> tuple[str, Predict]:
-    """(name, what predicts views) of the model of a round, of a variant's last round, or of the last round of all."""
+def _model_name(workdir: Path, source: str) -> str:
     with db.reading(workdir) as connection:
         rounds = [(done.variant, f"{done.variant}{done.round}") for done in runs.rounds(connection)]
-    names = [name for _, name in rounds]
-    chosen = [name for variant, name in rounds if system in ("", variant, name)]
+    chosen = [name for variant, name in rounds if source in ("", variant, name)]
     if not chosen:
-        told = f"no model {system!r}" if system else "no model"
-        raise ConfigError(f"{told} in {workdir}", fix="trained there: " + (", ".join(names) or "none"))
-    return chosen[-1], _both(workdir, convention) if chosen[-1] == "E0" else _tagging(workdir, chosen[-1])
+        missing = f"no model {source!r}" if source else "no model"
+        raise ConfigError(f"{missing} in {workdir}", fix="trained there: " + (", ".join(name for _, name in rounds) or "none"))
+    return chosen[-1]
+
+
+def _batches(items: Iterator[Part], size: int) -> Iterator[list[Part]]:
+    return iter(lambda: list(islice(items, size)), [])
+
+
+def _extract(reader: Reader, texts: list[str]) -> list[Triplets]:
+    return reader.extract(texts)
 
 
 def _tagging(workdir: Path, name: str) -> Predict:
@@ -133,11 +188,10 @@ def _both(workdir: Path, convention: Convention) -> Predict:
     from builder.model.panel import load_panel
 
     panel = load_panel(workdir / "models" / "panel")
-    _, backend, engine = _prepare(convention, overlays(workdir))
+    reader = make_reader(Recipe(convention, overlays(workdir)))
 
-    def predict(texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
-        annotated = backend.annotate(list(texts))
-        ruled = [engine.extract(Doc.of(text, tokens)) for text, tokens in zip(texts, annotated, strict=True)]
+    def predict(texts: Sequence[str]) -> list[Triplets]:
+        ruled = reader.extract_views(texts)
         judged = panel.classify([Example("", text, rules) for text, rules in zip(texts, ruled, strict=True)])
         scores = [[score for _, score in labels] for labels in judged]
         told = zip(ruled, scores, panel.taggers.proposals(texts), strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from builder.engine import Doc
 from builder.lexicon.resources import Lexicon
-from builder.stages.annotate import review_view, viewed
+from builder.reader import restored
 from builder.store import reviews
 
 _CHUNK = 1024
@@ -18,8 +18,7 @@ def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]
     at = 0
     while rows := reviews.annotated(connection, at, _CHUNK):
         for review, words in rows:
-            shown = review_view(review, lexicon.variants)
-            yield Doc.of(shown.text, viewed(words, shown))
+            yield restored(review, reviews.load_words(words), lexicon.variants).doc
         at = rows[-1][0].id
 
 

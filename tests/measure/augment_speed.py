@@ -17,13 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builder import nlp
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Candidate, Mark, Method, Sentence, applied, moved
-from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon, load_rules
+from builder.reader import Recipe, make_reader
 from builder.records import Token, Triplet
-from builder.text import clauses, sentences, view
+from builder.text import clauses, sentences
 
 LOADERS: dict[str, tuple[Any, Callable[..., Method]]] = {
     "masked-seq2seq": (masked_seq2seq.MaskedSeq2SeqSettings, masked_seq2seq.load),
@@ -96,13 +94,12 @@ def drawn(path: Path, count: int) -> Iterator[Sentence]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     random.Random(1).shuffle(texts)
-    lexicon = load_lexicon()
-    backend, engine = nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules(), "natural")
+    reader = make_reader(Recipe())
     made = 0
     for at in range(0, len(texts), 256):
-        views = [view(text, lexicon.variants).text for text in texts[at : at + 256]]
-        for text, tokens in zip(views, backend.annotate(views), strict=True):
-            for one in split(text, tokens, engine.extract(Doc.of(text, tokens)), made):
+        for reading in reader.read(texts[at : at + 256]):
+            doc = reading.doc
+            for one in split(doc.text, doc.tokens, reader.engine.extract(doc), made):
                 yield one
                 made += 1
                 if made == count:

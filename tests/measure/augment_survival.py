@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.survival import Held, judges, survival
-from builder.augment.views import shifted
 from builder.export.records import triplet
 from builder.release.reading import rows
 
@@ -42,7 +41,7 @@ def pair(source: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Held, Held]
     start, end = row["source_span"]
     before = {one["id"].rpartition(":")[2]: one for one in source["triplets"]}
     kept = [before[one["id"].rpartition(":")[2]] for one in row["triplets"]]
-    return (source["text"][start:end], [triplet(shifted(one, -start)) for one in kept]), (
+    return (source["text"][start:end], [triplet(one).shifted(-start) for one in kept]), (
         row["text"],
         [triplet(one) for one in row["triplets"]],
     )

@@ -16,11 +16,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from builder import nlp
-from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon, load_rules
+from builder.reader import Recipe, make_reader
 from builder.records import Span
-from builder.text import view
 
 Gold = tuple[Span, str]
 """Where an opinion stands, and its polarity."""
@@ -40,16 +37,8 @@ def read(path: Path) -> Iterator[tuple[str, list[Gold]]]:
 
 
 def predict(texts: Sequence[str]) -> Iterator[list[Told]]:
-    lexicon = load_lexicon()
-    engine, views = Engine(lexicon, load_rules()), [view(text, lexicon.variants) for text in texts]
-    tokens = nlp.load("embedded", lexicon.words()).annotate([one.text for one in views])
-    for text, seen, told in zip(texts, views, tokens, strict=True):
-        found = engine.extract(Doc.of(seen.text, told))
-        places = [seen.element(one.opinion_full.spans, text) for one in found]
-        yield [
-            (place.spans, seen.element(one.aspect.spans, text).text, place.text, one.polarity)
-            for one, place in zip(found, places, strict=True)
-        ]
+    for triplets in make_reader(Recipe()).extract(texts):
+        yield [(one.opinion_full.spans, one.aspect.text, one.opinion_full.text, one.polarity) for one in triplets]
 
 
 def within(spans: Sequence[Span], clause: Span) -> bool:

@@ -11,21 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from builder import nlp
-from builder.engine import Doc, Engine
-from builder.lexicon.resources import Lexicon, Rule, load_lexicon, load_rules
+from builder.engine import Engine
+from builder.lexicon.resources import Lexicon, Rule, load_rules
 from builder.metrics import Answer, micro
 from builder.metrics.matching import MEETS
-from builder.records import Token
-from builder.text import View, view
+from builder.reader import Reading, Recipe, extract, make_reader
 
 Gold = dict[str, tuple[str, list[Answer]]]
-Tokens = dict[str, tuple[Token, ...]]
 
 
 def gold(folder: Path) -> Gold:
@@ -44,16 +41,13 @@ def gold(folder: Path) -> Gold:
     return out
 
 
-def predict(due: Gold, views: dict[str, View], tokens: Tokens, engine: Engine) -> dict[str, dict[str, list[Answer]]]:
+def predict(readings: Mapping[str, Reading], engine: Engine) -> dict[str, dict[str, list[Answer]]]:
     """Answers with `opinion` and with `opinion_full`."""
     out: dict[str, dict[str, list[Answer]]] = {"opinion": {}, "opinion_full": {}}
-    for key, (text, _) in due.items():
-        found = engine.extract(Doc.of(views[key].text, tokens[key]))
-        for name, told in out.items():
-            told[key] = [
-                (views[key].element(t.aspect.spans, text).text, views[key].element(getattr(t, name).spans, text).text, t.polarity)
-                for t in found
-            ]
+    for key, reading in readings.items():
+        triplets = extract(engine, reading)
+        for name, answers in out.items():
+            answers[key] = [(triplet.aspect.text, getattr(triplet, name).text, triplet.polarity) for triplet in triplets]
     return out
 
 
@@ -124,14 +118,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     due = gold(options.data)
-    lexicon, rules = load_lexicon(), load_rules()
-    views = {key: view(text, lexicon.variants) for key, (text, _) in due.items()}
-    annotated = nlp.load("embedded", lexicon.words()).annotate([one.text for one in views.values()])
-    tokens = dict(zip(views, annotated, strict=True))
+    reader, rules = make_reader(Recipe()), load_rules()
+    lexicon = reader.lexicon
+    readings = dict(zip(due, reader.read([text for text, _ in due.values()]), strict=True))
     flat = {key: answers for key, (_, answers) in due.items()}
     print(f"{len(due):,} sentences, {sum(map(len, flat.values())):,} triplets")
     for name, words, listed in systems(lexicon, rules) if options.ablate else [("all", lexicon, rules)]:
-        told = predict(due, views, tokens, Engine(words, listed))
+        told = predict(readings, Engine(words, listed))
         lenient, pair = micro(flat, told["opinion"], "lenient"), micro(flat, told["opinion"], "lenient", "pair")
         exact = micro(flat, told["opinion_full"])
         print(
@@ -139,9 +132,9 @@ def main() -> None:
             f"  exact (opinion_full) P {exact.precision:.1f} R {exact.recall:.1f} F1 {exact.f1:.1f}"
         )
     if options.draw:
-        draw(due, predict(due, views, tokens, Engine(lexicon, rules))["opinion"], options.draw, options.seed)
+        draw(due, predict(readings, Engine(lexicon, rules))["opinion"], options.draw, options.seed)
     if options.errors:
-        told = predict(due, views, tokens, Engine(lexicon, rules))
+        told = predict(readings, Engine(lexicon, rules))
         wrong = [key for key in due if micro({key: flat[key]}, {key: told["opinion"][key]}, "lenient").f1 < 100]
         for key in random.Random(150).sample(wrong, min(options.errors, len(wrong))):
             print(due[key][0].strip(), "\n   gold", flat[key], "\n   told", told["opinion"][key])

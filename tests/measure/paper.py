@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 
-from builder import metrics, nlp
-from builder.engine import Doc, Engine
+from builder import metrics
 from builder.export.paper import aspect_text, parse
-from builder.lexicon.resources import load_lexicon, load_rules
 from builder.metrics import Answer
+from builder.reader import Recipe, make_reader
 from builder.records import Triplet
-from builder.text import View, view
 
 SEEN = 1600
 
 
-def told(triplet: Triplet, shown: View, text: str) -> Answer:
-    """A triplet of the view as the paper writes it, in the words of `text`."""
-    aspect = shown.element(triplet.aspect.spans, text)
-    owner = shown.element(triplet.owner.spans, text) if triplet.owner else None
-    opinion = shown.element(triplet.opinion.spans, text).text
-    return aspect_text(replace(triplet, aspect=aspect, owner=owner)), opinion, triplet.polarity
+def answer(triplet: Triplet) -> Answer:
+    """A triplet as the paper writes it."""
+    return aspect_text(triplet), triplet.opinion.text, triplet.polarity
 
 
 def main() -> None:
@@ -42,14 +36,8 @@ def main() -> None:
         except ValueError:
             continue
         texts[str(row["id"])] = row["question"].split("context: ", 1)[1]
-    lexicon = load_lexicon()
-    engine = Engine(lexicon, load_rules(), "paper")
-    views = {key: view(text, lexicon.variants) for key, text in texts.items()}
-    annotated = nlp.load("embedded", lexicon.words()).annotate([one.text for one in views.values()])
-    found = {
-        key: [told(one, shown, texts[key]) for one in engine.extract(Doc.of(shown.text, tokens))]
-        for (key, shown), tokens in zip(views.items(), annotated, strict=True)
-    }
+    extracted = make_reader(Recipe("paper")).extract(list(texts.values()))
+    found = {key: [answer(triplet) for triplet in triplets] for key, triplets in zip(texts, extracted, strict=True)}
     keys = list(gold)
     for name, part in ((f"first {SEEN:,}", keys[:SEEN]), ("rest", keys[SEEN:]), ("all", keys)):
         g, p = {key: gold[key] for key in part}, {key: found[key] for key in part}

@@ -21,9 +21,9 @@ from builder.config import resolve
 from builder.engine import Engine
 from builder.lexicon.resources import Lexicon, load_lexicon, load_rules
 from builder.pipeline import Build, run
+from builder.reader import extract, restored
 from builder.records import Review
 from builder.shards import Job, opened
-from builder.stages.seed import extract
 from builder.store import db, reviews
 
 _Ready = tuple[Engine, Lexicon]
@@ -90,7 +90,7 @@ def _prepare() -> _Ready:
 
 def _count(ready: _Ready, task: _Task) -> tuple[int, int]:
     engine, lexicon = ready
-    return len(task), sum(len(extract(engine, lexicon, review, words)) for review, words in task)
+    return len(task), sum(len(extract(engine, restored(review, reviews.load_words(words), lexicon.variants))) for review, words in task)
 
 
 if __name__ == "__main__":

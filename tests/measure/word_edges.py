@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from builder import nlp
 from builder.export.paper import parse
-from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.lexicon.resources import Lexicon
+from builder.reader import Recipe, make_reader
 from builder.records import Polarity, Span, Token
 from builder.text import view
 
@@ -29,12 +29,12 @@ def main() -> None:
     parser.add_argument("valid", type=Path)
     parser.add_argument("--misses", type=int, default=10)
     options = parser.parse_args()
-    lexicon = load_lexicon()
-    words = lexicon.words()
+    reader = make_reader(Recipe())
+    lexicon, words = reader.lexicon, reader.lexicon.words()
     given, unread = read(options.valid)
     texts = {key: view(text, lexicon.variants).text for key, (text, _) in given.items()}
     print(f"{len(given)} reviews, {unread} whose answer does not parse left out")
-    tokens = dict(zip(texts, nlp.load("embedded", words).annotate(list(texts.values())), strict=True))
+    tokens = dict(zip(texts, reader.backend.annotate(list(texts.values())), strict=True))
     for name, part in (("aspects", 0), ("opinions", 1)):
         report(name, list(elements(given, part, lexicon)), texts, tokens, set(words), options.misses)
 
