@@ -202,7 +202,7 @@ def test_json_holds_every_value_interval_count_and_signature(here: Command, file
     told = json.loads(ran.out)
     assert told["reviews"] == {"gold": 25, "null_triplets": 0, "without_prediction": 0}
     by_name = {(row["match"], row["part"]): row for row in told["scores"]}
-    assert len(by_name) == 15
+    assert len(by_name) == 11
     exact = by_name["exact", "triplet"]
     assert (exact["right"], exact["predicted"], exact["gold"]) == (23, 23, 46)
     assert exact["recall"] == {"value": 50.0, "low": 50.0, "high": 50.0}

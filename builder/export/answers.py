@@ -23,12 +23,14 @@ from builder.metrics import Answer
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question names aspects."""
+    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question names aspects; `faults` what
+    is wrong with each line that was left out, with its file and number."""
 
     answers: dict[str, list[Answer]]
     texts: dict[str, str]
     null: int
     given: int = 0
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +39,31 @@ class File:
 
     rows: tuple[tuple[str, str, Any], ...]
 
-    def read(self, opinion: str = "opinion") -> Read:
-        """InputError with the line of a row that does not hold what its kind promises."""
+    def read(self, opinion: str = "opinion", strict: bool = True) -> Read:
+        """A row that does not hold what its kind promises is an InputError with its line; not `strict`, it is left out and stands in `faults`."""
         answers: dict[str, list[Answer]] = {}
         texts: dict[str, str] = {}
         null = given = 0
+        faults: list[InputError] = []
         for where, kind, row in self.rows:
             try:
-                key, text, listed = _READERS[kind](row, opinion)
+                key, text, triplets = _READERS[kind](row, opinion)
             except (KeyError, ValueError, TypeError, AttributeError) as error:
-                raise InputError(f"cannot be read as {kind}: {error!r}", where=where) from error
+                fault = InputError(f"cannot be read as {kind}: {error!r}", where=where)
+                if strict:
+                    raise fault from error
+                faults.append(fault)
+                continue
             if key in answers:
                 raise InputError(f"the id {key!r} stands twice", where=where)
-            answers[key] = [one for one in listed if one[0] != "NULL" and one[1] != "NULL"]
-            null += len(listed) - len(answers[key])
+            answers[key] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
+            null += len(triplets) - len(answers[key])
             given += kind == "paper" and "以下文字對" in str(row.get("question", "")).partition("context:")[0]
             if text is not None:
                 texts[key] = text
-        return Read(answers, texts, null, given)
+        if faults and not answers:
+            raise faults[0]
+        return Read(answers, texts, null, given, tuple(map(str, faults)))
 
 
 def read(path: Path, opinion: str = "opinion") -> Read:

@@ -21,9 +21,9 @@ Tally = list[tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`match` of `part`; the paper's example-based metric is ("paper", "triplet"), its match is exact."""
+    """`match` of `part`; the paper's example-based metric is ("paper", "triplet"), its match is exact. `complete` is that of builder.metrics.complete."""
 
-    match: Match | Literal["paper"]
+    match: Match | Literal["paper", "complete"]
     part: Part | Literal["polarity"]
 
 
@@ -69,6 +69,7 @@ def polarity_accuracy(gold: Answers, predicted: Answers, match: Match = "lenient
 
 def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open") -> Tally:
     """The counts of each gold review. `given-aspects` leaves out what is predicted about no gold aspect."""
+    assert metric.match != "complete", "gold of that kind is counted by builder.metrics.complete"
     match: Match = "exact" if metric.match == "paper" else metric.match
     out: Tally = []
     for review, due in gold.items():

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
 from typing import Literal
 
+from builder.metrics.complete import CompleteGold, tally_complete
 from builder.metrics.intervals import Difference, Estimate, differences, estimates
 from builder.metrics.matching import Answers
 from builder.metrics.scores import Metric, Mode, Tally, signature, tally
 
-Asked = Literal["all", "exact", "lenient", "paper"]
+Asked = Literal["all", "exact", "lenient", "paper", "complete"]
 ALL: tuple[Metric, ...] = (
     Metric("exact", "triplet"), Metric("exact", "pair"), Metric("exact", "aspect"), Metric("exact", "opinion"), Metric("exact", "polarity"),
     Metric("lenient", "triplet"), Metric("lenient", "pair"), Metric("lenient", "aspect"), Metric("lenient", "opinion"),
     Metric("lenient", "polarity"),
     Metric("paper", "triplet"),
 )  # fmt: skip
+COMPLETE: tuple[Metric, ...] = (Metric("complete", "triplet"), Metric("complete", "pair"))
+"""The metrics of gold by two annotators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,32 @@ def measure(
     gold: Answers, predicted: Answers, chosen: Iterable[Metric], settings: Settings, other: Answers | None = None
 ) -> list[Measured]:
     """Each of `chosen` of `predicted` over the reviews of `gold`; with `other`, its paired difference to that system."""
-    more = {"gold": digest(gold)} | ({"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {})
     listed = tuple(chosen)
     ours = [tally(gold, predicted, metric, settings.mode) for metric in listed]
+    theirs = None if other is None else [tally(gold, other, metric, settings.mode) for metric in listed]
+    return _measured(listed, ours, theirs, [ceiling(gold, metric) for metric in listed], digest(gold), settings)
+
+
+def measure_complete(gold: CompleteGold, predicted: Answers, settings: Settings, other: Answers | None = None) -> list[Measured]:
+    """As `measure`, of triplets and pairs over gold by two annotators."""
+    ours, theirs = (
+        None if answers is None else [tally_complete(gold, answers, metric.part == "triplet") for metric in COMPLETE]
+        for answers in (predicted, other)
+    )
+    assert ours is not None
+    return _measured(COMPLETE, ours, theirs, [100.0] * len(COMPLETE), digest_complete(gold), settings)
+
+
+def _measured(
+    listed: Sequence[Metric], ours: list[Tally], theirs: list[Tally] | None, ceilings: Sequence[float], gold: str, settings: Settings
+) -> list[Measured]:
+    more = {"gold": gold} | ({"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {})
     values = estimates(ours, listed, settings.samples, settings.seed)
     against: list[Difference | None] = [None] * len(listed)
-    if other is not None:
-        theirs = [tally(gold, other, metric, settings.mode) for metric in listed]
+    if theirs is not None:
         against = list(differences(ours, theirs, listed, settings.samples, settings.seed))
     return [
-        Measured(metric, values[i], _sums(ours[i], metric), ceiling(gold, metric), signature(metric, settings.mode, more), against[i])
+        Measured(metric, values[i], _sums(ours[i], metric), ceilings[i], signature(metric, settings.mode, more), against[i])
         for i, metric in enumerate(listed)
     ]
 
@@ -84,8 +103,16 @@ def ceiling(gold: Answers, metric: Metric) -> float:
 
 def digest(gold: Answers) -> str:
     """Which gold it was: two scores compare only where this is the same."""
-    text = json.dumps([[key, sorted(set(answers))] for key, answers in sorted(gold.items())], ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return _digest([[key, sorted(set(answers))] for key, answers in sorted(gold.items())])
+
+
+def digest_complete(gold: CompleteGold) -> str:
+    """As `digest`, of gold by two annotators."""
+    return _digest([[key, *(sorted(map(astuple, part)) for part in (gold[key].required, gold[key].optional))] for key in sorted(gold)])
+
+
+def _digest(rows: list[list[object]]) -> str:
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def together(signatures: Iterable[str]) -> list[str]:

@@ -1,0 +1,125 @@
+"""How good predictions are against gold: what `builder score` shows.
+
+In: files or folders in any format that `builder.export.answers` knows, or gold by two annotators. Out: `Scored`, the metrics with their intervals and what a reader
+should know of gold and predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder.errors import ConfigError
+from builder.export import answers
+from builder.export.answers import File, Read
+from builder.export.answers_complete import is_complete, load_complete
+from builder.metrics import Answer
+from builder.metrics.complete import agreement, count_optional
+from builder.metrics.systems import Asked, Measured, Settings, measure, measure_complete, metrics
+
+Rows = list[tuple[str, Measured]]
+"""(opinion or opinion_full, a metric of it)"""
+_MOST_FAULTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """`counts` of reviews and triplets by name, `summary` the same in sentences, `notes` what to know before believing the numbers."""
+
+    rows: Rows
+    counts: dict[str, object]
+    summary: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def score_files(
+    gold: Path, pred: Path, against: Path | None = None, *, asked: Asked = "all", keys: tuple[str, ...] = ("opinion", "opinion_full"),
+    settings: Settings | None = None, strict: bool = False,
+) -> Scored:  # fmt: skip
+    """Score `pred`, and its difference to `against`. `keys`: which opinion of our own rows is scored. `strict`: a faulty gold line is an InputError."""
+    settings = settings or Settings()
+    files = {name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None}
+    if is_complete(gold):
+        return _score_complete(gold, files, asked, keys, settings)
+    if asked == "complete":
+        raise ConfigError(
+            "the metric `complete` needs gold by two annotators", where=str(gold), fix="name a folder with A.jsonl and B.jsonl"
+        )
+    gold_file = answers.load(gold)
+    rows: Rows = []
+    for key in keys:
+        due = gold_file.read(key, strict)
+        predicted, other = _answers_of(files, key)
+        rows += [(key, row) for row in measure(due.answers, predicted, metrics(asked, settings.mode), settings, other)]
+    due, read = gold_file.read(strict=strict), {name: file.read() for name, file in files.items()}
+    counts: dict[str, object] = {"gold": len(due.answers), "null_triplets": due.null}
+    counts |= {"without_prediction": len(due.answers.keys() - read["pred"].answers.keys())}
+    counts |= {"faulty": list(due.faults)} if due.faults else {}
+    summary = [_join(f"gold: {len(due.answers)} reviews, {due.null} NULL triplets left out", due.answers, read["pred"])]
+    summary += _ceiling(rows, due)
+    return Scored(rows, counts, tuple(summary), tuple(_notes(due.answers, read, settings.mode) + _faults(due)))
+
+
+def _score_complete(gold: Path, files: Mapping[str, File], asked: Asked, keys: tuple[str, ...], settings: Settings) -> Scored:
+    if asked not in ("all", "complete"):
+        fix = "leave --metric out, or say --metric complete"
+        raise ConfigError(f"gold by two annotators has core and full forms, which {asked} does not know", where=str(gold), fix=fix)
+    if settings.mode != "open":
+        raise ConfigError(f"gold by two annotators is scored in open mode, not {settings.mode}", where=str(gold), fix="leave --mode out")
+    reviews = load_complete(gold)
+    rows: Rows = []
+    hits = {}
+    for key in keys:
+        predicted, other = _answers_of(files, key)
+        hits[key] = count_optional(reviews, predicted)
+        rows += [(key, row) for row in measure_complete(reviews, predicted, settings, other)]
+    read = {name: file.read() for name, file in files.items()}
+    required, optional = (sum(len(getattr(one, name)) for one in reviews.values()) for name in ("required", "optional"))
+    agreed = agreement(reviews)
+    counts: dict[str, object] = {"gold": len(reviews), "required": required, "optional": optional, "agreement_f1": agreed}
+    counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
+    head = f"gold: {len(reviews)} reviews, {required} required and {optional} optional triplets; F1 of one annotator against the other {agreed:.1f}"
+    tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(f"{n} by {key}" for key, n in hits.items())
+    return Scored(rows, counts, (_join(head, reviews, read["pred"]), tail), tuple(_notes(reviews, read, settings.mode)))
+
+
+def _answers_of(files: Mapping[str, File], key: str) -> tuple[dict[str, list[Answer]], dict[str, list[Answer]] | None]:
+    return files["pred"].read(key).answers, files["against"].read(key).answers if "against" in files else None
+
+
+def _join(head: str, gold: Mapping[str, object], predicted: Read) -> str:
+    missing, other = len(gold.keys() - predicted.answers.keys()), len(predicted.answers.keys() - gold.keys())
+    parts = [head]
+    parts += [f"{missing} reviews have no prediction"] if missing else []
+    parts += [f"{other} predicted reviews are not in gold"] if other else []
+    return "; ".join(parts)
+
+
+def _ceiling(rows: Rows, due: Read) -> list[str]:
+    low = next((row.ceiling for _, row in rows if row.ceiling < 100), None)
+    if low is None:
+        return []
+    empty = sum(not triplets for triplets in due.answers.values())
+    return [f"ceiling of the paper metric: {low:.1f}, for {empty} of {len(due.answers)} gold reviews are empty and count 0"]
+
+
+def _notes(gold: Mapping[str, object], read: Mapping[str, Read], mode: str) -> list[str]:
+    notes = []
+    for name, predictions in read.items():
+        if not predictions.answers.keys() & gold.keys():
+            notes.append(f"note: --{name} and --gold have no id in common: are these the same reviews?")
+        if predictions.given and mode == "open":
+            notes.append(
+                f"note: the questions of --{name} name the aspects: where a model was asked so, score it with --mode given-aspects"
+            )
+    return notes
+
+
+def _faults(due: Read) -> list[str]:
+    if not due.faults:
+        return []
+    what = "faulty gold line is left out" if len(due.faults) == 1 else "faulty gold lines are left out"
+    more = len(due.faults) - _MOST_FAULTS
+    tail = [f"  and {more} more (all of them: --format json)"] if more > 0 else []
+    return [f"note: {len(due.faults)} {what} (--strict refuses them):", *(f"  {fault}" for fault in due.faults[:_MOST_FAULTS]), *tail]
