@@ -591,7 +591,7 @@ def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, 
         ran = here("score", "--gold", gold, "--pred", gold, "--opinion", "opinion")
         assert ran.code == 0, ran.err
         lines = [line.split() for line in ran.out.splitlines() if line.startswith("opinion ") and line.split()[1] != "paper"]
-        assert len(lines) == 14, ran.out
+        assert len(lines) == 10, ran.out
         assert {tuple(words[3:6]) for words in lines if words[2] != "polarity"} == {("100.0", "100.0", "100.0")}
         assert {words[9] for words in lines if words[2] == "polarity"} == {"100.0"}
 

@@ -184,8 +184,8 @@ from pathlib import Path
 from dataclasses import replace
 import click
 from builder import cli
-from builder.model.paper_train import fine_tune, save_base
-from builder.model.pretrained import load_base
+from builder.model.paper.fine_tuning import fine_tune, save_base
+from builder.model.paper.pretrained import load_base
 from test_seq2seq import CONFIG, Fixed, pairs_of
 
 @cli.cli.command()

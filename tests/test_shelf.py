@@ -70,7 +70,7 @@ SECOND = """
 import sys
 from pathlib import Path
 from builder.errors import ReleaseError
-from builder.export import writing
+from builder.release import writing
 try:
     with writing.building(Path(sys.argv[1])):
         print("made one too")
