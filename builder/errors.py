@@ -4,6 +4,19 @@ The command line catches `BuilderError` once, prints its one line and exits with
 ours and keeps its traceback.
 """
 
+from pathlib import Path
+
+DISTRIBUTION = "review-triplets"
+"""The name under which the package is installed; it is imported as `builder`."""
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an optional part of the package where this copy of it lives: in a checkout or among installed packages."""
+    checkout = Path(__file__).resolve().parent.parent
+    if not (checkout / "pyproject.toml").is_file():
+        return f"pip install '{DISTRIBUTION}[{extra}]'"
+    return f"pip install -e '{'.' if Path.cwd() == checkout else checkout}[{extra}]'"
+
 
 def printable(text: str, kept: str = "") -> str:
     """`text` with every character that cannot be seen as its code: what a terminal would obey, what turns the line round, half characters."""

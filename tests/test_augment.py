@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from builder.augment.constraints import CONSTRAINTS, broken, trial
 from builder.augment.judging import NOTHING, Judged, Seen, judge, lost
 from builder.augment.records import Candidate, Changed, Doubt, Edit, Mark, Sentence, applied, moved, seeded, stretched, written
 from builder.augment.views import Unit, cut, layer_row, parts, units
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 from builder.release.layers import rewritten
 
 BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|POS} , so we often use it at night .")
@@ -306,5 +307,5 @@ def test_measures_of_a_run() -> None:
 
 def test_missing_sacrebleu_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu", None)
-    with pytest.raises(ConfigError, match=r"builder\[augment\]"):
+    with pytest.raises(ConfigError, match=re.escape(install_command("augment"))):
         measures.check()

@@ -30,7 +30,7 @@ from builder.gold.prompt import SYSTEM, parse, questions
 from builder.records import Pool
 from builder.store import db, gold
 
-openai = pytest.importorskip("openai", reason="builder[judge] is not installed")
+openai = pytest.importorskip("openai", reason="the extra judge is not installed")
 KEY = "sk-secret-0123456789"
 Answer = tuple[int, dict[str, str], str, float]
 """(status, headers, body, seconds to wait)"""

@@ -22,8 +22,8 @@ from builder.store import db, gold, pools
 from builder.usecases.annotation_page import DatabaseBook
 from builder.usecases.labelling import opened
 
-pytest.importorskip("uvicorn", reason="builder[annotate] is not installed")
-pytest.importorskip("starlette", reason="builder[annotate] is not installed")
+pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
+pytest.importorskip("starlette", reason="the extra annotate is not installed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from conftest import ROOT, Command, LocalServer
 
+from builder.errors import install_command
+
 hub = pytest.importorskip("huggingface_hub", reason="the extra publish is not installed")
 SECRET = "hf_secretSECRETsecretSECRETsecretSEC"
 REPOSITORY = "somebody/some-reviews"
@@ -310,7 +312,7 @@ def test_without_the_extra_the_command_says_what_to_install(here: Command, relea
     assert here("publish", release, "--repo", REPOSITORY).code == 0, "the dry run needs no client"
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     ran = here("publish", release, "--repo", REPOSITORY, "--yes")
-    assert ran.error == "publishing needs huggingface_hub; pip install 'builder[publish]'"
+    assert ran.error == "publishing needs huggingface_hub; " + install_command("publish")
 
 
 @pytest.mark.parametrize("name", ["alone", "a/b/c", "a b/c", "../x", "a/..", ""])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import Built, Command
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 from builder.lexicon.resources import load_lexicon
 from builder.metrics.systems import Settings
 from builder.records import Element, Polarity, Triplet, polarity_of
@@ -476,7 +476,7 @@ def test_without_the_extra_the_page_says_how_to_install_it(report: Report, monke
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=r"pip install 'builder\[report\]', or use --markdown or --data"):
+    with pytest.raises(ConfigError, match=re.escape(f"{install_command('report')}, or use --markdown or --data")):
         page(report)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ConfigError, match="needs jinja2"):

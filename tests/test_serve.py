@@ -26,7 +26,7 @@ from conftest import ROOT, Command, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builder.errors import ReleaseError
+from builder.errors import ReleaseError, install_command
 from builder.records import Element, Polarity, Span, Triplet
 from builder.serve import app, database, guard, spans
 from builder.store import browse, db, reviews, runs, search, stories, triplets, usage
@@ -546,7 +546,7 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
 
 def test_without_the_extra_the_command_says_what_to_install(here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasette.app", None)
-    assert here("serve", "--workdir", workdir).error.endswith("; pip install 'builder[inspect]'")
+    assert here("serve", "--workdir", workdir).error.endswith("; " + install_command("inspect"))
 
 
 def test_a_taken_port_is_said_so(running: Running, here: Command, workdir: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,11 +16,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, environment
 
-from builder.errors import BuilderError, ConfigError, ResourceError, WorkerLost
+from builder.errors import BuilderError, ConfigError, ResourceError, WorkerLost, install_command
 from builder.shards import Crew, Job, Parcel, opened
 from builder.shards.parcels import folder_of, listed, pack, placed, unpack
 
-pytest.importorskip("distributed", reason="builder[scale] is not installed")
+pytest.importorskip("distributed", reason="the extra scale is not installed")
 
 
 # ---- jobs, in a module that worker processes can import (the folder of the tests is on their path)
@@ -296,5 +297,5 @@ def test_a_scheduler_that_dies_ends_the_job_with_a_word(cluster: tuple[str, int]
 
 def test_without_the_extra_the_engine_says_what_to_install_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ConfigError, match=r"pip install 'builder\[scale\]'"), opened("dask", 1):
+    with pytest.raises(ConfigError, match=re.escape(install_command("scale"))), opened("dask", 1):
         pass

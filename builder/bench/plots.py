@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from builder.bench.augmented import NONE
-from builder.bench.scores import EXTRA, MAIN, SHOWN
+from builder.bench.scores import MAIN, SHOWN
 from builder.bench.shift import Place, Shift
 from builder.bench.tables import Line
 from builder.bench.tables import shown as shown_name
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 
 COLOURS = ("#3b6fb6", "#d1732b", "#3f8f5b", "#a3457f", "#7a6a2c", "#5b5bb0", "#8c4a3a", "#2f8c94")
 _MARKERS = "osD^vPX*"
@@ -140,7 +140,7 @@ def _svg(draw: Any, width: float, height: float) -> str:
         import matplotlib
         import matplotlib.figure
     except ModuleNotFoundError as error:
-        raise ConfigError(f"the figures need {error.name}", fix=EXTRA) from error
+        raise ConfigError(f"the figures need {error.name}", fix=install_command("bench")) from error
     with matplotlib.rc_context(_STYLE):
         figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
         draw(figure)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 from builder.metrics import Answer, micro
 from builder.records import Span, Triplet
 
-EXTRA = "install it with `pip install 'builder[bench]'`"
 MAIN = {"tc": "accuracy", "absc": "accuracy", "ate": "f1", "aste": "f1"}
 """The score that tests and curves are about."""
 SHOWN = {"accuracy": "Acc", "macro_f1": "F1", "precision": "P", "recall": "R", "f1": "F1", "lenient_f1": "lenient F1"}
@@ -71,7 +70,7 @@ def check_extra(shift: bool) -> None:
     """ConfigError now, not after hours of training, where a library of the extra is missing."""
     for name in ("sklearn", "shapely", "matplotlib") if shift else ("scipy", "matplotlib"):
         if importlib.util.find_spec(name) is None:
-            raise ConfigError(f"`builder bench` needs {name}", fix=EXTRA)
+            raise ConfigError(f"`builder bench` needs {name}", fix=install_command("bench"))
 
 
 def rank_sum(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -81,7 +80,7 @@ def rank_sum(one: Sequence[float], other: Sequence[float]) -> float | None:
     try:
         from scipy.stats import mannwhitneyu
     except ModuleNotFoundError as error:
-        raise ConfigError(f"the rank-sum test needs {error.name}", fix=EXTRA) from error
+        raise ConfigError(f"the rank-sum test needs {error.name}", fix=install_command("bench")) from error
     if len({*one, *other}) == 1:
         return 1.0
     return float(mannwhitneyu(one, other, alternative="two-sided", method="auto").pvalue)

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from builder.bench.scores import EXTRA
-from builder.errors import ConfigError, InputError
+from builder.errors import ConfigError, InputError, install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +66,7 @@ def embed(features: Mapping[str, NDArray[np.float32]], seed: int) -> dict[str, t
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
     except ModuleNotFoundError as error:
-        raise ConfigError(f"the shift analysis needs {error.name}", fix=EXTRA) from error
+        raise ConfigError(f"the shift analysis needs {error.name}", fix=install_command("bench")) from error
     import numpy as np
 
     whole = np.concatenate(list(features.values())).astype(np.float64)
@@ -88,7 +87,7 @@ def hull(points: Sequence[Point]) -> Any:
     try:
         from shapely import MultiPoint
     except ModuleNotFoundError as error:
-        raise ConfigError(f"the shift analysis needs {error.name}", fix=EXTRA) from error
+        raise ConfigError(f"the shift analysis needs {error.name}", fix=install_command("bench")) from error
     return MultiPoint(list(points)).convex_hull
 
 

@@ -23,7 +23,7 @@ SET = click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="One setting, for example self_train.iterations=1 (repeatable)."
 )
 ENGINE = click.option(
-    "--engine", type=click.Choice(["local", "dask"]), help="Who works: processes of this machine, or a dask cluster (builder[scale])."
+    "--engine", type=click.Choice(["local", "dask"]), help="Who works: processes of this machine, or a dask cluster (extra: scale)."
 )
 SCHEDULER = click.option(
     "--scheduler", metavar="tcp://HOST:PORT", help="The cluster's scheduler, for --engine dask; none: one of this machine."

@@ -1,4 +1,4 @@
-"""Asking an OpenAI-compatible chat endpoint, several requests at a time, with retries. Needs builder[judge].
+"""Asking an OpenAI-compatible chat endpoint, several requests at a time, with retries. Needs the extra `judge`.
 
 The openai client waits as Retry-After says and backs off on 408, 409, 429, 5xx, timeouts and lost connections; an answer that is no
 whole completion is asked again here. The key comes from the environment and is cut out of everything that comes back.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from builder.errors import ConfigError, ModelError
+from builder.errors import ConfigError, ModelError, install_command
 from builder.gold.prompt import Question
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def ask(endpoint: Endpoint, listed: Sequence[Question], answered: Callable[[Repl
     try:
         import openai  # noqa: F401
     except ImportError as error:
-        raise ConfigError("the judge needs openai", fix="pip install 'builder[judge]'") from error
+        raise ConfigError("the judge needs openai", fix=install_command("judge")) from error
     asyncio.run(_ask(endpoint, key_of(endpoint), listed, answered))
 
 

@@ -1,4 +1,4 @@
-"""The annotation page's server: loopback only, a few JSON answers over a `Book`. Needs builder[annotate].
+"""The annotation page's server: loopback only, a few JSON answers over a `Book`. Needs the extra `annotate`.
 
 Reviews are hostile input and other programs share the machine: the page builds text nodes only, its policy allows no foreign script,
 every request needs the key of this run and a Host of this machine (a page elsewhere could otherwise reach us by DNS rebinding).
@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol
 
-from builder.errors import BuilderError, ConfigError
+from builder.errors import BuilderError, ConfigError, install_command
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -107,7 +107,7 @@ def serve(book: Book, port: int, told: Callable[[str], None]) -> None:
     try:
         import uvicorn
     except ImportError as error:
-        raise ConfigError("the annotation page needs uvicorn and starlette", fix="pip install 'builder[annotate]'") from error
+        raise ConfigError("the annotation page needs uvicorn and starlette", fix=install_command("annotate")) from error
     key = secrets.token_urlsafe(18)
     sock = _bound(port)
     number = sock.getsockname()[1]

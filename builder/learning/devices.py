@@ -18,7 +18,7 @@ import torch
 from torch import multiprocessing
 from torch.multiprocessing.spawn import ProcessException, start_processes
 
-from builder.errors import ModelError
+from builder.errors import ModelError, install_command
 from builder.learning.task import Progress
 
 Worker = Callable[[Progress | None, tuple[Any, ...]], None]
@@ -48,7 +48,7 @@ def accelerated(config: DeviceConfig) -> Iterator[Any]:
         from accelerate import Accelerator
         from accelerate.state import AcceleratorState, GradientState
     except ModuleNotFoundError as error:
-        raise ModelError(f"the paper profile needs {error.name}", fix="install it with `pip install 'builder[paper]'`") from error
+        raise ModelError(f"the paper profile needs {error.name}", fix=install_command("paper")) from error
     before = torch.get_num_threads()
     torch.set_num_threads(config.threads)
     try:

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ModelError
+from builder.errors import ModelError, install_command
 
-EXTRA = "install it with `pip install 'builder[paper]'`"
 SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
@@ -25,7 +24,7 @@ def quiet() -> Iterator[None]:
     try:
         from transformers.utils import logging
     except ModuleNotFoundError as error:
-        raise ModelError(f"models of a hub need {error.name}", fix=EXTRA) from error
+        raise ModelError(f"models of a hub need {error.name}", fix=install_command("paper")) from error
     before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from builder.config import Config
-from builder.errors import ModelError
+from builder.errors import ModelError, install_command
 from builder.learning.task import Example, Extractor, Judge, Judged, Progress
 from builder.records import Triplet
 
@@ -74,7 +74,7 @@ def check(config: Config) -> None:
         return
     for name in ("transformers", "accelerate"):
         if find_spec(name) is None:
-            raise ModelError(f"the profile {config.profile} needs {name}", fix="install it with `pip install 'builder[paper]'`")
+            raise ModelError(f"the profile {config.profile} needs {name}", fix=install_command("paper"))
     from builder.learning.hub import is_folder
 
     base = Path(config.paper.base)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from builder.errors import ConfigError, ModelError, ResourceError
+from builder.errors import ConfigError, ModelError, ResourceError, install_command
 from builder.nlp import labels as label_table
 from builder.nlp.draft import Draft, TreeParser, parsed, sentence_spans
 from builder.nlp.labels import Labels
@@ -164,7 +164,7 @@ def _drivers() -> ModuleType:
     try:
         return import_module("ckip_transformers.nlp")
     except ImportError as error:
-        raise ConfigError(f"the ckip backend needs ckip-transformers: {error}", fix='pip install "builder[ckip]"') from error
+        raise ConfigError(f"the ckip backend needs ckip-transformers: {error}", fix=install_command("ckip")) from error
 
 
 def _digest(driver: Any) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Protocol
 
-from builder.errors import ConfigError, ResourceError
+from builder.errors import ConfigError, ResourceError, install_command
 from builder.nlp.labels import Labels
 
 _LANGUAGE = "zh-hant"
@@ -69,7 +69,7 @@ def load(folder: Path, labels: Labels) -> StanzaParser:
     try:
         stanza = import_module("stanza")
     except ImportError as error:
-        raise ConfigError(f"trees from stanza need stanza: {error}", fix='pip install "builder[stanza]"') from error
+        raise ConfigError(f"trees from stanza need stanza: {error}", fix=install_command("stanza")) from error
     try:
         pipeline = stanza.Pipeline(
             _LANGUAGE, dir=str(folder), processors=dict(_PROCESSORS), tokenize_pretokenized=True, download_method=None, verbose=False

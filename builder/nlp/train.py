@@ -17,6 +17,7 @@ from random import Random
 
 import numpy as np
 
+from builder.errors import ConfigError, install_command
 from builder.nlp import conllu, crf
 from builder.nlp.conllu import Sentence, surface
 from builder.nlp.features import WINDOWS, fold, lay_out, streams
@@ -101,7 +102,10 @@ def fit_crf(
     sentences: Sequence[Sentence], seed: int, *, iterations: int = 100, c1: float = 0.1, c2: float = 0.1, minfreq: int = 2
 ) -> crf.Crf:
     """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file small."""
-    import pycrfsuite
+    try:
+        import pycrfsuite
+    except ImportError as error:
+        raise ConfigError("fitting the segmenter needs python-crfsuite", fix=install_command("train")) from error
 
     random = Random(seed)
     chains = [chain for s in sentences for chain in chains_of(without_final_mark(s) if random.random() < 0.5 else s)]

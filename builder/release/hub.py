@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ConfigError, ReleaseError
+from builder.errors import ConfigError, ReleaseError, install_command
 from builder.release.verify import verify
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
@@ -124,7 +124,7 @@ def _client() -> Any:
     try:
         import huggingface_hub
     except ImportError as error:
-        raise ConfigError("publishing needs huggingface_hub", fix="pip install 'builder[publish]'") from error
+        raise ConfigError("publishing needs huggingface_hub", fix=install_command("publish")) from error
     return huggingface_hub
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from types import ModuleType
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 from builder.report.blocks import Figure
 
 _SERIES = ("#010101", "#020202", "#030303", "#040404", "#050505")
@@ -45,7 +45,7 @@ def _matplotlib() -> tuple[ModuleType, ModuleType]:
         import matplotlib
         import matplotlib.figure
     except ImportError as error:
-        raise ConfigError("the HTML report needs matplotlib", fix="pip install 'builder[report]', or use --markdown or --data") from error
+        raise ConfigError("the HTML report needs matplotlib", fix=f"{install_command('report')}, or use --markdown or --data") from error
     return matplotlib, matplotlib.figure
 
 

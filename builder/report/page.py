@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 from builder.report.blocks import Cell, Report, Table, shown
 from builder.report.charts import svg
 from builder.report.visible import pieces, prose, visible
@@ -30,7 +30,7 @@ def _environment() -> Environment:
     try:
         import jinja2
     except ImportError as error:
-        raise ConfigError("the HTML report needs jinja2", fix="pip install 'builder[report]', or use --markdown or --data") from error
+        raise ConfigError("the HTML report needs jinja2", fix=f"{install_command('report')}, or use --markdown or --data") from error
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": _cell, "pieces": pieces, "visible": visible, "prose": prose, "numeric": _numeric, "shares": _shares}
     environment.globals |= {"width": _width, "shade": _shade}

