@@ -21,6 +21,7 @@ from builder.errors import ConfigError
 Convention = Literal["natural", "paper"]
 VARIANTS = "ABCDE"
 ReleaseScript = Literal["keep", "traditional", "simplified"]
+Empty = Literal["keep", "drop"]
 Bump = Literal["auto", "patch", "minor", "major"]
 
 
@@ -174,6 +175,8 @@ class Release:
     """A release that loses more than this share of its parent needs a reason."""
     drop_reason: str = ""
     """Why a release may lose more; written into CHANGES.md."""
+    empty: Empty = "keep"
+    """Reviews in which nothing was found: keep them as unverified negatives, or drop them."""
     script: ReleaseScript = "keep"
     """Convert texts to one script, or keep them as they are."""
     ids: Literal["keep", "hash"] = "keep"

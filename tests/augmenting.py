@@ -47,10 +47,14 @@ def row(i: str, text: str, told: list[tuple[str, str, str, str]], annotation: st
             "id": f"{i}:{n:08x}", "aspect": element(text, aspect), "aspect_full": element(text, aspect), "owner": None,
             "opinion": element(text, opinion, full), "opinion_full": element(text, full), "polarity": polarity,
             "valence": {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}[polarity], "sources": ["rules"], "rules": ["subject"],
+            "aspect_category": None, "opinion_category": "taste.sweet", "confidence": 0.9, "verdict": "YY",
         }
         for n, (aspect, opinion, full, polarity) in enumerate(told)
     ]  # type: ignore[misc]  # fmt: skip
-    return {"id": i, "text": text, "language": "zh-Hant", "rating": None, "annotation": annotation, "triplets": triplets}
+    return {
+        "id": i, "text": text, "language": "zh-Hant", "rating": None, "source": None, "annotation": annotation,
+        "unverified_negative": annotation == "silver" and not triplets, "triplets": triplets,
+    }  # fmt: skip
 
 
 def release(folder: Path) -> Path:

@@ -257,7 +257,7 @@ def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
         for name in ("aspect", "opinion", "opinion_full"):
             told = after[name]  # type: ignore[literal-required]
             assert "".join(made["text"][a:b] for a, b in told["spans"]) == told["text"] == before[name]["text"]  # type: ignore[literal-required]
-    assert made["source"] == "a1"
+    assert made["source_id"] == "a1"
     assert made["edits"] == [{"start": 0, "end": 2, "text": "就在今天"}, {"start": 16, "end": 18, "text": "可"}]
 
 

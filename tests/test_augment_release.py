@@ -111,13 +111,13 @@ def test_every_row_names_its_source_and_its_edits(parent: Path, child: Path) -> 
     for row in rows:
         (edit,) = row["edits"]
         start, end = row["source_span"]
-        assert edit["text"] + texts[row["source"]][start:end] == row["text"]
+        assert edit["text"] + texts[row["source_id"]][start:end] == row["text"]
         assert (row["method"], row["annotation"], row["score"]) == ("marked", "marked", -1.5)
         assert all(one["sources"] == ["rules", "marked"] for one in row["triplets"])
 
 
 def test_what_stands_in_valid_or_test_is_never_a_source(child: Path) -> None:
-    assert not any(row["source"] == "a6" for row in layer(child))  # b2 of valid says the same without its full stop
+    assert not any(row["source_id"] == "a6" for row in layer(child))  # b2 of valid says the same without its full stop
     rejected = [json.loads(line) for line in (child / "rejected" / "train-marked.jsonl").read_text("utf-8").splitlines()]
     assert {"sentence": "a6:0-4", "reason": "held-out", "edits": []} in rejected
     assert any(one["reason"] == "no-label" for one in rejected)
@@ -218,7 +218,7 @@ def test_a_child_can_be_augmented_again_and_keeps_its_layers(child: Path, tmp_pa
     assert list(told.manifest["augmentations"]) == ["marked", "again"]
     assert told.layers == ["train-marked", "train-again"]
     assert layer(made.path) == layer(child)
-    assert {row["source"] for row in layer(made.path, "again")} <= {f"a{n}" for n in range(1, 8)}
+    assert {row["source_id"] for row in layer(made.path, "again")} <= {f"a{n}" for n in range(1, 8)}
     with pytest.raises(ConfigError, match="'marked' is taken"):
         augment.run(plan(child, tmp_path))
 
@@ -239,7 +239,7 @@ def test_other_views_make_sound_children(parent: Path, tmp_path: Path, view: str
 
 def test_limit_draws_sentences_by_the_seed(parent: Path, tmp_path: Path) -> None:
     few = augment.run(plan(parent, tmp_path, limit=2))
-    assert len({row["source"] for row in layer(few.path)}) <= 2
+    assert len({row["source_id"] for row in layer(few.path)}) <= 2
     assert few.measures["sentences"] == 2
 
 
@@ -266,14 +266,14 @@ def test_the_metadata_is_valid_croissant(child: Path) -> None:
     told = croissant.Dataset(jsonld=str(child / "metadata.json"))
     records = list(told.records("train-marked"))
     assert len(records) == len(layer(child))
-    assert records[0]["train-marked/source"].decode() == layer(child)[0]["source"]
+    assert records[0]["train-marked/source_id"].decode() == layer(child)[0]["source_id"]
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
         ({"text": "別的"}, "its edits give"),
-        ({"source": "zz"}, "its source 'zz' is not in the split"),
+        ({"source_id": "zz"}, "its source 'zz' is not in the split"),
         ({"annotation": "gold"}, "annotation 'gold' in the layer marked"),
         ({"edits": [{"start": 9, "end": 3, "text": ""}]}, "its edits cannot be applied"),
         ({"method": 3}, "method = 3"),
@@ -324,7 +324,7 @@ def test_verify_finds_a_layer_that_was_wrong_when_it_was_written(
 
 def test_verify_finds_a_layer_row_that_leaks_a_held_out_text(child: Path, tmp_path: Path) -> None:
     leak = "滷肉飯油膩，湯也冷掉了！"
-    row = {"text": leak, "edits": [{"start": 0, "end": 25, "text": leak}], "source_span": [0, 25], "source": "a1", "triplets": []}
+    row = {"text": leak, "edits": [{"start": 0, "end": 25, "text": leak}], "source_span": [0, 25], "source_id": "a1", "triplets": []}
     found = verify(resealed(child, tmp_path, row))
     assert any("is a near-duplicate of data/t" in fault for fault in found), found
 

@@ -246,7 +246,10 @@ def test_a_file_of_answers_that_is_missing_or_no_utf_8_is_one_clear_line(tmp_pat
 
 def review(key: str, text: str, *listed: Triplet) -> ReviewRow:
     rows: list[TripletRow] = [triplet_row(f"{key}:{i:08x}", one, ("rules",), one.rules) for i, one in enumerate(listed)]
-    return {"id": key, "text": text, "language": "zh-Hant", "rating": 4.0, "annotation": "silver", "triplets": rows}
+    return {
+        "id": key, "text": text, "language": "zh-Hant", "rating": 4.0, "source": None, "annotation": "silver",
+        "unverified_negative": not rows, "triplets": rows,
+    }  # fmt: skip
 
 
 def reviews() -> dict[str, list[ReviewRow]]:

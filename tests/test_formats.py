@@ -60,10 +60,14 @@ def row(review: Labelled) -> ReviewRow:
         {
             "id": f"{review.id}:{n}", "aspect": element(one.aspect), "aspect_full": element(one.aspect), "owner": None, "opinion": element(one.opinion),
             "opinion_full": element(in_full(one.opinion)), "polarity": one.polarity, "valence": 5.0, "sources": [], "rules": [],
+            "aspect_category": None, "opinion_category": None, "confidence": None, "verdict": None,
         }
         for n, one in enumerate(review.labels)
     ]  # fmt: skip
-    return {"id": review.id, "text": review.text, "language": "zh", "rating": None, "annotation": "silver", "triplets": triplets}
+    return {
+        "id": review.id, "text": review.text, "language": "zh", "rating": None, "source": None, "annotation": "silver",
+        "unverified_negative": not triplets, "triplets": triplets,
+    }  # fmt: skip
 
 
 LOSSLESS = ("semeval", "label-studio", "doccano")

@@ -341,8 +341,8 @@ def test_the_release_of_the_first_layout_still_verifies_and_its_damage_is_seen(t
 def test_a_layout_from_the_future_is_said_to_be_one(tmp_path: Path) -> None:
     files = sound(rows())
     body = json.loads(files["manifest.json"])
-    files["manifest.json"] = json.dumps(body | {"format": 3}).encode()
-    assert verify(release(tmp_path, rebuilt(files))) == ["manifest.json: format 3; this builder knows 1 to 2"]
+    files["manifest.json"] = json.dumps(body | {"format": 4}).encode()
+    assert verify(release(tmp_path, rebuilt(files))) == ["manifest.json: format 4; this builder knows 1 to 3"]
 
 
 # ---- diff

@@ -453,10 +453,12 @@ def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> Non
 
 
 def test_a_triplet_of_several_sources_is_stored_once(filled: sqlite3.Connection) -> None:
-    assert triplets.proposers(filled, 1)[triplets.triplet_id(1, GOOD)] == (("rules", "C1"), ("subject",))
-    assert triplets.proposers(filled, 5)[triplets.triplet_id(5, PLACE)][0] == ("rules", "gold")
+    assert released.provenance(filled, 1)[triplets.triplet_id(1, GOOD)] == released.Provenance(
+        ("rules", "C1"), ("subject",), (("rule", "subject"), ("opinion", "word")), "NX"
+    )
+    assert released.provenance(filled, 5)[triplets.triplet_id(5, PLACE)].sources == ("rules", "gold")
     assert filled.execute("SELECT count(*) FROM triplets").fetchone()[0] == 5
-    assert triplets.proposers(filled, 2)[triplets.triplet_id(2, replace(NOODLES, polarity="NEG"))][1] == ()
+    assert released.provenance(filled, 2)[triplets.triplet_id(2, replace(NOODLES, polarity="NEG"))].rules == ()
 
 
 def test_a_rerun_of_a_source_replaces_what_it_said(filled: sqlite3.Connection) -> None:

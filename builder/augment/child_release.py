@@ -6,6 +6,7 @@ own, for a build's next release must not take it for its parent.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,11 @@ from typing import Any
 
 from builder import __version__
 from builder.errors import ReleaseError
-from builder.release import package, writing
+from builder.release import layers, package, writing
 from builder.release.diff import bumped
 from builder.release.layers import LayerRow
 from builder.release.manifest import Content, Facts, Split, stored
-from builder.release.reading import Existing, existing, parsed, rows, versions
+from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
 from builder.release.verify import verify
 
@@ -71,11 +72,15 @@ def _next(out: Path) -> str:
 
 
 def _content(parent: Existing, folder: Path) -> package.Files:
-    """The parent's data in every format; a release of format 1 had no Parquet: it is made in `folder`."""
-    if parent.manifest.get("format", 1) < 2:
-        return package.data(folder, {split: rows(parent.path, split) for split in parent.splits})
+    """The parent's data in every format; what is of an older format is made anew in `folder`."""
     found = {path.relative_to(parent.path).as_posix(): path for path in sorted(parent.path.rglob("*")) if path.is_file()}
-    return {name: stored(path) for name, path in found.items() if name.startswith(_KEPT)}
+    if parent.layout == FORMAT:
+        return {name: stored(path) for name, path in found.items() if name.startswith(_KEPT)}
+    content = package.data(folder, {split: rows(parent.path, split) for split in parent.splits})
+    for layer, about in parent.manifest.get("augmentations", {}).items():
+        lines = (parent.path / layers.path(about["split"], layer)).read_bytes().split(b"\n")
+        content |= package.layer(about["split"], layer, [layers.completed_layer(json.loads(line)) for line in lines if line])
+    return content | {name: stored(path) for name, path in found.items() if name.startswith("rejected/")}
 
 
 def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
@@ -90,7 +95,7 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
         dropped=dict(told.get("dropped", {})),
         metrics=[(one["system"], one["split"], one["metric"], one["value"], one.get("low"), one.get("high")) for one in told.get("metrics", ())],
         date=_today(), creator=str(told.get("creator", "")), url=str(told.get("url", "")), change="minor",
-        statistics=told.get("statistics") or statistics({split: rows(parent.path, split) for split in parent.splits}),
+        statistics=told["statistics"] if parent.layout == FORMAT else statistics({split: rows(parent.path, split) for split in parent.splits}),
         augmentations={**told.get("augmentations", {}), layer: dict(about)},
     )  # fmt: skip
 

@@ -159,9 +159,9 @@ def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> La
             if mark is not None and mark.kind == "aspect"
         ]
     return {
-        "id": i, "text": one.text, "language": unit.row["language"], "rating": None, "annotation": layer,
-        "triplets": sorted(triplets, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"])), "view": view, "method": method,
-        "source": unit.row["id"], "source_span": [unit.start, unit.end],
+        "id": i, "text": one.text, "language": unit.row["language"], "rating": None, "source": unit.row["source"], "annotation": layer,
+        "unverified_negative": False, "triplets": sorted(triplets, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"])), "view": view, "method": method,
+        "source_id": unit.row["id"], "source_span": [unit.start, unit.end],
         "edits": [{"start": edit.start + unit.start, "end": edit.end + unit.start, "text": edit.text} for edit in edits],
         "aspects": aspects, "label": label, "score": one.candidate.score,
     }  # fmt: skip
@@ -192,6 +192,8 @@ def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str) ->
     return {
         "id": f"{row}:{told['id'].rpartition(':')[2]}", "aspect": aspect, "aspect_full": aspect_full, "owner": owner, "opinion": opinion,
         "opinion_full": opinion_full, "polarity": polarity, "valence": valence, "sources": [*told["sources"], method], "rules": list(told["rules"]),
+        "aspect_category": told["aspect_category"], "opinion_category": told["opinion_category"] if polarity == told["polarity"] else None,
+        "confidence": None, "verdict": None,
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -176,9 +176,7 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
     if not isinstance(text, str) or not text.strip():
         yield "empty"
         return
-    name, source = str(row.get("id") or row.get("ID") or place.rpartition(":")[2]), row.get("source")
-    if source is not None:  # a layer of a release names the review and which part of it
-        source = f"{source}:{row['source_span'][0]}-{row['source_span'][1]}" if "source_span" in row else str(source)
+    name, source = str(row.get("id") or row.get("ID") or place.rpartition(":")[2]), _lineage_of(row)
     if task == "tc":
         yield Row(name, text, label=str(row["label"]), source=source) if row.get("label") not in (None, "") else "other-task"
         return
@@ -197,6 +195,14 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
             said.setdefault(span, set()).add(_polarity(str(told)))
     for span, labels in sorted(said.items()):
         yield Row(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source) if len(labels) == 1 else "mixed-polarity"
+
+
+def _lineage_of(row: Mapping[str, Any]) -> str | None:
+    """What a row was made from: a layer of a release names the review and which part of it; a review of a release says where it came from."""
+    if "source_span" in row:
+        return f"{row.get('source_id', row.get('source'))}:{row['source_span'][0]}-{row['source_span'][1]}"
+    source = None if "unverified_negative" in row else row.get("source")
+    return None if source is None else str(source)
 
 
 def _hull(spans: list[list[int]]) -> Span:

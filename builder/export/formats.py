@@ -159,7 +159,7 @@ def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
             skipped.append(Skipped(row["id"], Label(one.aspect.spans, one.opinion.spans, one.polarity), reason, len(triplets)))
         else:
             kept += len(triplets)
-            lines.append(paper.line(number, row["text"], triplets, given) + "\n")
+            lines.append(paper.line(number, row["text"], triplets, given, row["id"]) + "\n")
     return Exported(file, "".join(lines), len(lines), kept, tuple(skipped))
 
 

@@ -39,8 +39,8 @@ def refused(triplet: Triplet) -> str | None:
     return None
 
 
-def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True) -> str:
-    """A review as a line of the paper's file; `number` is its integer id. Triplets must not be `refused`.
+def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> str:
+    """A review as a line of the paper's file; `number` is its integer id, `review` its own, which stands beside it. Triplets must not be `refused`.
 
     `given`: the questions name the aspects of the answer, as in the released files; else the input is open, the review alone.
     """
@@ -51,9 +51,8 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
             told.append(opinion)
     questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given)]
     answer = "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items()) if grouped else ""
-    return json.dumps(
-        {"id": number, "question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False
-    )
+    ids: dict[str, int | str] = {"id": number} | ({"review_id": review} if review else {})
+    return json.dumps(ids | {"question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False)
 
 
 def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:

@@ -1,9 +1,10 @@
-"""Our own row: lossless, one JSON object a review. Pure, both ways."""
+"""Our own row: lossless, one JSON object a review. Pure, both ways. `completed` reads rows of older releases as rows of today."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Any, TypedDict, cast
 
 from builder.export.paper import aspect_text
 from builder.records import Element, Polarity, Triplet
@@ -15,29 +16,52 @@ class ElementRow(TypedDict):
 
 
 class TripletRow(TypedDict):
-    """`owner` is null where the aspect belongs to nothing named; `sources` say who proposed the triplet."""
+    """`owner` is null where the aspect belongs to nothing named; `sources` say who proposed the triplet, `rules` which pairing rule made it.
+
+    `aspect_category` and `opinion_category` are those of the lexicon, null for words that it does not hold. `confidence` (0 to 1, calibrated)
+    and `verdict` (YY, YN, NX) are the discriminator's, null where it does not say.
+    """
 
     id: str
     aspect: ElementRow
     aspect_full: ElementRow
+    aspect_category: str | None
     owner: ElementRow | None
     opinion: ElementRow
     opinion_full: ElementRow
+    opinion_category: str | None
     polarity: Polarity
     valence: float
+    confidence: float | None
+    verdict: str | None
     sources: list[str]
     rules: list[str]
 
 
 class ReviewRow(TypedDict):
-    """A review of a release: its masked text, to which all offsets (code points, half-open) refer."""
+    """A review of a release: its masked text, to which all offsets (code points, half-open) refer.
+
+    `rating` and `source` are the input's. `unverified_negative`: nothing was found in it, and nobody has checked that nothing is there.
+    """
 
     id: str
     text: str
     language: str
     rating: float | None
+    source: str | None
     annotation: str
+    unverified_negative: bool
     triplets: list[TripletRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is known of a triplet beside its places: see `TripletRow`."""
+
+    confidence: float | None = None
+    verdict: str | None = None
+    aspect_category: str | None = None
+    opinion_category: str | None = None
 
 
 def element_row(element: Element) -> ElementRow:
@@ -48,19 +72,42 @@ def element(row: ElementRow) -> Element:
     return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
 
 
-def triplet_row(i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...]) -> TripletRow:
+def triplet_row(i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...], judged: Judged | None = None) -> TripletRow:
+    judged = judged or Judged()
     return {
         "id": i,
         "aspect": element_row(triplet.aspect),
         "aspect_full": element_row(triplet.aspect_full),
+        "aspect_category": judged.aspect_category,
         "owner": element_row(triplet.owner) if triplet.owner else None,
         "opinion": element_row(triplet.opinion),
         "opinion_full": element_row(triplet.opinion_full),
+        "opinion_category": judged.opinion_category,
         "polarity": triplet.polarity,
         "valence": triplet.valence,
+        "confidence": judged.confidence,
+        "verdict": judged.verdict,
         "sources": list(sources),
         "rules": list(rules),
     }
+
+
+def completed(row: Mapping[str, Any]) -> ReviewRow:
+    """A row of a release of any age with all keys of today; what older ones did not say is null. A row of today comes back as it is."""
+    if "unverified_negative" in row:
+        return cast(ReviewRow, row)
+    new = {"source": None, "unverified_negative": False} | dict(row)
+    triplets = [_ordered(TripletRow, _UNSAID | dict(one)) for one in row["triplets"]]
+    return cast(ReviewRow, _ordered(ReviewRow, new | {"triplets": triplets}))
+
+
+_UNSAID = {"aspect_category": None, "opinion_category": None, "confidence": None, "verdict": None}
+
+
+def _ordered(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values in the order of a row's keys; others follow."""
+    first = [name for name in kind.__annotations__ if name in values]
+    return {name: values[name] for name in (*first, *(name for name in values if name not in first))}
 
 
 def triplet(row: TripletRow) -> Triplet:

@@ -62,9 +62,12 @@ _ABOUT = {
     "language": "BCP 47: zh-Hant, zh-Hans or zh",
     "rating": "stars, where the input had them",
     "annotation": "gold: labelled by people; silver: found by rules and models; else the augmentation layer",
-    "source": "the id of the row that this one was made from",
+    "source": "where the review comes from, as the input had it",
+    "unverified_negative": "nothing was found in the review, and nobody has checked that nothing is there",
+    "source_id": "the id of the row that this one was made from",
     "method": "the augmentation method",
 }
+_KINDS = {"string": "sc:Text", "float64": "sc:Float", "bool": "sc:Boolean"}
 _TRIPLET = {
     "id": ("sc:Text", "id", "the triplet's id"),
     "aspect": ("sc:Text", "aspect.text", "the term that is judged"),
@@ -74,6 +77,16 @@ _TRIPLET = {
     "opinion_full": ("sc:Text", "opinion_full.text", "the whole phrase"),
     "polarity": ("sc:Text", "polarity", "POS, NEG or NEU"),
     "valence": ("sc:Float", "valence", "1 to 10, 5 is neutral"),
+    "aspect_category": ("sc:Text", "aspect_category", "class of the aspect in the lexicon, where it has one"),
+    "opinion_category": ("sc:Text", "opinion_category", "category of the opinion in the lexicon, where it has one"),
+    "confidence": ("sc:Float", "confidence", "how likely the triplet is right, 0 to 1, calibrated; null where the discriminator is not"),
+    "verdict": (
+        "sc:Text",
+        "verdict",
+        "the discriminator: YY right, YN right pair with another polarity, NX no pair, null: it does not say",
+    ),
+    "sources": ("sc:Text", "sources", "who proposed the triplet: rules, a model, people (gold)"),
+    "rules": ("sc:Text", "rules", "the pairing rule that made it, if one did"),
 }
 
 
@@ -165,8 +178,8 @@ def _records(path: str, augmented: bool) -> Node:
 
     fields: list[Node] = [
         {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column],
-         "dataType": "sc:Float" if kind == "float64" else "sc:Text", "source": source(column)}
-        for column, kind in (parquet.COLUMNS | ({"source": "string", "method": "string"} if augmented else {})).items()
+         "dataType": _KINDS[kind], "source": source(column)}
+        for column, kind in (parquet.COLUMNS | ({"source_id": "string", "method": "string"} if augmented else {})).items()
     ]  # fmt: skip
     parts = [
         {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": about, "dataType": kind, "source": source("triplets", where)}

@@ -30,9 +30,11 @@ KINDS: dict[str, tuple[Level, str]] = {
     "triplets_removed": ("major", "triplets removed"),
     "triplets_polarity": ("major", "triplets with another polarity"),
     "triplets_edited": ("major", "triplets edited otherwise (phrase, valence, owner)"),
-    "triplets_provenance": ("patch", "triplets with other sources or rules named"),
+    "triplets_provenance": ("patch", "triplets with other sources, rules, verdicts, confidence or categories named"),
 }
 """Kind of change -> the version part that it raises, and how people call it."""
+_PROVENANCE = {"id", "sources", "rules", "verdict", "confidence", "aspect_category", "opinion_category"}
+"""What may differ between two rows of one triplet without its being another label."""
 Reviews = Mapping[str, tuple[str, ReviewRow]]
 """Review id -> (split, row)."""
 
@@ -164,7 +166,7 @@ def _triplets(i: str, before: Iterable[TripletRow], after: Iterable[TripletRow],
         elif one["polarity"] != other["polarity"]:
             tally.note("triplets_polarity", f"{_shown(i, one)} is now {other['polarity']}")
         elif one != other:
-            provenance = _changed(one, other) <= {"sources", "rules", "id"}
+            provenance = _changed(one, other) <= _PROVENANCE
             tally.note("triplets_provenance" if provenance else "triplets_edited", _shown(i, one))
     for pair, one in new.items():
         if pair not in old:

@@ -14,28 +14,34 @@ from typing import Any
 from builder.dedup.near_duplicates import links
 from builder.export.records import ReviewRow, TripletRow, mismatch
 from builder.privacy import masking as privacy
-from builder.records import POLARITIES
+from builder.records import POLARITIES, VERDICTS
+from builder.release.reading import FORMAT
 
-_REVIEW: dict[str, tuple[type, ...]] = {
+_NAMED = (str, type(None))
+_OLD_REVIEW: dict[str, tuple[type, ...]] = {
     "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,), "triplets": (list,),
 }  # fmt: skip
-_TRIPLET: dict[str, tuple[type, ...]] = {
+_REVIEW = _OLD_REVIEW | {"source": _NAMED}
+_OLD_TRIPLET: dict[str, tuple[type, ...]] = {
     "id": (str,), "aspect": (dict,), "aspect_full": (dict,), "owner": (dict, type(None)), "opinion": (dict,), "opinion_full": (dict,),
     "polarity": (str,), "valence": (int, float), "sources": (list,), "rules": (list,),
+}  # fmt: skip
+_TRIPLET = _OLD_TRIPLET | {
+    "aspect_category": _NAMED, "opinion_category": _NAMED, "confidence": (int, float, type(None)), "verdict": _NAMED,
 }  # fmt: skip
 _ELEMENT: dict[str, tuple[type, ...]] = {"text": (str,), "spans": (list,)}
 _MAY_IDENTIFY = re.compile("[0-9A-Za-z０-９Ａ-Ｚａ-ｚ]")
 """Every pattern of `privacy` but a place's name needs one of these: most texts need no closer look."""
 
 
-def schema_fault(row: Any) -> str | None:
-    """What keeps a value from being a row of ours, or None. Keys and types exactly, and nothing beside them."""
-    if fault := _keys("row", row, _REVIEW):
+def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
+    """What keeps a value from being a row of a release of this layout, or None. Keys and types exactly, and nothing beside them."""
+    if fault := _review_fault(row, layout):
         return fault
-    if row["annotation"] not in ("gold", "silver"):
-        return f"unknown annotation {row['annotation']!r}"
     for one in row["triplets"]:
-        if fault := _keys("triplet", one, _TRIPLET):
+        if fault := _keys("triplet", one, _TRIPLET if layout > 2 else _OLD_TRIPLET):
+            return fault
+        if layout > 2 and (fault := _judged(one)):
             return fault
         if one["polarity"] not in POLARITIES:
             return f"unknown polarity {one['polarity']!r}"
@@ -46,6 +52,28 @@ def schema_fault(row: Any) -> str | None:
                 return fault
         if not all(isinstance(word, str) for word in [*one["sources"], *one["rules"]]):
             return "sources and rules are names"
+    return None
+
+
+def _review_fault(row: Any, layout: int) -> str | None:
+    """What is wrong with a row beside its triplets."""
+    flag = row.get("unverified_negative") if isinstance(row, dict) else None
+    rest = {key: value for key, value in row.items() if key != "unverified_negative"} if isinstance(flag, bool) and layout > 2 else row
+    if fault := _keys("row", rest, _REVIEW if layout > 2 else _OLD_REVIEW):
+        return fault
+    if row["annotation"] not in ("gold", "silver"):
+        return f"unknown annotation {row['annotation']!r}"
+    if layout > 2 and flag is not (row["annotation"] == "silver" and not row["triplets"]):
+        return f"unverified_negative is {flag}, but the review is {row['annotation']} with {len(row['triplets'])} triplets"
+    return None
+
+
+def _judged(one: Mapping[str, Any]) -> str | None:
+    """What is wrong with what a triplet's row says of confidence and verdict."""
+    if one["confidence"] is not None and not 0 <= one["confidence"] <= 1:
+        return f"confidence {one['confidence']} is not from 0 to 1"
+    if one["verdict"] not in (*VERDICTS, None):
+        return f"unknown verdict {one['verdict']!r}"
     return None
 
 
@@ -69,6 +97,7 @@ def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
     """Spans, their order, one pair with two polarities; counts go to `counted`."""
     counted["reviews"] += 1
     counted["gold"] += row["annotation"] == "gold"
+    counted["unverified negatives"] += row.get("unverified_negative", False)
     polarities: dict[str, str] = {}
     for one in row["triplets"]:
         counted["triplets"] += 1

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
-from builder.export.records import ReviewRow
+from builder.export.records import ReviewRow, completed
 from builder.release import parquet
+from builder.release.reading import FORMAT
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 """What a layer may be called: it is part of file names, and the name of a config."""
@@ -35,13 +36,13 @@ class AspectRow(TypedDict):
 
 
 class LayerRow(ReviewRow):
-    """`annotation` is the layer. `source` is the id of the source row, `source_span` the part of its text that was rewritten, `edits` what was
+    """`annotation` is the layer. `source_id` is the id of the source row, `source_span` the part of its text that was rewritten, `edits` what was
     changed there: offsets into the source row's text. `label` is the class of the whole where the view has one; `aspects` are what is labelled
     in views without triplets. `score` is the method's own."""
 
     view: str
     method: str
-    source: str
+    source_id: str
     source_span: list[int]
     edits: list[EditRow]
     aspects: list[AspectRow]
@@ -53,24 +54,24 @@ def path(split: str, layer: str) -> str:
     return f"data/{split}-{layer}.jsonl"
 
 
-def schema() -> Any:
-    """The Arrow schema of a layer: that of a review, then its lineage."""
+def schema(layout: int = FORMAT) -> Any:
+    """The Arrow schema of a layer: that of a review, then its lineage. Before layout 3 `source_id` was called `source`."""
     import pyarrow as pa
 
     edit = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("text", pa.string())])
     aspect = pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32()))), ("polarity", pa.string())])
     more = [
-        ("view", pa.string()), ("method", pa.string()), ("source", pa.string()), ("source_span", pa.list_(pa.int32())), ("edits", pa.list_(edit)),
+        ("view", pa.string()), ("method", pa.string()), (_source(layout), pa.string()), ("source_span", pa.list_(pa.int32())), ("edits", pa.list_(edit)),
         ("aspects", pa.list_(aspect)), ("label", pa.string()), ("score", pa.float64()),
     ]  # fmt: skip
-    return pa.schema([*parquet.schema(), *(pa.field(name, kind) for name, kind in more)])
+    return pa.schema([*parquet.schema(layout), *(pa.field(name, kind) for name, kind in more)])
 
 
 def features() -> list[dict[str, object]]:
     """The same as a dataset card writes it."""
     edit = [{"name": "start", "dtype": "int32"}, {"name": "end", "dtype": "int32"}, {"name": "text", "dtype": "string"}]
     aspect = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}, {"name": "polarity", "dtype": "string"}]
-    text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source")]
+    text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source_id")]
     return [
         *parquet.features(), *text, {"name": "source_span", "list": "int32"}, {"name": "edits", "list": edit},
         {"name": "aspects", "list": aspect}, {"name": "label", "dtype": "string"}, {"name": "score", "dtype": "float64"},
@@ -78,18 +79,33 @@ def features() -> list[dict[str, object]]:
 
 
 _OWN: dict[str, tuple[type, ...]] = {
-    "view": (str,), "method": (str,), "source": (str,), "source_span": (list,), "edits": (list,), "aspects": (list,), "label": (str, type(None)),
+    "view": (str,), "method": (str,), "source_id": (str,), "source_span": (list,), "edits": (list,), "aspects": (list,), "label": (str, type(None)),
     "score": (int, float, type(None)),
 }  # fmt: skip
 
 
-def core(row: Mapping[str, Any]) -> dict[str, Any]:
+def _source(layout: int) -> str:
+    return "source_id" if layout > 2 else "source"
+
+
+def renamed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a layer before layout 3 with the names of today; its source's own source is not known."""
+    return {"source_id" if key == "source" else key: value for key, value in row.items()}
+
+
+def completed_layer(row: Mapping[str, Any]) -> LayerRow:
+    """A layer's row of any layout with all keys of today."""
+    return cast(LayerRow, row if "source_id" in row else completed(renamed(row)))
+
+
+def core(row: Mapping[str, Any], layout: int = FORMAT) -> dict[str, Any]:
     """The part of a layer's row that every row has, as if it were silver: `gates` know no layers."""
-    return {key: value for key, value in row.items() if key not in _OWN} | {"annotation": "silver"}
+    rest = {key: value for key, value in row.items() if key not in _OWN} | {"annotation": "silver"}
+    return rest | ({"unverified_negative": not row.get("triplets")} if layout > 2 else {})
 
 
 def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with a row's lineage. `texts` are those of the source split by id."""
+    """What is wrong with a row's lineage, under the names of today. `texts` are those of the source split by id."""
     if not isinstance(row, dict) or (missing := sorted(_OWN.keys() - row.keys())):
         yield f"a row of a layer has {', '.join(_OWN)}; this one lacks {', '.join(missing) if isinstance(row, dict) else 'all'}"
         return
@@ -97,11 +113,11 @@ def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
     if wrong or row.get("annotation") != layer:
         yield f"{wrong[0]} = {row[wrong[0]]!r}" if wrong else f"annotation {row.get('annotation')!r} in the layer {layer}"
         return
-    if row["source"] not in texts:
-        yield f"its source {row['source']!r} is not in the split"
+    if row["source_id"] not in texts:
+        yield f"its source {row['source_id']!r} is not in the split"
         return
     try:
-        made = rewritten(texts[row["source"]], row["source_span"], row["edits"])
+        made = rewritten(texts[row["source_id"]], row["source_span"], row["edits"])
         astray = [one for one in row["aspects"] if "".join(row["text"][start:end] for start, end in one["spans"]) != one["text"]]
     except (ValueError, KeyError, TypeError) as error:
         yield f"its edits cannot be applied, or its aspects be found: {error}"

@@ -78,7 +78,7 @@ def _paper(number: int, row: ReviewRow) -> tuple[bytes, bytes]:
     triplets = [released(triplet) for triplet in row["triplets"]]
     if reason := next(filter(None, map(paper.refused, triplets)), None):
         return b"", _line({"id": row["id"], "labels": len(triplets), "reason": reason})
-    return (paper.line(number, row["text"], triplets) + "\n").encode(), b""
+    return (paper.line(number, row["text"], triplets, review=row["id"]) + "\n").encode(), b""
 
 
 def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
@@ -103,7 +103,8 @@ def _spanned(row: LayerRow) -> ReviewRow:
     blank: ElementRow = {"text": "", "spans": []}
     stand_in: list[TripletRow] = [
         {"id": "", "aspect": {"text": one["text"], "spans": one["spans"]}, "aspect_full": blank, "owner": None, "opinion": blank,
-         "opinion_full": blank, "polarity": "NEU", "valence": 5.0, "sources": [], "rules": []}
+         "opinion_full": blank, "polarity": "NEU", "valence": 5.0, "sources": [], "rules": [], "aspect_category": None,
+         "opinion_category": None, "confidence": None, "verdict": None}
         for one in row["aspects"]
     ]  # fmt: skip
     return row | {"triplets": stand_in}

@@ -9,35 +9,50 @@ from typing import Any
 
 from builder.export.records import ReviewRow
 from builder.release.manifest import Content, Stored
+from builder.release.reading import FORMAT
 
-PARTS = ("aspect", "aspect_full", "owner", "opinion", "opinion_full")
-COLUMNS = {"id": "string", "text": "string", "language": "string", "rating": "float64", "annotation": "string"}
+COLUMNS = {
+    "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string", "annotation": "string",
+    "unverified_negative": "bool",
+}  # fmt: skip
 """The columns of a review beside its triplets."""
+_SINCE_3 = ("source", "unverified_negative", "aspect_category", "opinion_category", "confidence", "verdict")
+"""Columns and fields that older layouts lack."""
 LAYERS = ("gold", "silver")
 CHUNK = 4_000
 """Rows in a row group."""
 
 
-def schema() -> Any:
-    """The Arrow schema of a review with its triplets."""
+FIELDS: dict[str, str] = {
+    "id": "string", "aspect": "element", "aspect_full": "element", "aspect_category": "string", "owner": "element", "opinion": "element",
+    "opinion_full": "element", "opinion_category": "string", "polarity": "string", "valence": "float64", "confidence": "float64",
+    "verdict": "string", "sources": "strings", "rules": "strings",
+}  # fmt: skip
+"""The fields of a triplet."""
+
+
+def schema(layout: int = FORMAT) -> Any:
+    """The Arrow schema of a review with its triplets, in a release of this layout."""
     import pyarrow as pa
 
-    element = pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32())))])
-    triplet = pa.struct(
-        [("id", pa.string()), *((part, element) for part in PARTS), ("polarity", pa.string()), ("valence", pa.float64()),
-         ("sources", pa.list_(pa.string())), ("rules", pa.list_(pa.string()))]
-    )  # fmt: skip
-    kinds = {"string": pa.string(), "float64": pa.float64()}
-    return pa.schema([*((name, kinds[kind]) for name, kind in COLUMNS.items()), ("triplets", pa.list_(triplet))])
+    kinds = {
+        "string": pa.string(), "float64": pa.float64(), "bool": pa.bool_(), "strings": pa.list_(pa.string()),
+        "element": pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32())))]),
+    }  # fmt: skip
+
+    def typed(columns: Mapping[str, str]) -> list[tuple[str, Any]]:
+        return [(name, kinds[kind]) for name, kind in columns.items() if layout > 2 or name not in _SINCE_3]
+
+    return pa.schema([*typed(COLUMNS), ("triplets", pa.list_(pa.struct(typed(FIELDS))))])
 
 
 def features() -> list[dict[str, object]]:
     """The same schema as a dataset card writes it."""
-    element = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}]
-    triplet: list[dict[str, object]] = [{"name": "id", "dtype": "string"}]
-    triplet += [{"name": part, "struct": element} for part in PARTS]
-    triplet += [{"name": "polarity", "dtype": "string"}, {"name": "valence", "dtype": "float64"}]
-    triplet += [{"name": "sources", "list": "string"}, {"name": "rules", "list": "string"}]
+    kinds: dict[str, dict[str, object]] = {
+        "element": {"struct": [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}]},
+        "strings": {"list": "string"},
+    }
+    triplet = [{"name": name, **kinds.get(kind, {"dtype": kind})} for name, kind in FIELDS.items()]
     columns: list[dict[str, object]] = [{"name": name, "dtype": kind} for name, kind in COLUMNS.items()]
     return [*columns, {"name": "triplets", "list": triplet}]
 

@@ -1,4 +1,4 @@
-"""Reading releases back: which there are, what their manifests say, their rows. Both layouts of the manifest (`format` 1 and 2)."""
+"""Reading releases back: which there are, what their manifests say, their rows. All layouts of the manifest (`format` 1 to 3), with rows as those of today."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export.records import ReviewRow
+from builder.export.records import ReviewRow, completed
 
-FORMAT = 2
-"""The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came with 2."""
+FORMAT = 3
+"""The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came with 2. Rows of 2 lacked
+where a review came from, confidence, verdict and categories; reviews without a triplet were left out."""
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Of a split: it becomes a part of file names, and a stranger's manifest may say anything."""
 _VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
@@ -31,6 +32,11 @@ class Existing:
     @property
     def version(self) -> tuple[int, int, int]:
         return parsed(str(self.manifest["version"]))
+
+    @property
+    def layout(self) -> int:
+        """The `format` of the manifest."""
+        return int(self.manifest.get("format", 1))
 
     @property
     def splits(self) -> list[str]:
@@ -117,12 +123,12 @@ def rows_path(release: Path, split: str) -> Path:
 def row(line: bytes, where: str) -> ReviewRow:
     """A line of a release's data; ReleaseError if it is none."""
     try:
-        found: ReviewRow = json.loads(line)
+        found: dict[str, Any] = json.loads(line)
         assert isinstance(found, dict) and isinstance(found["text"], str) and isinstance(found["triplets"], list)
         assert isinstance(found["id"], str) and found["id"]
-    except (ValueError, KeyError, AssertionError) as error:
+        return completed(found)
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise ReleaseError(f"no row of a release: {error!r}", where=where, fix="`builder verify` tells more") from error
-    return found
 
 
 @contextmanager

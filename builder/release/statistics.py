@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 
 from builder.export.records import ReviewRow
-from builder.records import POLARITIES
+from builder.records import POLARITIES, VERDICTS
 
 Numbers = Mapping[str, object]
 
@@ -27,13 +27,17 @@ def of(rows: Iterable[ReviewRow]) -> Numbers:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts reviews one at a time; what it holds grows with the number of different words."""
+    """Counts reviews one at a time; what it holds grows with the number of different words. `confidences` counts tenths, from 0.0 on."""
 
     lengths: Counter[int] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     polarities: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
+    inputs: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    categories: Counter[str] = field(default_factory=Counter)
+    confidences: list[int] = field(default_factory=lambda: [0] * 10)
     aspects: set[str] = field(default_factory=set)
     opinions: set[str] = field(default_factory=set)
 
@@ -48,13 +52,20 @@ class Tally:
         self.languages[row["language"]] += 1
         self.counts["reviews"] += 1
         self.counts["bare"] += not row["triplets"]
+        self.counts["negatives"] += row["unverified_negative"]
+        self.counts["rated"] += row["rating"] is not None
         self.counts["gold"] += row["annotation"] == "gold"
+        self.inputs[row["source"] or ""] += 1
         for one in row["triplets"]:
             self.counts["triplets"] += 1
             self.polarities[one["polarity"]] += 1
             self.sources.update(one["sources"])
             self.aspects.add(one["aspect"]["text"])
             self.opinions.add(one["opinion"]["text"])
+            self.verdicts[one["verdict"] or ""] += 1
+            self.categories[(one["aspect_category"] or "").partition(".")[0]] += 1
+            if (sure := one["confidence"]) is not None:
+                self.confidences[min(9, int(10 * sure))] += 1
             self.counts["owner"] += one["owner"] is not None
             self.counts["parted"] += len(one["aspect"]["spans"]) > 1 or len(one["opinion"]["spans"]) > 1
 
@@ -65,7 +76,10 @@ class Tally:
         return {
             "reviews": reviews,
             "reviews_without_triplet": self.counts["bare"],
+            "unverified_negatives": self.counts["negatives"],
             "gold_reviews": self.counts["gold"],
+            "rated_reviews": self.counts["rated"],
+            "inputs": dict(sorted(self.inputs.items())),
             "characters": sum(lengths),
             "length_mean": round(mean(lengths), 1) if lengths else 0.0,
             "length_median": median(lengths) if lengths else 0,
@@ -78,6 +92,9 @@ class Tally:
             "with_owner": self.counts["owner"],
             "discontinuous": self.counts["parted"],
             "sources": dict(sorted(self.sources.items())),
+            "verdicts": {verdict: self.verdicts[verdict] for verdict in (*VERDICTS, "")},
+            "aspect_categories": dict(sorted(self.categories.items())),
+            "confidences": {f"{tenth / 10:.1f}": number for tenth, number in enumerate(self.confidences)} if any(self.confidences) else {},
         }
 
 
@@ -85,6 +102,8 @@ _SHOWN = {
     "reviews": "reviews",
     "gold_reviews": "of them labelled by people",
     "reviews_without_triplet": "of them without a triplet",
+    "unverified_negatives": "of these, unverified negatives",
+    "rated_reviews": "reviews with a rating",
     "characters": "characters",
     "length_mean": "characters a review, mean",
     "length_median": "characters a review, median",

@@ -28,7 +28,7 @@ from builder.release.reading import FORMAT, NAME, rows, uncollected
 from builder.text import hashed
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
-"""Beside data, parquet and manifest in every release of format 2."""
+"""Beside data, parquet and manifest in every release since format 2."""
 
 
 def verify(release: Path) -> list[str]:
@@ -101,7 +101,7 @@ def _content(release: Path) -> Iterator[str]:
             yield f"manifest.json: augmentations are {augmented!r}"
             augmented = {}
         for layer, told in augmented.items():
-            yield from _layer(release, layer, told, seen)
+            yield from _layer(release, layer, told, layout, seen)
         yield from seen.twice()
         if layout > 1:
             due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
@@ -115,9 +115,9 @@ def _reviews(release: Path, split: str, facts: Any, manifest: Mapping[str, Any],
     if not (release / path).is_file():
         yield f"{path}: missing"
         return
-    counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", *POLARITIES), 0))
-    with closing(_Twins(release, split)) as twins:
-        for row in _split(release / path, path, counted):
+    counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0))
+    with closing(_Twins(release, split, layout)) as twins:
+        for row in _split(release / path, path, counted, layout):
             if isinstance(row, str):
                 yield row
                 continue
@@ -128,19 +128,19 @@ def _reviews(release: Path, split: str, facts: Any, manifest: Mapping[str, Any],
     yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
 
 
-def _layer(release: Path, layer: str, told: Mapping[str, Any], seen: _Seen) -> Iterator[str]:
+def _layer(release: Path, layer: str, told: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
     """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
     try:
         split, said = str(told["split"]), int(told["rows"])
         sources = {row["id"]: row["text"] for row in rows(release, split)}
-        twin = parquet.Twin(release / parquet.path(split, layer), layers.schema())
+        twin = parquet.Twin(release / parquet.path(split, layer), layers.schema(layout))
     except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
         yield f"the layer {layer}: cannot be read: {' '.join(str(error).split())}"
         return
     path = layers.path(split, layer)
     sound = []
     for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
-        found = _row(line, layer, sources)
+        found = _row(line, layer, sources, layout)
         yield from (f"{path}:{number}: {fault}" for fault in (found if isinstance(found, list) else row_faults(found, Counter())))
         if not isinstance(found, list):
             sound.append(found)
@@ -158,14 +158,15 @@ def _layer(release: Path, layer: str, told: Mapping[str, Any], seen: _Seen) -> I
         yield f"{parquet.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
 
 
-def _row(line: str, layer: str, sources: Mapping[str, str]) -> LayerRow | list[str]:
+def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> LayerRow | list[str]:
     """A row of a layer, or its faults."""
     try:
         row = json.loads(line)
     except ValueError as error:
         return [f"no row of a layer: {error!r}"]
-    found = list(layers.faults(row, layer, sources))
-    if not found and (fault := schema_fault(layers.core(row))):
+    named = layers.renamed(row) if layout < 3 and isinstance(row, dict) else row
+    found = list(layers.faults(named, layer, sources))
+    if not found and (fault := schema_fault(layers.core(named, layout), layout)):
         found = [fault]
     return found or row
 
@@ -184,7 +185,7 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
         yield from (f"{name}: not named in manifest.json" for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"}))
 
 
-def _split(path: Path, name: str, counted: Counter[str]) -> Iterator[ReviewRow | str]:
+def _split(path: Path, name: str, counted: Counter[str], layout: int) -> Iterator[ReviewRow | str]:
     """The rows of a split that keep the schema, and every fault."""
     for number, line in enumerate(_lines(path), start=1):
         where = f"{name}:{number}"
@@ -193,7 +194,7 @@ def _split(path: Path, name: str, counted: Counter[str]) -> Iterator[ReviewRow |
         except ValueError as error:
             yield f"{where}: no row of a release: {error!r}"
             continue
-        if fault := schema_fault(row):
+        if fault := schema_fault(row, layout):
             yield f"{where}: {fault}"
         else:
             yield from (f"{where}: {fault}" for fault in row_faults(row, counted))
@@ -203,8 +204,9 @@ def _split(path: Path, name: str, counted: Counter[str]) -> Iterator[ReviewRow |
 class _Twins:
     """The Parquet files of a split, read along with its rows."""
 
-    def __init__(self, release: Path, split: str) -> None:
+    def __init__(self, release: Path, split: str, layout: int) -> None:
         self._release, self._split = release, split
+        self._shape = parquet.schema(layout) if layout > 1 else None
         self._open: dict[str, parquet.Twin] = {}
         self._broken: set[str] = set()
 
@@ -226,7 +228,7 @@ class _Twins:
             return
         try:
             if path not in self._open:
-                self._open[path] = parquet.Twin(self._release / path)
+                self._open[path] = parquet.Twin(self._release / path, self._shape)
             use(self._open[path])
         except (OSError, ValueError, TypeError) as error:
             self._broken.add(path)
@@ -251,8 +253,9 @@ def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statist
     polarities = {name: counted[name] for name in POLARITIES}
     if facts.get("polarities") != polarities:
         yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
-    if statistics is not None and statistics.get("gold_reviews") != counted["gold"]:
-        yield f"{split}: {counted['gold']} reviews are gold, manifest.json says {statistics.get('gold_reviews')}"
+    for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
+        if statistics is not None and statistics.get(key, 0) != counted[name]:
+            yield f"{split}: {counted[name]} reviews are {name}, manifest.json says {statistics.get(key, 0)}"
 
 
 class _Seen:

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ReleaseError
-from builder.export.records import ReviewRow, TripletRow
+from builder.export.records import ReviewRow, TripletRow, completed
 from builder.export.records import triplet as triplet_of
 from builder.release.reading import NAME, inside
 from builder.store import browse, db, released, reviews, runs, search
-from builder.store.released import ReleasedTriplet
-from builder.store.triplets import BITS
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
 _BATCH = 2000
@@ -45,6 +43,7 @@ def of_release(release: Path, folder: Path) -> Path:
             search.index(connection)
             runs.set_metrics(connection, [(_score(one), "") for one in manifest.get("metrics", [])])
             runs.set_release(connection, version, str(release), "")
+            released.set_public_ids(connection, hashed=False)
         browse.finish(connection)
     return folder / db.NAME
 
@@ -72,7 +71,7 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         with inside(release, lines[0]).open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    yield json.loads(line)
+                    yield completed(json.loads(line))
                 except ValueError as error:
                     raise ReleaseError(
                         f"no row of a release ({error})", where=f"{lines[0]}:{number}", fix="`builder verify` tells more"
@@ -82,7 +81,7 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
 
         for path in tables:
             for batch in parquet.ParquetFile(inside(release, path)).iter_batches(_BATCH):
-                yield from batch.to_pylist()
+                yield from map(completed, batch.to_pylist())
     else:
         raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")
 
@@ -103,7 +102,7 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
         digest = hashlib.sha256(row["text"].encode()).hexdigest()
         language = row["language"]
         script = _SCRIPTS.get(language, "mixed")
-        made.append((row["id"], row["text"], row["annotation"], None, row["rating"], split, number, script, language, digest, digest))
+        made.append((row["id"], row["text"], row["source"], None, row["rating"], split, number, script, language, digest, digest))
     reviews.insert(connection, made)
     ids = reviews.ids(connection, [row["id"] for row in batch])
     reviews.set_splits(connection, [(split, ids[row["id"]]) for row in batch])
@@ -111,9 +110,5 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
         (ids[row["id"]], browse.Restored(_hash(one), triplet_of(one), tuple(one["sources"]))) for row in batch for one in row["triplets"]
     ]
     browse.restore(connection, listed)
-    known = [
-        ReleasedTriplet(ids[row["id"]] << BITS | _hash(one), version, split, row["annotation"], one["id"], None, None, None, None, None)
-        for row in batch
-        for one in row["triplets"]
-    ]
-    released.add_triplets(connection, known)
+    for row in batch:
+        released.add_row(connection, ids[row["id"]], version, split, row)

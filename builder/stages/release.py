@@ -30,9 +30,8 @@ from builder.stages.context import Context
 from builder.stages.rows import Draft
 from builder.store import db, reviews, runs, triplets
 from builder.store import released as released_rows
-from builder.store.released import ReleasedTriplet
 
-REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate")
+REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied", "empty")
 UNTRUSTED = "The discriminator's panel is not trusted"
 _UNTOLD = (
     "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
@@ -68,27 +67,15 @@ def _run(context: Context, folder: Path) -> runs.Counts:
         writing.write(folder, target, files)
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
-        reviews.reject(
-            context.connection, "release", ((item, reason, detail, "") for one in drafts.values() for item, reason, detail in one.dropped)
-        )
+        reviews.reject_stored(context.connection, "release", (left_out for one in drafts.values() for left_out in one.dropped))
         runs.set_release(context.connection, version, str(target), package.digest(content))
         released_rows.clear(context.connection)
         released_rows.set_public_ids(context.connection, context.config.release.ids == "hash")
-        released_rows.add_triplets(context.connection, _released(context, target, version))
+        for name, draft in drafts.items():
+            for review, row in zip(draft.released_ids(), rows(target, name), strict=True):
+                released_rows.add_row(context.connection, review, version, name, row)
     told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.name: one.triplets for one in facts.splits}
     return told | dict(facts.dropped) | ({"panel": "not trusted"} if facts.panel.startswith(UNTRUSTED) else {})
-
-
-def _released(context: Context, target: Path, version: str) -> Iterator[ReleasedTriplet]:
-    """Each triplet of the release by its id here. Its reviews come in the order in which the database has them."""
-    for split in released.SPLITS:
-        known = reviews.in_split(context.connection, split)
-        for row in rows(target, split):
-            review = next((one.id for one in known if released.public(context, one.key) == row["id"]), None)
-            assert review is not None, f"{row['id']} is a review of {split}"
-            for told in row["triplets"]:
-                i = review << triplets.BITS | int(told["id"].rpartition(":")[2], 16)
-                yield ReleasedTriplet(i, version, split, row["annotation"], told["id"], None, None, None, None, None)
 
 
 def _settled(context: Context, folder: Path, content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
@@ -179,7 +166,7 @@ def _files(facts: Facts, content: package.Files, plan: _Plan) -> package.Files:
 
 def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, Tally]) -> Facts:
     """All that is said of the release but its number, parent and date."""
-    reasons = [reason for one in drafts.values() for _, reason, _ in one.dropped]
+    reasons = [left_out[1] for one in drafts.values() for left_out in one.dropped]
     numbers = {name: tally.numbers() for name, tally in tallies.items()}
     settings = context.config.release
     return Facts(

@@ -1,12 +1,14 @@
-"""What a release says of each review: which triplets (Table 7 of the paper), masked, in the wanted script, one opinion of one place once.
+"""What a release says of each review: which triplets, masked, in the wanted script, one opinion of one place once, and how sure each is.
 
 Train comes from the last training set of the chosen variant, valid from the rules, test from people where they labelled it, else from the
-pool: the union of rules and last model. Everything that is left out is named with its reason.
+pool: the union of rules and last model (Table 7 of the paper). Reviews in which nothing was found stay as unverified negatives. Everything
+that is left out is named with its reason.
 """
 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
@@ -15,7 +17,9 @@ from pathlib import Path
 
 from builder.dedup.near_duplicates import among, clusters, links, normal
 from builder.dedup.texts import Texts
-from builder.export.records import ReviewRow, TripletRow, triplet_row
+from builder.engine.evidence import categories as story_categories
+from builder.export.records import Judged, ReviewRow, TripletRow, triplet_row
+from builder.lexicon.categories import Categories
 from builder.privacy import masking as privacy
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.release.manifest import Split
@@ -26,25 +30,29 @@ from builder.stages.splits import disputed
 from builder.stages.training import beside
 from builder.store import reviews, runs, triplets
 from builder.store.queries import public_id
+from builder.store.released import Provenance, provenance
 from builder.text import hashed, same_script
 
 SPLITS = ("train", "valid", "test")
 _FIRST = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
-KNOWN = 100
-"""Bytes of memory of each review that is written: its text's hash, in a set, and the name of its split."""
-Dropped = tuple[str, str, str]
-"""(triplet or review, reason, detail)."""
-_NOBODY: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
+KNOWN = 108
+"""Bytes of memory of each review that is written: its text's hash, in a set, the name of its split, and its row id."""
+Dropped = tuple[str, str, str, int, int | None]
+"""(triplet or review as the release names it, reason, detail, row id of the review, row id of the triplet)."""
+_UNKNOWN = Provenance()
 
 
 @dataclass(slots=True)
 class Draft:
-    """A split on the disk, with what is left out of it: `near` are the lines of reviews that a split which goes first has already."""
+    """A split on the disk, with what is left out of it: `near` are the lines of reviews that a split which goes first has already.
+
+    `ids` are the row ids of the reviews, line by line.
+    """
 
     name: str
     path: Path
-    reviews: int = 0
+    ids: array[int] = field(default_factory=lambda: array("q"))
     near: set[int] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
 
@@ -55,9 +63,13 @@ class Draft:
     def close(self) -> None:
         """Name what is near another split's, and let the file go."""
         if self.near:
-            gone = (row["id"] for n, row in self._lines() if n in self.near)
-            self.dropped += [(i, "near-duplicate", "it is a near-duplicate of a review in another split") for i in gone]
+            why = "it is a near-duplicate of a review in another split"
+            self.dropped += [(row["id"], "near-duplicate", why, self.ids[n], None) for n, row in self._lines() if n in self.near]
         self.path.unlink()
+
+    def released_ids(self) -> list[int]:
+        """The row ids of the reviews that `rows` gives."""
+        return [i for n, i in enumerate(self.ids) if n not in self.near]
 
     def _lines(self) -> Iterator[tuple[int, ReviewRow]]:
         with self.path.open("rb") as handle:
@@ -103,27 +115,42 @@ def split(context: Context, name: str, tally: Tally) -> Split:
 def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set[bytes]) -> Iterator[str]:
     """Write a split; its texts. What masks made equal to a review that is written already is left out: `seen` has the hashes."""
     with draft.path.open("wb") as out:
-        for row in _rows(context, draft, labelled):
+        for i, row in _rows(context, draft, labelled):
             text = hashed(row["text"])
             if text in seen:
-                draft.dropped.append((row["id"], "masked-duplicate", "masked, its text equals that of a review released already"))
+                why = "masked, its text equals that of a review released already"
+                draft.dropped.append((row["id"], "masked-duplicate", why, i, None))
                 continue
             seen.add(text)
             out.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
-            draft.reviews += 1
+            draft.ids.append(i)
             yield row["text"]
 
 
-def _rows(context: Context, draft: Draft, labelled: frozenset[str]) -> Iterator[ReviewRow]:
+def _rows(context: Context, draft: Draft, labelled: frozenset[str]) -> Iterator[tuple[int, ReviewRow]]:
+    """The reviews of a split by row id."""
+    categories = Categories(context.lexicon)
     people = ((True, one) for one in (_people(context, draft.name) if labelled else ()))
     others = ((False, one) for one in _others(context, draft.name))
     everyone = merge(people, others, key=lambda told: told[1].id)
     for review, told in beside(reviews.in_split(context.connection, draft.name), everyone, lambda told: told[1].review):
         by_people = review.key in labelled
         stored = [one for whose, one in told if whose is by_people]
-        row = _row(context, review, "gold" if by_people else "silver", stored, draft.dropped)
-        if row["triplets"] or by_people:
-            yield row
+        row, left_out = _row(context, categories, review, "gold" if by_people else "silver", stored)
+        draft.dropped += left_out
+        if row["triplets"] or not (reason := _unfit(context, stored, by_people)):
+            yield review.id, row
+        else:
+            draft.dropped.append((row["id"], *reason, review.id, None))
+
+
+def _unfit(context: Context, stored: Sequence[StoredTriplet], by_people: bool) -> tuple[str, str] | None:
+    """Why a review whose row has no triplet is no example of a review without one."""
+    if stored:
+        return "emptied", "all of its triplets overlap what privacy masks"
+    if not by_people and context.config.release.empty == "drop":
+        return "empty", 'no triplet was found in it, and release.empty is "drop"'
+    return None
 
 
 def _people(context: Context, name: str) -> Iterable[StoredTriplet]:
@@ -143,34 +170,53 @@ def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
     return (next(same) for _, same in groupby(everyone, key=lambda one: one.id))
 
 
-def _row(context: Context, review: Review, annotation: str, stored: Sequence[StoredTriplet], dropped: list[Dropped]) -> ReviewRow:
-    """A review as it is released. Where two sources mark one place differently, the rules win, then the triplet that stands first."""
+def _row(
+    context: Context, categories: Categories, review: Review, annotation: str, stored: Sequence[StoredTriplet]
+) -> tuple[ReviewRow, list[Dropped]]:
+    """A review as it is released, and the triplets that it loses. Where two sources mark one place differently, the rules win, then the
+    triplet that stands first."""
     masked = privacy.mask(review.text, [review.place] if review.place else [])
     text = masked.in_script(lambda part: same_script(part, context.config.release.script))
     key = public(context, review.key)
-    told = triplets.proposers(context.connection, review.id) if stored else {}
+    known = provenance(context.connection, review.id) if stored else {}
     kept: list[tuple[Triplet, TripletRow]] = []
+    dropped: list[Dropped] = []
     order = sorted(
-        stored, key=lambda one: ("rules" not in told.get(one.id, _NOBODY)[0], one.triplet.opinion.start, one.triplet.aspect.start, one.id)
+        stored,
+        key=lambda one: ("rules" not in known.get(one.id, _UNKNOWN).sources, one.triplet.opinion.start, one.triplet.aspect.start, one.id),
     )
     for one in order:
         i = f"{key}:{one.id & (1 << triplets.BITS) - 1:08x}"
         moved = _masked(one.triplet, masked, text)
         if moved is None:
-            dropped.append((i, "masked", "it overlaps what privacy masks"))
+            dropped.append((i, "masked", "it overlaps what privacy masks", review.id, one.id))
             continue
         earlier = next((other for other, _ in kept if overlap(other.aspect, moved.aspect) and overlap(other.opinion, moved.opinion)), None)
         if earlier is None:
-            kept.append((moved, triplet_row(i, moved, *told.get(one.id, _NOBODY))))
+            of = known.get(one.id, _UNKNOWN)
+            kept.append((moved, triplet_row(i, moved, of.sources, of.rules, _judged(categories, one.triplet, of, annotation))))
         elif (earlier.aspect.spans, earlier.opinion.spans) == (moved.aspect.spans, moved.opinion.spans):
-            dropped.append((i, "contradiction", f"the pair is {earlier.polarity} from a source that comes first"))
+            dropped.append((i, "contradiction", f"the pair is {earlier.polarity} from a source that comes first", review.id, one.id))
         else:
-            dropped.append((i, "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}"))
+            dropped.append(
+                (i, "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}", review.id, one.id)
+            )
     listed = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
-    return {
+    row: ReviewRow = {
         "id": key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
-        "rating": review.rating, "annotation": annotation, "triplets": listed,
+        "rating": review.rating, "source": review.source or None, "annotation": annotation,
+        "unverified_negative": annotation == "silver" and not listed, "triplets": listed,
     }  # fmt: skip
+    return row, dropped
+
+
+def _judged(categories: Categories, triplet: Triplet, known: Provenance, annotation: str) -> Judged:
+    """Confidence, verdict and categories of a triplet. What people labelled needs no confidence; of words that no story tells of the lexicon is asked."""
+    aspect, opinion = story_categories(known.story)
+    confidence = None if known.confidence is None or annotation == "gold" else round(known.confidence, 4)
+    return Judged(
+        confidence, known.verdict, aspect or categories.aspect(triplet.aspect.text), opinion or categories.opinion(triplet.opinion.text)
+    )
 
 
 def public(context: Context, key: str) -> str:
@@ -196,7 +242,7 @@ def overlap(one: Element, other: Element) -> bool:
 
 def _apart(made: Mapping[str, Draft], texts: Sequence[str]) -> None:
     """Mark what is a near-duplicate of a review in a split that goes first. `texts` are normal, in the order of `made`."""
-    where = [name for name, draft in made.items() for _ in range(draft.reviews)]
+    where = [name for name, draft in made.items() for _ in draft.ids]
     first = {name: where.index(name) for name in set(where)}
     crossing = disputed(clusters(len(texts), links(texts)), enumerate(where))
     gone: set[int] = set()

@@ -5,11 +5,14 @@ The view `released_triplets` shows all of it. A reader of release files finds a 
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
+from typing import Any
 
 from builder.store.queries import public_id
+from builder.store.triplets import BITS, HASH
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,60 @@ class ReleasedTriplet:
     opinion_category: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who proposes a triplet, the rule that made it with its story, and what the discriminator says. `confidence`: its calibrated score."""
+
+    sources: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    story: tuple[tuple[str, str], ...] = ()
+    verdict: str | None = None
+    confidence: float | None = None
+
+
+def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provenance]:
+    """Triplet id -> what is known of it, for the triplets of one review. The last source that tells a rule counts."""
+    ids = review << BITS, review << BITS | HASH
+    verdicts = {
+        i: (label, confidence)
+        for i, label, confidence in connection.execute(
+            "SELECT v.triplet, v.label, v.confidence FROM verdicts v JOIN sources s ON s.id = v.source AND s.kind = 'discriminator'"
+            " WHERE v.triplet BETWEEN ? AND ?",
+            ids,
+        )
+    }
+    out: dict[int, Provenance] = {}
+    for i, name, rule, story in connection.execute(
+        "SELECT p.triplet, s.name, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ?"
+        " ORDER BY p.triplet, s.id",
+        ids,
+    ):
+        before = out.get(i, Provenance())
+        rules, steps = ((rule,), tuple((kind, detail) for kind, detail in json.loads(story))) if rule else (before.rules, before.story)
+        out[i] = Provenance((*before.sources, name), rules, steps, *verdicts.get(i, (None, None)))
+    return out
+
+
 def clear(connection: sqlite3.Connection) -> None:
     """Forget the last release's rows; those of another one follow."""
     connection.execute("DELETE FROM released")
     connection.execute("DELETE FROM released_reviews")
+
+
+def add_row(connection: sqlite3.Connection, review: int, version: str, split: str, row: Mapping[str, Any]) -> None:
+    """Write what a row of a release says of the review with this row id, and of its triplets."""
+    annotation = str(row["annotation"])
+    add_reviews(connection, [ReleasedReview(review, version, split, annotation, bool(row["unverified_negative"]))])
+    add_triplets(
+        connection,
+        (
+            ReleasedTriplet(
+                review << BITS | int(one["id"].rpartition(":")[2], 16), version, split, annotation, one["id"], one["confidence"], one["verdict"],
+                one["rules"][0] if one["rules"] else None, one["aspect_category"], one["opinion_category"],
+            )
+            for one in row["triplets"]
+        ),
+    )  # fmt: skip
 
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:

@@ -210,18 +210,6 @@ def training(connection: sqlite3.Connection, variant: str, round_: int) -> Itera
     yield from map(stored, rows)
 
 
-def proposers(connection: sqlite3.Connection, review: int) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Triplet id -> names of the sources that propose it, and the rule that made it, in one review. The last source that tells a rule counts."""
-    out: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-    for triplet, name, rule in connection.execute(
-        "SELECT p.triplet, s.name, p.rule FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ? ORDER BY p.triplet, s.id",
-        (review << BITS, review << BITS | HASH),
-    ):
-        names, before = out.get(triplet, ((), ()))
-        out[triplet] = (*names, name), (rule,) if rule else before
-    return out
-
-
 def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
     i, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans = row
     at = {name: tuple((s, e) for s, e in listed) for name, listed in json.loads(spans).items()}

@@ -1,0 +1,174 @@
+"""What a row of a release says: where it comes from, how sure it is, that nothing was found in it; and that database and files join."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from test_export import TEXT, files_of, release, review
+from test_export import facts as facts_of
+from test_export import reviews as small_rows
+from test_pipeline import read_lines
+from test_release import make, workdir
+
+from builder.engine.evidence import categories
+from builder.export.records import ReviewRow, completed
+from builder.lexicon.categories import Categories
+from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.release.reading import rows
+from builder.release.verify import verify
+from builder.store import db, queries, triplets
+
+TEXTS = {
+    "a": "這家的牛肉麵很好吃，湯頭不會太鹹",
+    "b": "昨天下午三點半我們走路過去了",
+    "c": "鼎香園很棒",
+    "d": "老闆熱情，環境乾淨舒適，甜點偏貴",
+}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All in train; `c` praises the place by its name, which is masked; the judge has spoken of the rest."""
+    folder = workdir(tmp_path_factory.mktemp("rows") / "x", TEXTS)
+    with db.writing(folder) as connection:
+        connection.execute("UPDATE reviews SET split = 'train', source = 'web', rating = 4.0")
+        rules = triplets.source_id(connection, "rules")
+        assert rules is not None
+        with db.atomic(connection):
+            judge = triplets.source(connection, "discriminator", "discriminator", "d")
+            ids = [one.id for one in triplets.proposed(connection, rules, "train")]
+            triplets.judge(connection, judge, [(i, "YY", 0.8) for i in ids])
+            connection.execute("UPDATE verdicts SET confidence = 0.87654")
+            triplets.set_training(connection, "C", 0, ids)
+    return folder
+
+
+def by_id(path: Path) -> dict[str, ReviewRow]:
+    return {row["id"]: row for row in rows(path, "train")}
+
+
+def test_a_triplet_says_its_confidence_verdict_rule_and_the_categories_of_its_words(source: Path, tmp_path: Path) -> None:
+    made = make(source, tmp_path)
+    row = by_id(made)["a"]
+    assert (row["source"], row["rating"], row["unverified_negative"]) == ("web", 4.0, False)
+    told = {one["aspect"]["text"]: one for one in row["triplets"]}
+    assert {name: told["湯頭"][name] for name in ("confidence", "verdict", "aspect_category", "opinion_category")} == {  # type: ignore[literal-required]
+        "confidence": 0.8765, "verdict": "YY", "aspect_category": "food.part", "opinion_category": "taste.salty",
+    }  # fmt: skip
+    assert all(one["rules"] and one["opinion_category"] for one in row["triplets"])
+    assert verify(made) == []
+
+
+def test_reviews_without_a_triplet_stay_as_unverified_negatives_but_not_where_masks_took_what_was_there(
+    source: Path, tmp_path: Path
+) -> None:
+    kept, dropped = make(source, tmp_path / "keep"), make(source, tmp_path / "drop", release__empty="drop")
+    assert {key: row["unverified_negative"] for key, row in by_id(kept).items()} == {"a": False, "b": True, "d": False}
+    assert by_id(dropped).keys() == {"a", "d"}
+    manifests = [json.loads((one / "manifest.json").read_text(encoding="utf-8")) for one in (kept, dropped)]
+    assert [one["statistics"]["train"]["unverified_negatives"] for one in manifests] == [1, 0]
+    assert [(one["dropped"]["emptied"], one["dropped"]["empty"]) for one in manifests] == [(1, 0), (1, 1)]
+    lines = read_lines(kept / "paper" / "train.json")
+    assert [(line["id"], line["review_id"], bool(line["answer"])) for line in lines] == [(1, "a", True), (2, "b", False), (3, "d", True)]
+
+
+@pytest.mark.parametrize("ids", ["keep", "hash"])
+def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(source: Path, tmp_path: Path, ids: str) -> None:
+    made = make(source, tmp_path, release__ids=ids)
+    rows_by_id = by_id(made)
+    assert set(rows_by_id) == ({"a", "b", "d"} if ids == "keep" else {queries.public_id(key) for key in "abd"})
+    with db.reading(source) as connection:
+        listed = connection.execute(
+            "SELECT review_public_id, public_id, review, aspect, opinion, confidence, verdict, rule, aspect_category, opinion_category"
+            " FROM released_triplets"
+        ).fetchall()
+        due = {
+            (key, one["id"], one["aspect"]["text"], one["confidence"], one["verdict"], one["rules"][0], one["opinion_category"])
+            for key, row in rows_by_id.items()
+            for one in row["triplets"]
+        }
+        assert {(key, i, aspect, sure, verdict, rule, kind) for key, i, _, aspect, _, sure, verdict, rule, _, kind in listed} == due
+        assert {review for _, _, review, *_ in listed} == {"a", "d"}
+        negatives = connection.execute("SELECT r.key FROM released_reviews e JOIN reviews r ON r.id = e.review WHERE unverified_negative")
+        assert negatives.fetchall() == [("b",)]
+        rejected = connection.execute(
+            "SELECT x.reason, r.key, x.item = r.public_id OR x.item LIKE r.public_id || ':%', t.aspect FROM rejected x"
+            " JOIN reviews r ON r.id = x.review LEFT JOIN triplets t ON t.id = x.triplet WHERE x.stage = 'release' ORDER BY x.reason"
+        ).fetchall()
+        assert rejected == [("emptied", "c", 1, None), ("masked", "c", 1, "鼎香園")]
+
+
+def test_releases_of_the_second_layout_verify_and_read_with_the_keys_of_today() -> None:
+    second = ROOT / "releases" / "v0.2.0"
+    assert json.loads((second / "manifest.json").read_text(encoding="utf-8"))["format"] == 2
+    assert verify(second) == []
+    first = next(rows(second, "train"))
+    due = completed(review("x", TEXT))
+    assert list(first) == list(due)
+    assert first["source"] is None and first["unverified_negative"] is False
+    assert first["triplets"][0]["verdict"] is None
+
+
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        ({"unverified_negative": False}, "unverified_negative is False, but the review is silver with 0 triplets"),
+        ({"annotation": "gold"}, "unverified_negative is True, but the review is gold with 0 triplets"),
+        ({"source": 3}, "row has source = 3"),
+    ],
+)
+def test_a_row_that_says_something_else_of_its_emptiness_does_not_verify(tmp_path: Path, edit: dict[str, object], fault: str) -> None:
+    made = small_rows()
+    files = files_of(made, facts_of(made))
+    files["data/test.jsonl"] = (json.dumps(made["test"][0] | edit, ensure_ascii=False) + "\n").encode()
+    assert any(fault in one for one in verify(release(tmp_path, rebuilt_of(files))))
+
+
+def rebuilt_of(files: dict[str, bytes]) -> dict[str, bytes]:
+    from test_release import rebuilt
+
+    return rebuilt(files)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "fault"), [("confidence", 1.2, "confidence 1.2 is not from 0 to 1"), ("verdict", "NO", "unknown verdict 'NO'")]
+)
+def test_a_confidence_or_verdict_that_is_none_does_not_verify(tmp_path: Path, key: str, value: object, fault: str) -> None:
+    made = small_rows()
+    files = files_of(made, facts_of(made))
+    row = json.loads(json.dumps(made["valid"][0]))
+    row["triplets"][0][key] = value
+    files["data/valid.jsonl"] = (json.dumps(row, ensure_ascii=False) + "\n").encode()
+    assert any(fault in one for one in verify(release(tmp_path, rebuilt_of(files))))
+
+
+# ---- categories
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> Lexicon:
+    return load_lexicon()
+
+
+def test_the_categories_are_read_from_the_story_that_the_engine_writes(source: Path) -> None:
+    with db.reading(source) as connection:
+        stories = connection.execute("SELECT p.story FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'").fetchall()
+    told = [categories([(kind, detail) for kind, detail in json.loads(story)]) for (story,) in stories]
+    assert ("food.part", "taste.salty") in told
+    assert all(opinion for _, opinion in told)
+    assert categories([("aspect", "天花 unlisted noun"), ("opinion", "好 eval.good 8 (opinions/x.tsv:1)")]) == (None, "eval.good")
+
+
+@pytest.mark.parametrize(
+    ("aspect", "cls"), [("湯頭", "food.part"), ("招牌牛肉麵", "food.noodle"), ("汤头", "food.part"), ("火車票根", None)]
+)
+def test_the_class_of_an_aspect_is_that_of_its_longest_known_ending(lexicon: Lexicon, aspect: str, cls: str | None) -> None:
+    assert Categories(lexicon).aspect(aspect) == cls
+
+
+@pytest.mark.parametrize(("opinion", "category"), [("好吃", "taste.delicious"), ("不好吃", "taste.delicious"), ("鸚鵡綠", None)])
+def test_the_category_of_an_opinion_is_that_of_the_word_behind_its_negator(lexicon: Lexicon, opinion: str, category: str | None) -> None:
+    assert Categories(lexicon).opinion(opinion) == category
