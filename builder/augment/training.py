@@ -29,19 +29,26 @@ _SURE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Training ends after `epochs`, or when the validation loss has not fallen for `patience` of them; an epoch draws as many sentences as there are, `least` at
-    least. `rate` 0 is the network's own. `width` is an embedded model's; `min_count`: how often a character or word occurs to be known to it.
-    `batch` and `threads` change no candidate."""
+    """How long, how fast and how large a method's model is trained."""
 
     epochs: int = 50
+    """Most passes over the training data."""
     patience: int = 3
+    """Training ends after so many epochs without a lower validation loss; 0: never early."""
     least: int = 2000
+    """Sentences that an epoch draws at least."""
     rate: float = 0.0
+    """Learning rate; 0 takes the network's own."""
     batch_tokens: int = 0
+    """Tokens in an optimiser step; 0: by the number of sentences."""
     width: int = 192
+    """Width of an embedded model."""
     min_count: int = 2
+    """Characters or words that occur less often are unknown to an embedded model."""
     batch: int = field(default=64, metadata=FREE)
+    """Sentences read at once; changes no candidate."""
     threads: int = field(default=2, metadata=FREE)
+    """Threads of training; changes no candidate."""
 
     def __post_init__(self) -> None:
         if min(self.epochs, self.least, self.width, self.min_count, self.batch, self.threads) < 1 or self.patience < 0:
@@ -59,14 +66,16 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class InDomain(Training):
-    """`base`: `embedded`, or a model of a hub or folder. `corpus`: raw reviews that the embedded model is pre-trained on for `corpus_epochs`: a file that `builder
-    ingest` reads, a `.txt` with a text a line, or `train`, all texts of the release's train split. Its tokens are then the corpus's; the model is kept apart
-    and serves any labelled sentences. Without a corpus the embedded model begins with `pretrain_epochs` on the labelled sentences without their labels."""
+    """What a model is trained on before the labelled sentences."""
 
     base: str = "embedded"
+    """`embedded`, or a pretrained model: a hub name or a folder."""
     corpus: str = ""
+    """Raw reviews for pre-training: a review file, a `.txt` with a text a line, or `train`."""
     corpus_epochs: int = 2
+    """Passes over the corpus."""
     pretrain_epochs: int = 8
+    """Without a corpus: passes over the labelled sentences without their labels, first."""
 
     def __post_init__(self) -> None:
         Training.__post_init__(self)

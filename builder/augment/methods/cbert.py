@@ -32,20 +32,26 @@ CHOICES = ("sampled", "best")
 
 @dataclass(frozen=True, slots=True)
 class CBertSettings(InDomain):
-    """`labels`: what conditions a word (see conditions.MODES). `k` words are masked; or, where `share` is above 0, that share of the tokens, each
-    apart (Li et al. 2020, appendix A: 0.5). `replacement` is `sampled` (at `temperature`) or `best`; `again`: whether a word may be replaced by itself.
-    `mask` is the share of words masked in training. `layers` are the embedded base's. The rest: see training.
-    """
+    """Words are masked and filled under the label (Wu et al. 2019)."""
 
     labels: str = "auto"
+    """What conditions a word: `auto` takes what the view has."""
     k: int = 2
+    """Words masked in a candidate."""
     share: float = 0.0
+    """Above 0: this share of the tokens is masked instead, each apart (Li et al. 2020 use 0.5)."""
     replacement: str = "sampled"
+    """`sampled`, or `best`."""
     temperature: float = 1.0
+    """Temperature of sampling."""
     rounds: int = 1
+    """How often words are masked and filled in one candidate."""
     again: bool = False
+    """A word may be replaced by itself."""
     mask: float = 0.15
+    """Share of the words masked in training."""
     layers: int = 4
+    """Layers of the embedded model."""
 
     def __post_init__(self) -> None:
         InDomain.__post_init__(self)

@@ -29,12 +29,16 @@ PLAIN, NAME = "context", "context+label"
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings(Training):
-    """`probability` that a word is replaced, at `temperature`. `pretrain_epochs` without labels come first. The rest: see training."""
+    """Every word may give way to what a language model expects in its place (Kobayashi 2018)."""
 
     labels: str = "auto"
+    """What conditions a word: `auto` takes what the view has."""
     probability: float = field(default=0.2, metadata=LATER)
+    """Probability that a word is replaced."""
     temperature: float = field(default=1.0, metadata=LATER)
+    """Temperature of sampling."""
     pretrain_epochs: int = 10
+    """Passes without labels, first."""
     epochs: int = 20
     width: int = 256
 

@@ -32,16 +32,20 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Gpt2Settings(Training):
-    """`base`: `embedded`, or a model of a hub or folder. `keep`: whose words the prefix names. `again`: whether the old half counts as a new one. The
-    rest: see training."""
+    """Half of the sentence is written anew (Li et al. 2020, appendix A)."""
 
     base: str = "embedded"
+    """`embedded`, or a causal language model: a hub name or a folder."""
     keep: str = "aspect"
+    """Words that the prefix names: `aspect` or `aspect+opinion`."""
     beams: int = field(default=5, metadata=LATER)
+    """Beams of the search."""
     again: bool = field(default=False, metadata=LATER)
+    """The old half counts as a new one too."""
     epochs: int = 20
     patience: int = 2
     layers: int = 4
+    """Layers of the embedded model."""
 
     def __post_init__(self) -> None:
         Training.__post_init__(self)

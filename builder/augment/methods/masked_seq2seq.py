@@ -50,30 +50,37 @@ _FAST = 3
 
 @dataclass(frozen=True, slots=True)
 class MaskedSeq2SeqSettings(InDomain):
-    """`r`: the share of a sentence that is masked; `keep`: the marks that labels speak of, `aspect` or `aspect+opinion`; `label_embeddings` false:
-    table 3's ablation. `again`: whether the best beam counts even if it is what stood there (as in the paper), else the best other one does.
-    `most`: so many tokens are written at once and one more (0: as many as `r` says), which long sentences need where the model is small.
-    `whole`: fragments are of whole words, punctuation stays, and nothing is written that a constraint would reject; `fitting`: the beams count
-    that fit best, `each` of a fragment, within `least_fit` and `most_surprise` (see Limits), else the likeliest (both false: as in the paper).
-    `encoder` and `decoder` are the layers of the embedded base. The rest: see training.
-    """
+    """A fragment of the sentence is masked and written anew around its labelled words (Li et al. 2020)."""
 
     r: float = 0.5
+    """Share of the sentence that is masked; the paper tries 0.3 to 0.7."""
     keep: str = "aspect"
+    """Labels that are forced: `aspect` or `aspect+opinion`."""
     beams: int = field(default=5, metadata=LATER)
+    """Beams of the search."""
     label_embeddings: bool = True
+    """Tokens carry their labels; without them: the ablation of table 3."""
     again: bool = field(default=False, metadata=LATER)
+    """The best beam counts even if it restores the old fragment, as in the paper."""
     most: int = field(default=0, metadata=LATER)
+    """Tokens written at once at most, and one more; 0: as many as `r` says."""
     whole: bool = field(default=True, metadata=LATER)
+    """Fragments are whole words, punctuation stays, and nothing is written that a constraint would reject."""
     fitting: bool = field(default=True, metadata=LATER)
+    """The beams that fit best count, within `least_fit` and `most_surprise`; else the likeliest."""
     each: int = field(default=2, metadata=LATER)
+    """Beams of a fragment that count."""
     least_fit: float = field(default=-2.0, metadata=LATER)
+    """Least log ratio of the context's likelihood beside the new and the old fragment."""
     most_surprise: float = field(default=8.0, metadata=LATER)
+    """A fragment may be as unlikely as so many usual tokens."""
     pretrain_epochs: int = 4
     epochs: int = 8
     patience: int = 2
     encoder: int = 1
+    """Encoder layers of the embedded model."""
     decoder: int = 1
+    """Decoder layers of the embedded model."""
 
     def __post_init__(self) -> None:
         InDomain.__post_init__(self)

@@ -36,18 +36,22 @@ NAME = "style-transfer"
 
 @dataclass(frozen=True, slots=True)
 class StyleTransferSettings(InDomain):
-    """`words` at most are refilled, those that speak for the label at least `share` times as much as the one that does most. `replacement`: see cbert.
-
-    `opposite`: pairs of sentence labels; without, the sorted labels in reverse (0 for 4, 1 for 3; 2 has none). The rest is cbert's.
-    """
+    """The words that make the label are refilled under the opposite one. The model is that of `cbert`."""
 
     labels: str = "auto"
+    """Which label is turned: `auto`, `sentence` or `polarity`."""
     words: int = field(default=3, metadata=LATER)
+    """Words that are refilled at most."""
     share: float = field(default=0.4, metadata=LATER)
+    """A word is refilled if it matters at least this share of the strongest one."""
     opposite: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
+    """Pairs of opposite sentence labels; empty: sorted labels in reverse."""
     replacement: str = field(default="sampled", metadata=LATER)
+    """`sampled`, or `best`."""
     temperature: float = field(default=1.0, metadata=LATER)
+    """Temperature of sampling."""
     layers: int = 4
+    """Layers of the embedded model."""
 
     def __post_init__(self) -> None:
         InDomain.__post_init__(self)
