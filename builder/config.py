@@ -32,7 +32,7 @@ class Input:
     text_column: str = ""
     """Column that holds the review text."""
     id_column: str = ""
-    """Column that holds the id; ids must be unique."""
+    """Column that holds the id; a repeated id gets the number of its row."""
     place_column: str = ""
     """Column that holds the name of the place, which releases mask."""
     rating_column: str = ""

@@ -256,7 +256,7 @@ def test_tables_lead_to_reviews_and_triplets_and_describe_their_columns(served: 
     free = get(served, "/builder?sql=select+id,+aspect,+opinion+from+triplets+limit+1").text
     assert re.search(r'<a href="/triplet/(\d+)">\1</a>', free)
     assert '<a href="/review?key=plain">plain</a>' in page
-    assert "the core word with its negator" in page
+    assert "The core word with its negator" in page
     facets = json.loads(get(served, "/builder/triplet_list.json?_facet=polarity").text)["facet_results"]
     assert {one["value"]: one["count"] for one in facets["polarity"]["results"]} == {"POS": 152, "NEG": 50, "NEU": 500}
     listed = json.loads(get(served, "/builder/triplet_list.json?review=plain&_shape=objects").text)["rows"]

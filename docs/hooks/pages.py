@@ -1,0 +1,44 @@
+"""MkDocs hook: puts what the code says into the pages, when the site is built.
+
+In: pages with lines such as `<!-- generate: commands -->` or `<!-- include: CONTRIBUTING.md -->`. Out: the same pages with the command line, the
+settings, the tables and so on written out. Nothing generated is committed, so that nothing can be out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import catalogs
+import commands
+import database
+import settings
+
+ROOT = Path(__file__).parents[2]
+GENERATED: Mapping[str, Callable[[], str]] = {
+    "commands": commands.describe_commands,
+    "settings": settings.describe_build_settings,
+    "augmentation settings": settings.describe_augmentation_settings,
+    "tables": database.describe_database,
+    "stages": catalogs.describe_stages,
+    "queries": catalogs.describe_queries,
+    "export formats": catalogs.describe_export_formats,
+    "augmentation methods": catalogs.describe_methods,
+    "rules": catalogs.describe_rules,
+}
+_GENERATE = re.compile(r"^<!-- generate: ([a-z ]+) -->$", re.M)
+_INCLUDE = re.compile(r"^<!-- include: ([\w/.]+) -->$", re.M)
+_LINK = re.compile(r"\]\(docs/")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by MkDocs for each page."""
+    return _INCLUDE.sub(lambda found: include_file(found[1]), _GENERATE.sub(lambda found: GENERATED[found[1]](), markdown))
+
+
+def include_file(name: str) -> str:
+    """A file of the repository without its title; links to docs/ lead from where the page stands."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return _LINK.sub("](", re.sub(r"\A# .*\n+", "", text))
