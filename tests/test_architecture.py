@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-import pytest
 from conftest import ROOT, environment
 
 PACKAGE = ROOT / "builder"
@@ -255,14 +254,6 @@ print("imported", len({names!r}) - len(skipped), skipped)
     }
 
 
-def test_running_builder_with_any_command_is_documented_in_the_readme() -> None:
-    from builder.cli import cli
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    missing = [name for name, command in all_commands(cli) if f"builder {name}" not in readme and not isinstance(command, click.Group)]
-    assert missing == []
-
-
 def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
     for name, command in group.commands.items():
         yield prefix + name, command
@@ -281,19 +272,6 @@ def test_every_command_explains_itself() -> None:
                 or option.help
                 or option.name in ("seed", "convention", "workers", "backend", "shape", "metric")
             ), (name, option)
-
-
-@pytest.mark.parametrize("what", ["stage", "layer"])
-def test_the_readme_names_every_stage_and_every_part(what: str) -> None:
-    from builder.pipeline import STAGES
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    if what == "stage":
-        missing = [stage.name for stage in STAGES if f"| `{stage.name}` |" not in readme]
-    else:
-        parts = {part(module) for module in MODULES} - {"", "__main__"}
-        missing = [name for name in sorted(parts) if f"`{name}`" not in readme and f"`{name}/`" not in readme]
-    assert missing == []
 
 
 def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do() -> None:

@@ -18,10 +18,7 @@ NO_RULES = ("kind", "order", "about", "conventions", "hit", "miss")
 def describe_stages() -> str:
     return _table(
         ("stage", "what it makes", "reads", "writes", "settings"),
-        (
-            (f"`{stage.name}`", stage.about, _codes(stage.reads), _codes(stage.writes), _codes(stage.settings))
-            for stage in STAGES
-        ),
+        ((f"`{stage.name}`", stage.about, _codes(stage.reads), _codes(stage.writes), _codes(stage.settings)) for stage in STAGES),
     )
 
 

@@ -25,7 +25,16 @@ def walk_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, c
 
 def _describe(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"builder {name}")
-    parts = [f"## builder {name}", "", _paragraphs(command.help or ""), "", "```text", command.get_usage(context).removeprefix("Usage: "), "```", ""]
+    parts = [
+        f"## builder {name}",
+        "",
+        _paragraphs(command.help or ""),
+        "",
+        "```text",
+        command.get_usage(context).removeprefix("Usage: "),
+        "```",
+        "",
+    ]
     rows = [_row(option, context) for option in command.params if isinstance(option, click.Option) and not option.hidden]
     if rows:
         parts += ["| option | meaning | default |", "|---|---|---|", *rows, ""]

@@ -19,8 +19,7 @@ def describe_database() -> str:
         parts += [f"## {title}", ""]
         for name in (name for name in sentences if name in tables[kind]):
             rows = [
-                f"| `{column}` | {type_ or '&nbsp;'} | {sentences[name].columns[column]} |"
-                for column, type_ in tables[kind][name].items()
+                f"| `{column}` | {type_ or '&nbsp;'} | {sentences[name].columns[column]} |" for column, type_ in tables[kind][name].items()
             ]
             parts += [f"### `{name}`", "", sentences[name].about, "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
     return "\n".join(parts)
@@ -31,7 +30,9 @@ def read_schema() -> dict[str, dict[str, Columns]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         for _, script in db.schema():
             connection.executescript(script)
-        rows = connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'search!_%' ESCAPE '!'")
+        rows = connection.execute(
+            "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'search!_%' ESCAPE '!'"
+        )
         kinds: dict[str, dict[str, Columns]] = {"table": {}, "view": {}}
         for kind, name in rows.fetchall():
             kinds[kind][name] = {row[1]: row[2] for row in connection.execute(f'PRAGMA table_info("{name}")')}

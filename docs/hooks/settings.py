@@ -59,11 +59,7 @@ def _describe(cls: type, prefix: str) -> str:
 
 def _table(cls: type) -> list[str]:
     hints = typing.get_type_hints(cls)
-    rows = [
-        f"| `{key}` | {_values(hints[key], field)} | {sentence} |"
-        for prefix, key, field, sentence in walk_settings(cls)
-        if not prefix
-    ]
+    rows = [f"| `{key}` | {_values(hints[key], field)} | {sentence} |" for prefix, key, field, sentence in walk_settings(cls) if not prefix]
     return ["| key | default | meaning |", "|---|---|---|", *rows, ""]
 
 
