@@ -87,6 +87,8 @@ class Discriminate:
     """Parts into which `cross-fit` divides the reviews."""
     epochs: int = 2
     """Passes over the training data; small training sets get more."""
+    least: int = 20_000
+    """Fewest reviews of train for a `cross-fit` judge, which with fewer cannot be trusted; 0: always train one."""
     most: int = 100_000
     """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
 
@@ -183,6 +185,8 @@ class Release:
     """`hash` replaces review ids that lead back to a site."""
     train_source: str = ""
     """Variant that the train split is taken from; empty: the first of `self_train.variants`."""
+    min_confidence: float = 0.4
+    """Leave out triplets of a lower calibrated confidence; those without a confidence stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +287,7 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),
         "ingest.valid_share": (0 <= config.ingest.valid_share + config.ingest.test_share < 1, "a share that leaves some for train"),
         "discriminate.epochs": (config.discriminate.epochs >= 1, "at least 1"),
+        "discriminate.least": (config.discriminate.least >= 0, "at least 0"),
         "discriminate.most": (config.discriminate.most >= 10, "at least 10"),
         "self_train.most": (config.self_train.most >= 10, "at least 10"),
         "discriminate.folds": (config.discriminate.folds >= 2, "at least 2"),
@@ -293,6 +298,7 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
             bool(config.self_train.variants) and set(config.self_train.variants) <= known,
             "one or more of " + ", ".join(VARIANTS),
         ),
+        "release.min_confidence": (0 <= config.release.min_confidence <= 1, "from 0 to 1"),
         "release.max_drop": (0 <= config.release.max_drop <= 1, "a share from 0 to 1"),
         "release.date": (_is_day(config.release.date), "a day, YYYY-MM-DD"),
         **{

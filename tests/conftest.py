@@ -36,6 +36,7 @@ FAST = {
     "workers": "1",
     "threads": "1",
     "annotate.chunk": "8",
+    "discriminate.least": "0",
     "discriminate.epochs": "1",
     "self_train.epochs": "1",
     "self_train.iterations": "1",

@@ -16,7 +16,7 @@ from conftest import ROOT, environment
 PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
-    ("code", "config", "text", "files"),
+    ("code", "config", "text", "files", "edges"),
     ("lexicon", "privacy", "dedup", "shards", "sources", "metrics"),
     ("gold", "engine", "nlp", "learning", "export", "store"),
     ("model", "release", "reader"),

@@ -22,8 +22,9 @@ from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
-from builder.model.panel import UNSURE, Noise, Panel, load_panel, noise, save_panel, trusted, unseen
+from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, trusted, unseen
 from builder.model.saved import save
+from builder.model.trust import DROP
 
 Settings = Callable[..., list[str]]
 TEXT = "湯頭很香，麵條難吃"
@@ -48,15 +49,30 @@ def test_proposals_of_several_taggers_are_averaged_and_the_heavier_polarity_wins
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged([SOUP, WRONG], [0.9, 0.05], [(0.9, SOUP), (0.8, NOODLE), (0.05, WRONG)], 0.3)
+    out = merged([SOUP, WRONG], [0.9, 0.05], [(0.9, SOUP), (0.8, NOODLE), (0.05, WRONG)], 1.0)
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
-    assert out[0].confidence == 0.9
+
+
+def test_without_trust_nothing_is_dropped_added_or_lengthened() -> None:
+    proposals = [(1.0, NOODLE), (1.0, LONG)]
+    assert merged([SOUP, WRONG], [0.9, 0.0], proposals, 0.0) == (SOUP, WRONG)
+    assert merged([SHORT], [0.0], proposals, 0.0) == (SHORT,)
+
+
+def test_half_the_trust_asks_for_more_certainty() -> None:
+    assert merged([], [], [(0.8, NOODLE)], 1.0) == (NOODLE,)
+    assert merged([], [], [(0.8, NOODLE)], 0.5) == ()
+    assert merged([], [], [(0.9, NOODLE)], 0.5) == (NOODLE,)
+    assert merged([SHORT], [0.2], [], 1.0) == ()
+    assert merged([SHORT], [0.2], [], 0.5) == (SHORT,)
+    assert [t.aspect.text for t in merged([SHORT], [0.9], [(0.6, LONG)], 0.5)] == [SHORT.aspect.text]
+    assert [t.aspect.text for t in merged([SHORT], [0.9], [(0.8, LONG)], 0.5)] == [LONG.aspect.text]
 
 
 def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_polarity() -> None:
     other = replace(SOUP, polarity="NEG")
     assert fresh([SOUP], [(0.9, other)]) == []
-    assert merged([SOUP], [0.9], [(0.9, other)], 0.3) == (replace(SOUP, confidence=0.9),)
+    assert merged([SOUP], [0.9], [(0.9, other)], 1.0) == (SOUP,)
 
 
 DISH = "三色豆花很綿密，三色豆花便宜"
@@ -64,38 +80,43 @@ SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
 
 
 def test_an_aspect_that_the_taggers_take_longer_is_longer_and_keeps_the_rest() -> None:
-    (out,) = merged([SHORT], [0.8], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], 0.3)
-    assert (out.aspect.text, out.opinion.text, out.polarity, out.valence, out.confidence) == ("三色豆花", "綿密", "POS", SHORT.valence, 0.8)
+    (out,) = merged([SHORT], [0.8], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], 1.0)
+    assert (out.aspect.text, out.opinion.text, out.polarity, out.valence) == ("三色豆花", "綿密", "POS", SHORT.valence)
 
 
 def test_an_aspect_keeps_its_length_by_an_unlikelier_a_shorter_or_another_proposal() -> None:
     there = triplet(DISH, (8, 12), [(12, 14)], "POS")
     for proposals in ([(cotrain.WIDEN - 0.01, LONG)], [(0.6, LONG), (0.7, SHORT)], [(0.6, there)]):
-        assert merged([SHORT], [0.8], proposals, 0.3) == (replace(SHORT, confidence=0.8),)
-    assert merged([LONG], [0.8], [(0.6, SHORT)], 0.3) == (replace(LONG, confidence=0.8),)
+        assert merged([SHORT], [0.8], proposals, 1.0) == (SHORT,)
+    assert merged([LONG], [0.8], [(0.6, SHORT)], 1.0) == (LONG,)
+
+
+def test_an_aspect_grows_over_no_opinion() -> None:
+    over = triplet(DISH, (0, 6), [(5, 7)], "POS")
+    assert merged([SHORT], [0.8], [(0.9, over)], 1.0) == (SHORT,)
 
 
 def test_two_aspects_that_become_the_same_are_one() -> None:
     first = triplet(DISH, (0, 2), [(5, 7)], "POS")
-    assert [t.aspect.text for t in merged([first, SHORT], [0.8, 0.9], [(0.6, LONG)], 0.3)] == ["三色豆花"]
+    assert [t.aspect.text for t in merged([first, SHORT], [0.8, 0.9], [(0.6, LONG)], 1.0)] == ["三色豆花"]
 
 
 def test_an_unsure_proposal_stays_out() -> None:
-    assert merged([], [], [(cotrain.ADD - 0.01, NOODLE)], 0.3) == ()
+    assert merged([], [], [(cotrain.ADD - 0.01, NOODLE)], 1.0) == ()
 
 
-def test_a_panel_that_finds_the_rules_improbable_drops_none_of_them(
+def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(
     taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
 ) -> None:
     for mean in (0.0, 0.4, UNSURE):
-        assert trusted(taggers[0], discriminators, Noise(0.4, 0.15, mean)).drop == 0
+        assert trusted(taggers[0], discriminators, Noise(0.4, 0.15, mean)).trust == 0
     learnt = trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.8))
-    assert (learnt.drop, learnt.cut) == (cotrain.DROP, cotrain.DROP)
+    assert (learnt.trust, learnt.drop, learnt.cut) == (1, DROP, DROP)
 
 
-def test_a_panel_that_has_read_little_drops_less(taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]) -> None:
-    drops = [trusted(taggers[0], discriminators, Noise(0.04, 0.06, mean)).drop for mean in (0.7, 0.71, 0.73, 0.76)]
-    assert drops == sorted(set(drops))
+def test_a_panel_that_has_read_little_is_trusted_less(taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]) -> None:
+    shares = [trusted(taggers[0], discriminators, Noise(0.04, 0.06, mean)).trust for mean in (UNSURE, 0.71, 0.73, SURE)]
+    assert shares == sorted(set(shares)) and (shares[0], shares[-1]) == (0, 1)
     assert trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.71)).cut == 0.06, "confident learning asks for more"
 
 

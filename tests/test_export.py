@@ -395,6 +395,19 @@ def _contradiction(row: Any) -> None:
     row["triplets"][0] = row["triplets"][1] | {"polarity": "NEG", "id": "a:ffffffff"}
 
 
+def _marked(row: Any) -> None:
+    for name in ("aspect", "aspect_full"):
+        row["triplets"][1][name] = {"text": "，湯頭", "spans": [[9, 12]]}
+
+
+def _inside(row: Any) -> None:
+    row["triplets"][1]["aspect_full"] = {"text": "好，湯頭", "spans": [[8, 12]]}
+
+
+def _over_its_opinion(row: Any) -> None:
+    row["triplets"][1]["aspect"] = row["triplets"][1]["opinion"]
+
+
 def _repeated(row: Any) -> None:
     row.update(review("c", TEXT), triplets=[])
 
@@ -406,6 +419,9 @@ def _repeated(row: Any) -> None:
         ("data/train.jsonl", _outside, "data/train.jsonl:1: aspect '湯頭' has spans [[10, 99]] outside the text"),
         ("data/train.jsonl", lambda row: row.update(text=row["text"][1:]), "data/train.jsonl:1: "),
         ("data/train.jsonl", _contradiction, "data/train.jsonl:1: 湯頭 不會鹹 is both NEG and POS"),
+        ("data/train.jsonl", _marked, "data/train.jsonl:1: aspect '，湯頭' begins or ends with a mark"),
+        ("data/train.jsonl", _inside, "data/train.jsonl:1: aspect_full '好，湯頭' has '，' inside"),
+        ("data/train.jsonl", _over_its_opinion, "data/train.jsonl:1: aspect 不會鹹 overlaps its opinion 不會鹹"),
         ("data/train.jsonl", lambda row: row["triplets"].pop(), "train: 2 reviews and 2 triplets, manifest.json says 2 and 3"),
         ("data/valid.jsonl", _repeated, "data/valid.jsonl:1: its text stands in data/train.jsonl:1 too"),
         ("manifest.json", lambda body: body["splits"]["valid"].update(reviews=9), "valid: 1 reviews and 1 triplets, manifest.json says 9 and 1"),

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from builder.config import Convention
 from builder.engine.compiled import Compiled, compile_rules
-from builder.engine.items import Item, Phrase, is_dish, is_kind
+from builder.engine.items import Item, Phrase, Term, is_dish, is_kind
 from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import phrases
 from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
 from builder.engine.terms import chain, compared, left_out, terms
 from builder.engine.units import lower, units
+from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon, Rule
 from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
 from builder.text import Clause, clauses
@@ -81,6 +82,27 @@ class Engine:
                 name: one.aspects[0].start for name, pairer in self._rules.pairers if (one := pairer(scene)) and self._fits(phrase, one)
             }
             yield (found[0] if found else None), chosen
+
+    def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
+        """What models propose for a document, with the spans and the polarity that the rules would give them (`engine.weighing`)."""
+        if not proposed:
+            return []
+        clauses = self._clauses(doc)
+        opinions, unstated = [], set()
+        for clause in clauses:
+            for index, item in enumerate(clause.items):
+                if item.phrase is not None:
+                    opinions.append((item, *_opinion(doc.text, item, item.phrase)))
+                    if clause.asked or self._unreal(clause.items, index):
+                        unstated.add(item.start)
+        read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
+        return [weigh(doc.text, read, triplet, self._weight) for triplet in proposed]
+
+    def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
+        """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is none."""
+        if phrase.entry.category == CONTEXT_ONLY and context_row(phrase.entry.word, term, aspect, self._lexicon) is None:
+            return None
+        return valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
 
     def _paired(self, doc: Doc) -> Iterator[tuple[Scene, _Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
@@ -173,12 +195,11 @@ class Engine:
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
         first, start = _full_start(scene.items, aspect), aspect.start + term.lead
         aspect_full = _element(doc.text, ((first, aspect.end),))
-        opinion_full = _element(doc.text, ((item.start, item.end),))
-        bare = not phrase.negators and phrase.core == opinion_full.spans[0]
+        opinion, opinion_full = _opinion(doc.text, item, phrase)
         return Triplet(
             aspect=aspect_full if first == start else _element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
-            opinion=opinion_full if bare else _element(doc.text, (*phrase.negators, phrase.core)),
+            opinion=opinion,
             opinion_full=opinion_full,
             polarity=polarity_of(value),
             valence=round(value, 2),
@@ -204,6 +225,13 @@ def _full_start(clause: Sequence[Item], aspect: Item) -> int:
         else:
             break
     return clause[at].start
+
+
+def _opinion(text: str, item: Item, phrase: Phrase) -> tuple[Element, Element]:
+    """The opinion of a phrase, its core with its negators, and the whole stretch."""
+    full = _element(text, ((item.start, item.end),))
+    bare = not phrase.negators and phrase.core == full.spans[0]
+    return (full if bare else _element(text, (*phrase.negators, phrase.core))), full
 
 
 def _element(text: str, spans: Sequence[Span]) -> Element:

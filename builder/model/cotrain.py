@@ -3,8 +3,9 @@
 The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and Mitchell 1998). A
 rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose aspect the taggers take longer gets their aspect
 (the rules stop at a word they do not know: 豆花 of 三色豆花); a proposal of which the taggers are sure and that no rule triplet contradicts comes
-in. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each
-trained without one of them; on a review that none has seen they speak together.
+in, with the polarity that the rules would give it. All three go as far as the panel's trust: without any, the rules' triplets stay as they are.
+A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained without one of them; on a
+review that none has seen they speak together.
 """
 
 from __future__ import annotations
@@ -15,21 +16,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from builder.edges import shared
+from builder.engine import Doc, Engine
 from builder.errors import ModelError
 from builder.learning.checkpoint import write_file
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
+from builder.model.trust import ADD, WIDEN, Limits
 from builder.records import Triplet
 
 FLOOR = 0.02
 """Proposals below are not looked at."""
-DROP = 0.3
-"""A rule triplet that the panel gives less is left out, if the panel has learnt enough (Panel.drop)."""
-ADD = 0.7
-"""A proposal of at least this much is taken in."""
-WIDEN = 0.5
-"""A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
 
 def fold_of(key: str, folds: int) -> int:
@@ -122,32 +120,46 @@ def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
     return out
 
 
-def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
-    """The proposals to take in beside the rule triplets that stay, none of them clashing with those or with another."""
-    sure = settle([triplet for chance, triplet in proposals if chance >= ADD])
+def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = ADD) -> list[Triplet]:
+    """The proposals of at least `least` to take in beside the rule triplets that stay, none of them clashing with those or with another."""
+    sure = settle([triplet for chance, triplet in proposals if chance >= least])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
-def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
+def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = WIDEN) -> list[Triplet]:
     """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own and more. Two that
     become one are one, that of the first."""
-    likely = sorted((one for one in proposals if one[0] >= WIDEN), key=lambda one: -one[0])
+    likely = sorted((one for one in proposals if one[0] >= least), key=lambda one: -one[0])
     out: dict[object, Triplet] = {}
     for triplet in kept:
         own = triplet.aspect_full
         best = next((other for _, other in likely if clashes(triplet, other)), triplet)
         wide = best.aspect_full
-        if wide.spans != own.spans and wide.start <= own.start and own.end <= wide.end:
+        if wide.spans != own.spans and wide.start <= own.start and own.end <= wide.end and not shared(wide, triplet.opinion):
             triplet = replace(triplet, aspect=best.aspect, aspect_full=wide, owner=None)
         out.setdefault(triplet.key, triplet)
     return list(out.values())
 
 
-def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], drop: float) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order. A rule triplet keeps its story; its confidence is the panel's `score` of it."""
-    kept = [replace(triplet, confidence=score) for triplet, score in zip(rules, scores, strict=True) if score >= drop]
-    kept = widened(kept, proposals)
-    return tuple(sorted(kept + fresh(kept, proposals), key=in_place))
+def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float) -> tuple[Triplet, ...]:
+    """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet keeps its story."""
+    if not trust:
+        return tuple(rules)
+    limits = Limits.of(trust)
+    kept = [triplet for triplet, score in zip(rules, scores, strict=True) if score >= limits.drop]
+    kept = widened(kept, proposals, limits.widen)
+    return tuple(sorted(kept + fresh(kept, proposals, limits.add), key=in_place))
+
+
+def held(
+    engine: Engine, doc: Doc, rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float
+) -> tuple[Triplet, ...]:
+    """As `merged`, with every proposal as the engine weighs it. What the release holds and what `extract` finds are made here."""
+    if not trust:
+        return tuple(rules)
+    weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
+    sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
+    return merged(rules, scores, sound, trust)
 
 
 def clashes(one: Triplet, other: Triplet) -> bool:

@@ -21,14 +21,15 @@ from numpy.typing import NDArray
 from builder.errors import ModelError
 from builder.learning.checkpoint import write_file
 from builder.learning.task import Example, Judged, Progress
-from builder.model.cotrain import DROP, Taggers, clashes, fold_of, load_taggers
+from builder.model.cotrain import Taggers, clashes, fold_of, load_taggers
 from builder.model.discriminator import Discriminator
 from builder.model.saved import load
 from builder.model.tagger import Proposal
+from builder.model.trust import Limits
 from builder.records import VERDICTS, Triplet, Verdict
 
 UNSURE, SURE = 0.7, 0.76
-"""What a panel gives the rules' triplets on average that may drop none, and one that may drop whatever is below DROP (README, Variants and the judge)."""
+"""What a panel gives the rules' triplets on average that is not trusted at all, and one that is trusted fully (docs/results/models.md)."""
 LEAST = 3e-3
 """No view is surer than this that a label is wrong."""
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
@@ -39,17 +40,22 @@ Shares = NDArray[np.float64]
 class Panel:
     """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is rejected.
 
-    `drop` is that below which variant E leaves out a rule's triplet: 0 where the panel has learnt too little (see `trusted`).
+    `trust`, from 0 to 1, is how far variant E follows it: 0 where the panel has learnt too little (see `trusted`).
     """
 
     taggers: Taggers
     discriminators: tuple[Discriminator, ...]
     cut: float
-    drop: float
+    trust: float
+
+    @property
+    def drop(self) -> float:
+        """The probability of YY below which variant E leaves out a rule's triplet."""
+        return Limits.of(self.trust).drop
 
     @property
     def digest(self) -> str:
-        parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut, self.drop]
+        parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut, self.trust]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
@@ -118,12 +124,11 @@ def noise(judged: Sequence[Judged], said: Sequence[Shares]) -> Noise:
 
 
 def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], told: Noise) -> Panel:
-    """The panel with its thresholds. Whatever is less probable than DROP is rejected, even if confident learning asks for less, by a panel that has
-    read enough. One that has read less doubts what is right as often as what is wrong, and gives the rules' triplets less on average: from SURE
-    down to UNSURE it drops in proportion less, and with ten thousand reviews or fewer nothing.
+    """The panel with its thresholds. One that has read little doubts what is right as often as what is wrong, and gives the rules' triplets less on
+    average: from SURE down to UNSURE it is trusted in proportion less, below that not at all. What a trusted panel drops it also rejects.
     """
-    drop = round(DROP * min(1.0, max(0.0, (told.mean - UNSURE) / (SURE - UNSURE))), 3)
-    return Panel(taggers, discriminators, max(told.cut, drop), drop)
+    trust = round(min(1.0, max(0.0, (told.mean - UNSURE) / (SURE - UNSURE))), 3)
+    return Panel(taggers, discriminators, max(told.cut, Limits.of(trust).drop), trust)
 
 
 def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
@@ -147,7 +152,7 @@ def _mean(one: Shares, other: Shares) -> Shares:
 
 def save_panel(panel: Panel, folder: Path) -> None:
     """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were trained."""
-    settings = {"cut": panel.cut, "drop": panel.drop, "digest": panel.digest}
+    settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.drop, "digest": panel.digest}
     write_file(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
@@ -163,10 +168,10 @@ def load_panel(folder: Path) -> Panel:
     path, fix = folder / "panel.json", "`builder run discriminate --force`"
     try:
         settings = json.loads(path.read_text("utf-8"))
-        cut, drop, digest = float(settings["cut"]), float(settings["drop"]), settings["digest"]
+        cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
-    panel = replace(load_members(folder), cut=cut, drop=drop)
+    panel = replace(load_members(folder), cut=cut, trust=trust)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel

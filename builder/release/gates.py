@@ -1,4 +1,4 @@
-"""What no release may hold: rows of another schema, spans that do not match their text, contradicting polarities, a text or near-duplicate
+"""What no release may hold: rows of another schema, spans that do not match their text, aspects with marks or over their opinion, contradicting polarities, a text or near-duplicate
 in two splits, unmasked personal data. `verify` and the release stage ask the same questions."""
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from builder.dedup.near_duplicates import links
-from builder.export.records import ReviewRow, TripletRow, mismatch
+from builder.edges import edge_fault, shared
+from builder.export.records import ReviewRow, TripletRow, element, mismatch
 from builder.privacy import masking as privacy
 from builder.records import POLARITIES, VERDICTS
 from builder.release.reading import FORMAT
@@ -105,6 +106,8 @@ def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
         if fault := mismatch(row["text"], one):
             yield fault
         yield from _disordered(one)
+        if row["annotation"] == "silver":
+            yield from _span_faults(row["text"], one)
         pair = json.dumps([one["aspect"]["spans"], one["opinion"]["spans"]])
         if pair in polarities:
             same = polarities[pair] == one["polarity"]
@@ -118,6 +121,16 @@ def _disordered(one: TripletRow) -> Iterator[str]:
         spans = one[name]["spans"]
         if any(a[1] > b[0] for a, b in pairwise(spans)):
             yield f"{name} has spans {spans} out of order"
+
+
+def _span_faults(text: str, one: TripletRow) -> Iterator[str]:
+    """What no silver triplet may have: an aspect that overlaps its opinion, or holds a mark that is no part of a name. People may say so."""
+    if shared(element(one["aspect"]), element(one["opinion"])):
+        yield f"aspect {one['aspect']['text']} overlaps its opinion {one['opinion']['text']}"
+    for name in ("aspect", "aspect_full"):
+        spans = one[name]["spans"]
+        if all(0 <= start < end <= len(text) for start, end in spans) and (fault := edge_fault(text, spans)):
+            yield f"{name} {fault}"
 
 
 def unmasked(text: str) -> list[str]:

@@ -1,12 +1,14 @@
 """discriminate: train the YY / YN / NX judge on the rules' triplets (paper, section 3.3.2) and judge them with it.
 
 Mode `paper`: one classifier, trained on the reviews of the train split, which then judges the very triplets that it was taught to be right.
-Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained on. Validation reviews are those of the
+Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained on; below `discriminate.least` reviews it would learn
+too little to be trusted and is not trained: there is no judge then, and variant E holds what the rules hold. Validation reviews are those of the
 valid split. The models lie in the working directory; the verdicts are rows of `verdicts` under the source `discriminator`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,7 @@ from builder.stages.training import examples, streamed
 from builder.store import db, reviews, runs, triplets
 
 NAME = "discriminator"
+TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
 Made = Mapping[str, list[Example]]
 """The rules' triplets of the splits `train` and `valid`."""
 Facts = dict[str, int | float | str]
@@ -36,6 +39,8 @@ def run(context: Context) -> runs.Counts:
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
     drawn = {"train": most, "valid": most // 10}
     made = {split: examples(context, triplets.proposed(connection, rules, split, number)) for split, number in drawn.items()}
+    if context.config.discriminate.mode == "cross-fit" and len(made["train"]) < context.config.discriminate.least:
+        return _without(context, len(made["train"]))
     if not made["train"]:
         raise ModelError(
             "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
@@ -50,6 +55,14 @@ def run(context: Context) -> runs.Counts:
     shown.close()
     labels = triplets.label_counts(connection, source)
     return {"judged": sum(labels.values()), **labels, **facts}
+
+
+def _without(context: Context, number: int) -> runs.Counts:
+    """No judge, and no verdict of an earlier one."""
+    with db.atomic(context.connection):
+        triplets.drop_sources(context.connection, "discriminator")
+    (_folder(context) / "panel.json").unlink(missing_ok=True)
+    return {"judged": 0, "judge": TOO_FEW, "reviews": number, "least": context.config.discriminate.least}
 
 
 def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts, Known]:
@@ -88,7 +101,7 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
     save_panel(panel, folder)
     answers = _answers(context, panel, judged["valid"], shown)
     facts: Facts = {"trained on": _size(judged["train"]), "agreement": _agreement(judged["valid"], answers)}
-    facts |= {"noise": round(told.share, 4), "cut": round(panel.cut, 4)}
+    facts |= {"noise": round(told.share, 4), "cut": round(panel.cut, 4), "trust": panel.trust}
     return panel, facts, _known(judged["train"], map(panel.verdicts, said)) | _known(judged["valid"], answers)
 
 
@@ -136,12 +149,23 @@ def verdicts(
         write(ids, labels)
 
 
-def load(context: Context) -> Judge:
+def load(context: Context) -> Judge | None:
+    """The judge; None where there were too few reviews for one."""
     from builder.model.panel import load_panel
 
+    if triplets.source_id(context.connection, NAME) is None:
+        return None
     if context.config.discriminate.mode == "cross-fit":
         return load_panel(_folder(context))
     return kinds.load_judge(_folder(context))
+
+
+def trust(context: Context) -> float | None:
+    """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
+    path = context.models / "panel" / "panel.json"
+    if context.config.discriminate.mode != "cross-fit" or triplets.source_id(context.connection, NAME) is None or not path.is_file():
+        return None
+    return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
 
 
 def _folder(context: Context) -> Path:

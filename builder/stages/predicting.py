@@ -176,6 +176,6 @@ def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
 
 
 def _certain(found: list[list[Proposal]]) -> list[list[Proposal]]:
-    from builder.model.cotrain import WIDEN
+    from builder.model.trust import WIDEN
 
     return [[one for one in listed if one[0] >= WIDEN] for listed in found]

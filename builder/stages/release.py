@@ -6,7 +6,6 @@ again; what would lose much of the last release without a word is refused.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 from builder import __version__
 from builder.config import flat
 from builder.errors import ReleaseError
+from builder.model.trust import Limits
 from builder.release import package, writing
 from builder.release.changes import changes
 from builder.release.diff import LEVELS, Diff, bumped, compare
@@ -25,14 +25,16 @@ from builder.release.reading import Existing, existing, parsed, rows, uncollecte
 from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
 from builder.release.verify import verify
+from builder.stages import discriminate
 from builder.stages import rows as released
 from builder.stages.context import Context
 from builder.stages.rows import Draft
 from builder.store import db, reviews, runs, triplets
 from builder.store import released as released_rows
 
-REASONS = ("masked", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied", "empty")
+REASONS = ("unsure", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied", "empty")
 UNTRUSTED = "The discriminator's panel is not trusted"
+NO_JUDGE = "There were too few reviews for a judge"
 _UNTOLD = (
     "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
@@ -75,7 +77,9 @@ def _run(context: Context, folder: Path) -> runs.Counts:
             for review, row in zip(draft.released_ids(), rows(target, name), strict=True):
                 released_rows.add_row(context.connection, review, version, name, row)
     told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.name: one.triplets for one in facts.splits}
-    return told | dict(facts.dropped) | ({"panel": "not trusted"} if facts.panel.startswith(UNTRUSTED) else {})
+    silent = ((UNTRUSTED, "not trusted; releasing what the rules hold"), (NO_JUDGE, discriminate.TOO_FEW))
+    reasons = [why for start, why in silent if facts.panel.startswith(start)]
+    return told | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
 
 
 def _settled(context: Context, folder: Path, content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
@@ -190,18 +194,26 @@ def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, 
 
 
 def _panel(context: Context) -> str:
-    """What the cross-fitted panel did to the data, in a sentence; nothing where there is no panel."""
-    path = context.models / "panel" / "panel.json"
-    if context.config.discriminate.mode != "cross-fit" or not path.is_file():
+    """What the cross-fitted panel did to the data, in a sentence; nothing where another judge was asked for."""
+    if context.config.discriminate.mode != "cross-fit":
         return ""
-    least, variant = float(json.loads(path.read_text(encoding="utf-8"))["drop"]), released.chosen(context)[0]
-    if least:
-        held = f": variant E holds no triplet of the rules that it gives less than {least:g}" if variant == "E" else ""
-        return f"The discriminator's panel is trusted{held}."
-    done = (
-        "Variant E drops nothing by it." if variant == "E" else f"It filters variant {variant} all the same: read its verdicts with care."
+    trust, variant = discriminate.trust(context), released.chosen(context)[0]
+    if trust is None:
+        return f"{NO_JUDGE}: {context.config.discriminate.least:,} reviews with triplets are needed. The release holds what the rules hold."
+    if not trust:
+        done = (
+            "Variant E adds, lengthens and drops nothing by it: the release holds what the rules hold."
+            if variant == "E"
+            else f"It filters variant {variant} all the same: read its verdicts with care."
+        )
+        return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {done}"
+    if variant != "E":
+        return "The discriminator's panel is trusted."
+    limits = Limits.of(trust)
+    return (
+        f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives less than {limits.drop:g},"
+        f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that speaks."
     )
-    return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {done}"
 
 
 def _date(context: Context, told: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -12,6 +12,7 @@ from builder.records import Review, Triplet
 from builder.stages import discriminate, predicting
 from builder.stages.context import Context, ModelBar
 from builder.store import db, reviews, runs, triplets
+from builder.store.triplets import JudgedTriplet
 
 SPLITS = ("train", "valid", "test")
 _PAGE = 2000
@@ -39,16 +40,27 @@ class Counted:
     added: int
 
 
-def finish(context: Context, judge: Judge, made: Made, counted: Counted | None, started: float, shown: ModelBar) -> None:
+def finish(
+    context: Context,
+    judge: Judge | None,
+    made: Made,
+    counted: Counted | None,
+    started: float,
+    shown: ModelBar,
+    rate: Callable[[int], None] | None = None,
+) -> None:
     """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts (None: from the rules' triplets and
-    the training set)."""
+    the training set). `rate` is called with the source when the verdicts on it are written: it makes confidences of them."""
     connection, name = context.connection, f"{made.variant}{made.number}"
     with db.atomic(connection):
         source = triplets.source(connection, name, "model", made.digest)
         told = ((review, replace(one, rules=(), source=name)) for review, one in made.predictions)
         while page := list(islice(told, _PAGE)):
             triplets.propose(connection, source, page)
-        judge_new(context, judge, source, shown)
+        if judge is not None:
+            judge_new(context, judge, source, shown)
+        if rate is not None:
+            rate(source)
         if made.training is None:
             triplets.train_on(connection, made.variant, made.number, source)
         else:
@@ -74,6 +86,14 @@ def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar) ->
         fresh = (one.stored for one in triplets.judged(connection, proposer, source, split) if one.score is None)
         told = predicting.Told(shown, reviews.characters(connection, split, proposer))
         discriminate.verdicts(context, judge, source, split, fresh, told)
+
+
+def lets_in(variant: str, number: int, one: JudgedTriplet) -> bool:
+    """Whether a variant of A to D takes in what the judge says of a triplet, in round `number`: a judge that abstains leaves a rule's triplet
+    (round 0) alone, what a model adds needs its yes."""
+    if variant not in ("AC" if number == 0 else "ABC"):
+        return True
+    return one.score is not None and one.label in (("YY", None) if number == 0 else ("YY",))
 
 
 def asked(context: Context, split: str) -> Iterator[Review]:

@@ -1,8 +1,8 @@
 """What a release says of each review: which triplets, masked, in the wanted script, one opinion of one place once, and how sure each is.
 
-Train comes from the last training set of the chosen variant, valid from the rules, test from people where they labelled it, else from the
-pool: the union of rules and last model (Table 7 of the paper). Reviews in which nothing was found stay as unverified negatives. Everything
-that is left out is named with its reason.
+With variant E every split holds what rules and panel hold together, test what people say where they labelled it. With variants A to D train comes
+from the last training set, valid from the rules, test from the union of rules and last model (Table 7 of the paper), both less what the
+variant's judge rejects in train. Reviews in which nothing was found stay as unverified negatives. Everything that is left out is named with its reason.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from builder.dedup.near_duplicates import among, clusters, links, normal
 from builder.dedup.texts import Texts
+from builder.edges import shared, tidied
 from builder.engine.evidence import categories as story_categories
 from builder.export.records import Judged, ReviewRow, TripletRow, triplet_row
 from builder.lexicon.categories import Categories
@@ -24,8 +25,9 @@ from builder.privacy import masking as privacy
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.release.manifest import Split
 from builder.release.statistics import Tally
-from builder.stages import gold
+from builder.stages import discriminate, gold
 from builder.stages.context import Context
+from builder.stages.rounds import lets_in
 from builder.stages.splits import disputed
 from builder.stages.training import beside
 from builder.store import reviews, runs, triplets
@@ -102,14 +104,25 @@ def chosen(context: Context) -> tuple[str, int]:
 def split(context: Context, name: str, tally: Tally) -> Split:
     """What is said of a split by the count of its rows."""
     variant, last = chosen(context)
-    pool = f"union of rules and self-train-{variant}"
     count, by_people = tally.counts["reviews"], tally.counts["gold"]
-    source = {"train": f"self-train-{variant} S_{last}", "valid": "rules", "test": pool}[name]
+    source = _source(variant, last, name, bool(discriminate.trust(context)))
     if by_people:
-        source = "gold" if by_people == count else f"gold, and {pool} where there is none"
+        source = "gold" if by_people == count else f"gold, and {source} where there is none"
     found = [one for one, there in (("gold", by_people), ("silver", count - by_people)) if there]
     polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
     return Split(name, source, " and ".join(found) or "silver", count, tally.counts["triplets"], polarities)
+
+
+def _source(variant: str, last: int, name: str, trusted: bool) -> str:
+    """Where the triplets of a split come from."""
+    if variant == "E":
+        return "rules and panel together" if trusted else "rules"
+    judged = ", less what the judge rejects" if variant in "AC" else ""
+    return {
+        "train": f"self-train-{variant} S_{last}",
+        "valid": f"rules{judged}",
+        "test": f"union of rules and self-train-{variant}{judged}",
+    }[name]
 
 
 def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set[bytes]) -> Iterator[str]:
@@ -159,15 +172,26 @@ def _people(context: Context, name: str) -> Iterable[StoredTriplet]:
 
 
 def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
-    """The triplets of rules and models for a split, as Table 7 has them, by id."""
+    """The triplets of rules and models for a split, by id: of valid and test those that the variant would let into train."""
     connection = context.connection
     variant, last = chosen(context)
+    model = triplets.source_id(connection, f"{variant}{last}")
+    if variant == "E":
+        return triplets.proposed(connection, model, name) if model is not None else ()
     if name == "train":
         return triplets.training(connection, variant, last)
-    sources = ["rules"] if name == "valid" else ["rules", f"{variant}{last}"]
-    known = [i for one in sources if (i := triplets.source_id(connection, one)) is not None]
-    everyone = merge(*(triplets.proposed(connection, i, name) for i in known), key=lambda one: one.id)
-    return (next(same) for _, same in groupby(everyone, key=lambda one: one.id))
+    rules = triplets.source_id(connection, "rules")
+    sources = [(rules, 0), *([(model, last)] if name == "test" else [])]
+    pool = merge(*(_let_in(context, i, variant, number, name) for i, number in sources if i is not None), key=lambda one: one.id)
+    return (next(same) for _, same in groupby(pool, key=lambda one: one.id))
+
+
+def _let_in(context: Context, source: int, variant: str, number: int, name: str) -> Iterator[StoredTriplet]:
+    """What a source proposes for a split, less what the variant's judge would keep out of train (`number` 0: of the rules' triplets)."""
+    judge = triplets.source_id(context.connection, discriminate.NAME)
+    for one in triplets.judged(context.connection, source, judge or 0, name):
+        if one.score is None or lets_in(variant, number, one):
+            yield one.stored
 
 
 def _row(
@@ -187,11 +211,18 @@ def _row(
     )
     for one in order:
         i = f"{key}:{one.id & (1 << triplets.BITS) - 1:08x}"
+        sure, least = known.get(one.id, _UNKNOWN).confidence, context.config.release.min_confidence
+        if annotation == "silver" and sure is not None and sure < least:
+            dropped.append((i, "unsure", f"its confidence is {sure:.2f}, below release.min_confidence {least:g}", review.id, one.id))
+            continue
         moved = _masked(one.triplet, masked, text)
         if moved is None:
             dropped.append((i, "masked", "it overlaps what privacy masks", review.id, one.id))
             continue
-        earlier = next((other for other, _ in kept if overlap(other.aspect, moved.aspect) and overlap(other.opinion, moved.opinion)), None)
+        if annotation == "silver" and (moved := tidied(text, moved)) is None:
+            dropped.append((i, "span", "aspect and opinion overlap, or a mark stands inside the aspect", review.id, one.id))
+            continue
+        earlier = next((other for other, _ in kept if shared(other.aspect, moved.aspect) and shared(other.opinion, moved.opinion)), None)
         if earlier is None:
             of = known.get(one.id, _UNKNOWN)
             kept.append((moved, triplet_row(i, moved, of.sources, of.rules, _judged(categories, one.triplet, of, annotation))))
@@ -233,11 +264,6 @@ def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | No
         return Element("".join(text[start:end] for start, end in whole), whole) if len(whole) == len(spans) else None
 
     return triplet.mapped(move)
-
-
-def overlap(one: Element, other: Element) -> bool:
-    """Whether two elements share a character."""
-    return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
 
 
 def _apart(made: Mapping[str, Draft], texts: Sequence[str]) -> None:

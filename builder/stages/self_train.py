@@ -23,7 +23,7 @@ from builder.reader import review_view, to_text, to_view
 from builder.records import Review, StoredTriplet, Triplet
 from builder.stages import cotrain, discriminate, predicting
 from builder.stages.context import Context, ModelBar
-from builder.stages.rounds import SPLITS, Counted, Made, asked, finish
+from builder.stages.rounds import SPLITS, Counted, Made, asked, finish, lets_in
 from builder.stages.training import beside, examples
 from builder.store import db, reviews, runs, triplets
 from builder.text import View
@@ -50,8 +50,14 @@ def run(context: Context) -> runs.Counts:
                 continue
             if variant == "E":
                 cotrain.hold(context, judge)
-            else:
+            elif judge is not None:
                 _round(context, variant, number, judge)
+            else:
+                raise ModelError(
+                    "there were too few reviews for a judge, which the variants A to D need",
+                    where=f"self-train {variant}",
+                    fix="train one all the same with `--set discriminate.least=0`, or use variant E",
+                )
         done = runs.rounds(connection, variant)
         counts[f"{variant} S_0"] = done[0].triplets
         counts[f"{variant} S_{done[-1].round}"] = done[-1].triplets
@@ -98,11 +104,7 @@ def _accepted(context: Context, variant: str, number: int) -> _Proposed:
         kept = (one for one in kept if (one.confidence or 0.0) >= context.config.self_train.confidence)
     if number and variant in "AB":
         kept = (one for one in kept if not in_lexicon(context, one.stored))
-    if variant in ("AC" if number == 0 else "ABC"):
-        # A judge that abstains leaves a rule's triplet alone; what a model adds needs its yes.
-        good = ("YY", None) if number == 0 else ("YY",)
-        kept = (one for one in kept if one.score is not None and one.label in good)
-    return _Proposed(triplets.count(connection, source, "train"), [one.stored.id for one in kept])
+    return _Proposed(triplets.count(connection, source, "train"), [one.stored.id for one in kept if lets_in(variant, number, one)])
 
 
 def in_lexicon(context: Context, one: StoredTriplet) -> bool:

@@ -1,7 +1,8 @@
 """How a triplet's story ends: the split of the last release that holds it, or why none does.
 
-What the release itself left out stands in `rejected`; what never came to it follows from the split's source (Table 7 of the paper): train
-holds the last training set of the chosen variant, valid what the rules propose, test what people say, else what rules and last model propose.
+What the release itself left out stands in `rejected`; what never came to it follows from the split's source. With variant E every split holds what
+rules and panel hold together. With A to D train holds the last training set, valid what the rules propose, test what rules and last model propose,
+less what the judge rejects. Reviews of the test split that people labelled hold what they say.
 """
 
 from __future__ import annotations
@@ -85,14 +86,22 @@ def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None
     by = known.by.get(i, {})
     if split is None:
         return "its review is in no split, for it is like reviews of several"
-    if split == "valid":
-        return "valid holds what the rules propose, and they do not propose this"
-    if split == "test":
-        human = "people labelled this review and do not say this"
-        return human if known.people or "rules" in by or last in by else f"test holds what the rules and {last} propose"
+    if split == "test" and known.people:
+        return "people labelled this review and do not say this"
+    if split != "train" and variant != "E":
+        return _kept_out(known, by, variant, last, split, i)
     if longer := _longer(connection, i, last):
-        return f"train holds S_{rounds[-1].round} of variant {variant}, where its aspect is {longer}"
-    return _not_learnt(known, by, variant, rounds[-1].round if rounds else 0, i, float(config.get("self_train.confidence", 0)))
+        return f"{split} holds S_{rounds[-1].round} of variant {variant}, where its aspect is {longer}"
+    return _not_learnt(known, by, variant, rounds[-1].round if rounds else 0, i, split, float(config.get("self_train.confidence", 0)))
+
+
+def _kept_out(known: _Known, by: Mapping[str, float | None], variant: str, last: str, split: str, i: int) -> str:
+    """Why a triplet of valid or test is not among what the sources of that split propose, for a variant of A to D."""
+    names = ("rules",) if split == "valid" else ("rules", last)
+    label, score = known.verdicts.get(i, (None, None))
+    if any(name in by for name in names) and score is not None:
+        return f"variant {variant} leaves out what the discriminator rejects; it says {label or 'nothing'} ({score:.3f})"
+    return f"{split} holds what {' and '.join(names)} propose{'' if len(names) > 1 else 's'}"
 
 
 def _longer(connection: sqlite3.Connection, i: int, source: str) -> str | None:
@@ -106,9 +115,9 @@ def _longer(connection: sqlite3.Connection, i: int, source: str) -> str | None:
     return row and str(row[0])
 
 
-def _not_learnt(known: _Known, by: Mapping[str, float | None], variant: str, last: int, i: int, least: float) -> str:
-    """Why a triplet of the train split is not in S_last of the variant."""
-    held = f"train holds S_{last} of variant {variant}"
+def _not_learnt(known: _Known, by: Mapping[str, float | None], variant: str, last: int, i: int, split: str, least: float) -> str:
+    """Why a triplet is not in S_last of the variant."""
+    held = f"{split} holds S_{last} of variant {variant}"
     label, score = known.verdicts.get(i, (None, None))
     verdict = "" if score is None else f"the discriminator says {label or 'nothing'} ({score:.3f})"
     models = {name: sure for name, sure in by.items() if name[:1] == variant and name[1:].isdigit()}

@@ -205,6 +205,12 @@ def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tu
     return [(Review(*row[:-1]), row[-1]) for row in rows]
 
 
+def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:
+    """The words that the current backend gave a review; none if it has not read it."""
+    row = connection.execute(f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)).fetchone()
+    return load_words(row[0]) if row else []
+
+
 def dump_tokens(tokens: Iterable[Token]) -> str:
     return json.dumps([[t.start, t.end, t.pos, t.head, t.rel] for t in tokens], separators=(",", ":"))
 

@@ -28,6 +28,7 @@ from builder.sources.texts import texts
 from builder.stages.context import bar
 from builder.store import db, runs
 from builder.text import Variants, view
+from builder.usecases.holding import holder
 
 _CHUNK, _MODEL_CHUNK = 256, 8192
 Triplets = tuple[Triplet, ...]
@@ -153,7 +154,7 @@ def open_system(workdir: Path | None, source: str = "", convention: Convention =
     if workdir is None:
         raise ConfigError(f"--source {source} needs --workdir", fix="name the working directory that trained it, or use --source rules")
     name = _model_name(workdir, source)
-    predict = _both(workdir, convention) if name == "E0" else _tagging(workdir, name)
+    predict = holder(workdir, convention) if name == "E0" else _tagging(workdir, name)
     return ModelSystem(name, predict, load_lexicon(overlays=overlays(workdir)).variants)
 
 
@@ -179,22 +180,3 @@ def _tagging(workdir: Path, name: str) -> Predict:
     from builder.model.kinds import load_extractor
 
     return load_extractor(workdir / "models" / name).predict
-
-
-def _both(workdir: Path, convention: Convention) -> Predict:
-    """What the rules and the panel of variant E hold together."""
-    from builder.learning.task import Example
-    from builder.model.cotrain import merged
-    from builder.model.panel import load_panel
-
-    panel = load_panel(workdir / "models" / "panel")
-    reader = make_reader(Recipe(convention, overlays(workdir)))
-
-    def predict(texts: Sequence[str]) -> list[Triplets]:
-        ruled = reader.extract_views(texts)
-        judged = panel.classify([Example("", text, rules) for text, rules in zip(texts, ruled, strict=True)])
-        scores = [[score for _, score in labels] for labels in judged]
-        told = zip(ruled, scores, panel.taggers.proposals(texts), strict=True)
-        return [merged(rules, listed, found, panel.drop) for rules, listed, found in told]
-
-    return predict

@@ -35,6 +35,8 @@ Result = TypeVar("Result")
 _LOOKED_AT = 2000
 _PREDICTED = 200
 _SEARCHED = 32_000
+_MODELS = ("discriminate", "self_train")
+"""Stages whose seconds say nothing where there were too few reviews for a judge."""
 SPREAD = ("annotate", "seed")
 """Stages that the crew does nearly all of; of the others it does the prediction."""
 
@@ -114,7 +116,9 @@ def _notes(measured: Measured, count: int) -> tuple[str, ...]:
     if count > 20 * measured.reviews:
         out.append(f"{count / measured.reviews:,.0f} times as many: a rule of three over such a distance may be off by half")
     if "discriminate" not in measured.seconds:
-        out.append("training, prediction and release were not measured: finish a build and name it with --workdir")
+        lacking = "training and prediction" if "release" in measured.seconds else "training, prediction and release"
+        large = " that has a judge" if "release" in measured.seconds else ""
+        out.append(f"{lacking} were not measured: finish a build{large} and name it with --workdir")
     elif not measured.spread.get("discriminate"):
         out.append("what of discriminate is prediction was not measured (no panel): all of it counts as training")
     return (*out, "the network, machines of other speed and workers that wait for each other are left out")
@@ -127,7 +131,8 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         done = runs.runs(connection)
         if lacking := [stage for stage in ("ingest", *SPREAD) if stage not in done]:
             raise WorkdirError(f"{lacking[0]} is not done here", where=str(workdir), fix="`builder resume` it, or plan without --workdir")
-        seconds = {stage: run.seconds for stage, run in done.items()}
+        trained = "judge" not in done["discriminate"].counts if "discriminate" in done else True
+        seconds = {stage: run.seconds for stage, run in done.items() if trained or stage not in _MODELS}
         context = Context(connection, config, workdir, (), workdir, load_lexicon(overlays=overlays(workdir)), (), "", {})
         count = reviews.count(connection)
         predicted, training = _prediction(context, count)

@@ -1,0 +1,75 @@
+"""A model's pair of spans by the rules' arithmetic: lexicon, negation, degree and context decide its polarity wherever the lexicon speaks.
+
+In: the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the triplet with trimmed spans, its
+negators in the opinion, and the polarity that the rules would give the pair; None where the words state nothing or cannot be a triplet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from builder.edges import shared, tidied
+from builder.engine.items import Item, Phrase, Term
+from builder.records import Element, Triplet, polarity_of
+
+NO_NAME = frozenset("ONDrcIukPblS")
+"""Symbols of items that no aspect holds: opinions, negators, degree words, adverbs, conjunctions, auxiliaries, particles, prepositions, copulas."""
+Valued = Callable[[Phrase, Term, str], tuple[float, list[tuple[str, str]]] | None]
+"""Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not speak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the engine reads in a document: its opinions with their elements (opinion, opinion_full), those of them that state nothing (a wish,
+    a question), by place, and all items in order."""
+
+    opinions: Sequence[tuple[Item, Element, Element]]
+    unstated: frozenset[int]
+    items: Sequence[Item]
+
+
+def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | None:
+    """The triplet as the rules would weigh it."""
+    tidy = tidied(text, triplet)
+    if tidy is None or _names_too_much(read, tidy.aspect_full):
+        return None
+    judging = _judging(read, tidy.opinion)
+    if judging is None:
+        return tidy
+    item, opinion, opinion_full = judging
+    if item.start in read.unstated:
+        return None
+    assert item.phrase is not None
+    weight = valued(item.phrase, *_described(read, tidy.aspect))
+    if weight is None or shared(tidy.aspect, opinion):
+        return tidy
+    value, evidence = weight
+    if item.start <= tidy.opinion.start and tidy.opinion.end <= item.end:
+        tidy = replace(tidy, opinion=opinion, opinion_full=opinion_full)
+    return replace(tidy, polarity=polarity_of(value), valence=round(value, 2), evidence=tuple(evidence))
+
+
+def _names_too_much(read: Read, aspect: Element) -> bool:
+    """Whether an aspect runs over an opinion or a word that is part of no name: 嚼勁魚餅 of 有嚼勁魚餅好吃, 但服務, 往往拿東西."""
+    return any(item.symbol in NO_NAME and item.start < aspect.end and aspect.start < item.end for item in read.items)
+
+
+def _judging(read: Read, opinion: Element) -> tuple[Item, Element, Element] | None:
+    """The phrase whose core shares most characters with the model's opinion; the first of equals."""
+    best, most = None, 0
+    for item, *elements in read.opinions:
+        assert item.phrase is not None
+        start, end = item.phrase.core
+        both = sum(max(0, min(end, b) - max(start, a)) for a, b in opinion.spans)
+        if both > most:
+            best, most = (item, elements[0], elements[1]), both
+    return best
+
+
+def _described(read: Read, aspect: Element) -> tuple[Term, str]:
+    """The term that ends where the aspect ends, with its word: heads come last in Chinese. A noun that no lexicon knows has no class."""
+    for item in read.items:
+        if item.term is not None and item.end == aspect.end:
+            return item.term, item.word
+    return Term(""), aspect.text

@@ -1,0 +1,24 @@
+"""How likely a triplet is right, by the judge's calibrated score: `verdicts.confidence`, NULL where the judge is not calibrated.
+
+`self_train` writes it once the verdicts of variant E are there; `store.released.provenance` reads it for the rows of a release, which leaves out
+what is below `release.min_confidence`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+
+def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], float] | None) -> None:
+    """Write the confidence that `curve` gives to each score of a judge; without a curve there is none."""
+    if curve is None:
+        connection.execute(
+            "UPDATE verdicts SET confidence = NULL WHERE confidence IS NOT NULL AND source = (SELECT id FROM sources WHERE name = ?)",
+            (judge,),
+        )
+        return
+    connection.create_function("calibrated", 1, curve, deterministic=True)
+    connection.execute(
+        "UPDATE verdicts SET confidence = calibrated(score) WHERE source = (SELECT id FROM sources WHERE name = ?)", (judge,)
+    )

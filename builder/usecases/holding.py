@@ -1,0 +1,90 @@
+"""What variant E holds of texts outside a build, by the very decisions that the release of the build makes.
+
+In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Trust, the lexicon's polarity and
+`release.min_confidence` are those of the build; without a trusted panel the rules' triplets stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.config import Convention
+from builder.engine import Doc, Engine
+from builder.lexicon.resources import overlays
+from builder.reader import Recipe, make_reader
+from builder.records import Triplet
+from builder.store import db, runs, triplets
+
+if TYPE_CHECKING:
+    from builder.model.calibration import Curve
+    from builder.model.panel import Panel
+
+Triplets = tuple[Triplet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A trusted panel, and what its scores are worth."""
+
+    panel: Panel
+    curve: Curve
+
+
+def holder(workdir: Path, convention: Convention) -> Callable[[Sequence[str]], list[Triplets]]:
+    """Views to the triplets that a release of the working directory would hold of them."""
+    reader, rated, least = make_reader(Recipe(convention, overlays(workdir))), rated_panel(workdir), least_confidence(workdir)
+
+    def predict(views: Sequence[str]) -> list[Triplets]:
+        docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
+        ruled = [reader.engine.extract(doc) for doc in docs]
+        return ruled if rated is None else hold(rated, reader.engine, docs, ruled, least)
+
+    return predict
+
+
+def least_confidence(workdir: Path) -> float:
+    """`release.min_confidence` of the build; 0 of one that was begun before there was such a setting."""
+    with db.reading(workdir) as connection:
+        config = json.loads(runs.setting(connection, "build") or '{"config": {}}')["config"]
+    return float(config.get("release.min_confidence", 0))
+
+
+def rated_panel(workdir: Path) -> Rated | None:
+    """The panel of a working directory with its curve; None if there is none, or it is not trusted."""
+    from builder.model.calibration import load_curve
+    from builder.model.panel import load_panel
+
+    with db.reading(workdir) as connection:
+        if triplets.source_id(connection, "discriminator") is None:
+            return None
+    folder = workdir / "models" / "panel"
+    panel = load_panel(folder)
+    curve = load_curve(folder) if panel.trust else None
+    return None if curve is None else Rated(panel, curve)
+
+
+def hold(rated: Rated, engine: Engine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float) -> list[Triplets]:
+    """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
+    from builder.model.cotrain import held
+    from builder.model.trust import WIDEN
+
+    panel = rated.panel
+    scores = _scores(panel, docs, ruled)
+    proposals = [[pair for pair in pairs if pair[0] >= WIDEN] for pairs in panel.taggers.proposals([doc.text for doc in docs])]
+    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, proposals, strict=True)]
+    return [
+        tuple(replace(triplet, confidence=sure) for triplet, sure in zip(kept, map(rated.curve, own), strict=True) if sure >= least)
+        for kept, own in zip(both, _scores(panel, docs, both), strict=True)
+    ]
+
+
+def _scores(panel: Panel, docs: Sequence[Doc], proposed: Sequence[Triplets]) -> list[list[float]]:
+    """The panel's probability of YY of each triplet, as the database keeps it."""
+    from builder.learning.task import Example
+
+    verdicts = panel.classify([Example("", doc.text, triplets) for doc, triplets in zip(docs, proposed, strict=True)])
+    return [[round(score, 6) for _, score in judged] for judged in verdicts]

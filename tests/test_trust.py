@@ -1,0 +1,176 @@
+"""A panel changes what the rules hold only as far as it is trusted; its confidences are calibrated; every split is filtered alike."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from conftest import Built, Command
+
+from builder.model import panel
+from builder.model.calibration import LEAST, STANDARD, Curve, fitted, load_curve, save_curve
+from builder.records import Element, StoredTriplet, Triplet, Verdict
+from builder.stages.rounds import lets_in
+from builder.store.triplets import JudgedTriplet
+
+Settings = Callable[..., list[str]]
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A build of the test's own: its working directory, its release, and what it printed."""
+
+    workdir: Path
+    release: Path
+    out: str
+
+    def triplets(self, source: str, split: str) -> set[tuple[str, str, str, str]]:
+        """(review, aspect, opinion, polarity) of what a source proposes for a split."""
+        return self.ask(
+            "SELECT r.key, t.aspect, t.opinion, t.polarity FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet"
+            " JOIN reviews r ON r.id = t.review WHERE s.name = ? AND r.split = ?",
+            source,
+            split,
+        )
+
+    def released(self, split: str) -> set[tuple[str, str, str, str]]:
+        lines = (self.release / "data" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+        rows = [json.loads(line) for line in lines]
+        return {(row["id"], t["aspect"]["text"], t["opinion"]["text"], t["polarity"]) for row in rows for t in row["triplets"]}
+
+    def ask(self, query: str, *values: object) -> set[tuple[str, str, str, str]]:
+        connection = sqlite3.connect(self.workdir / "builder.db")
+        try:
+            return set(connection.execute(query, values))
+        finally:
+            connection.close()
+
+
+Make = Callable[..., Made]
+
+
+@pytest.fixture
+def make(built: Built, here: Command, fast: Settings, tmp_path: Path) -> Make:
+    def run(**settings: str) -> Made:
+        options = fast(self_train__variants='["E"]', ingest__test_share="0.2", **settings)
+        ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", *options)
+        assert ran.code == 0, ran.err
+        return Made(tmp_path / "w", tmp_path / "r" / "v0.1.0", " ".join(ran.out.split()))
+
+    return run
+
+
+def extracted(made: Made, here: Command, source: str, reviews: Path, folder: Path) -> set[tuple[str, str, str, str]]:
+    with reviews.open(encoding="utf-8-sig", newline="") as file:
+        rows = [{"id": row["review_id"], "text": row["text"]} for row in csv.DictReader(file) if row["text"].strip()]
+    given, answers = folder / "in.jsonl", folder / f"{source}.jsonl"
+    given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    ran = here("extract", "--input", given, "--output", answers, "--source", source, "--workdir", made.workdir)
+    assert ran.code == 0, ran.err
+    lines = map(json.loads, answers.read_text(encoding="utf-8").splitlines())
+    return {(line["id"], t["aspect"], t["opinion"], t["polarity"]) for line in lines for t in line["triplets"]}
+
+
+def test_too_few_reviews_train_no_judge_and_the_release_holds_what_the_rules_hold(
+    make: Make, built: Built, here: Command, tmp_path: Path
+) -> None:
+    made = make(discriminate__least="1000")
+    assert "too few reviews for a judge; releasing what the rules hold" in made.out
+    assert not (made.workdir / "models" / "panel").exists()
+    assert made.ask("SELECT count(*) FROM verdicts") == {(0,)}
+    for split in SPLITS:
+        assert made.triplets("E0", split) == made.triplets("rules", split) >= made.released(split)
+    assert made.triplets("rules", "train")
+    assert "There were too few reviews for a judge" in (made.release / "README.md").read_text(encoding="utf-8")
+    assert extracted(made, here, "E", built.reviews, tmp_path) == extracted(made, here, "rules", built.reviews, tmp_path) != set()
+
+
+def test_variants_that_need_a_judge_say_how_to_get_one(built: Built, here: Command, fast: Settings, tmp_path: Path) -> None:
+    options = fast(discriminate__least="1000")
+    ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", *options)
+    assert "too few reviews for a judge" in ran.error and "discriminate.least=0" in ran.error
+
+
+def test_a_panel_that_is_not_trusted_changes_nothing_and_rates_nothing(make: Make) -> None:
+    made = make()
+    assert "not trusted; releasing what the rules hold" in made.out
+    assert made.ask("SELECT count(confidence), count(*) > 0 FROM verdicts") == {(0, 1)}
+    for split in SPLITS:
+        assert made.triplets("E0", split) == made.triplets("rules", split)
+
+
+def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
+    make: Make, built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel, "UNSURE", 0.0)
+    monkeypatch.setattr(panel, "SURE", 0.01)
+    made = make(release__min_confidence="0.6")
+    rated = made.ask("SELECT triplet, confidence FROM verdicts")
+    assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
+    dropped = {split: made.triplets("rules", split) - made.triplets("E0", split) for split in SPLITS}
+    assert all(dropped[split] for split in ("valid", "test")), "a panel of one epoch doubts much"
+    unsure = (
+        "SELECT r.key, t.aspect, t.opinion, t.polarity FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
+        " WHERE v.confidence < 0.6"
+    )
+    for split in SPLITS:
+        assert made.released(split) <= made.triplets("E0", split) - made.ask(unsure)
+        assert not made.released(split) & dropped[split]
+    reasons = made.ask("SELECT reason, count(*) FROM rejected WHERE stage = 'release' GROUP BY reason")
+    assert "unsure" in dict(reasons)
+    unseen = made.triplets("E0", "valid") | made.triplets("E0", "test")
+    keys = {key for (key,) in made.ask("SELECT key FROM reviews WHERE split IN ('valid', 'test')")}
+    answers = extracted(made, here, "E", built.reviews, tmp_path)
+    assert {answer for answer in answers if answer[0] in keys} == unseen - made.ask(unsure)
+
+
+def test_a_judge_keeps_out_of_every_split_what_it_keeps_out_of_train() -> None:
+    element = Element("湯", ((0, 1),))
+    stored = StoredTriplet(1, 1, Triplet(element, element, element, element, "POS", 8.0))
+
+    def enters(variant: str, number: int, label: Verdict | None, score: float | None = 0.5) -> bool:
+        return lets_in(variant, number, JudgedTriplet(stored, None, label, score))
+
+    assert [enters(variant, 0, "NX") for variant in "ABCD"] == [False, True, False, True]
+    assert [enters(variant, 1, "NX") for variant in "ABCD"] == [False, False, False, True]
+    assert [enters("C", number, None) for number in (0, 1)] == [True, False]
+    assert not enters("A", 0, "YY", None), "who was not asked says nothing"
+
+
+def test_a_curve_is_straight_between_its_knots_and_level_beyond_them() -> None:
+    curve = Curve(((0.2, 0.1), (0.6, 0.5), (1.0, 0.9)), "a test")
+    assert [curve(score) for score in (0.0, 0.2, 0.4, 0.6, 0.9, 1.0)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.8, 0.9])
+    assert all(low <= high for low, high in pairwise(STANDARD(n / 100) for n in range(101)))
+
+
+def test_gold_moves_the_curve_to_what_it_shows() -> None:
+    draw = random.Random(2)
+    scores = [draw.random() for _ in range(4000)]
+    judged = [(score, draw.random() < 0.9 * STANDARD(score)) for score in scores]
+    curve = fitted(judged)
+    assert curve.source == "4000 triplets on gold reviews"
+    for low, high in ((0.0, 0.4), (0.4, 0.8), (0.8, 1.0)):
+        inside = [(curve(score), right) for score, right in judged if low <= score < high]
+        assert sum(sure for sure, _ in inside) / len(inside) == pytest.approx(sum(right for _, right in inside) / len(inside), abs=0.03)
+
+
+def test_a_little_gold_changes_little_and_too_little_nothing() -> None:
+    wrong = [(0.99, False)] * (LEAST - 1)
+    assert fitted(wrong) is STANDARD
+    few, many = fitted([*wrong, (0.5, True)]), fitted([(n / 500, False) for n in range(500)])
+    assert many(0.9) < few(0.9) < STANDARD(0.9)
+
+
+def test_a_curve_is_read_back(tmp_path: Path) -> None:
+    save_curve(STANDARD, tmp_path)
+    assert load_curve(tmp_path) == STANDARD
+    save_curve(None, tmp_path)
+    assert load_curve(tmp_path) is None
