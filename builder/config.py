@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import tomllib
 import types
 import typing
@@ -16,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, printable
 
 Convention = Literal["natural", "paper"]
 VARIANTS = "ABCDE"
@@ -41,6 +42,8 @@ class Input:
     """Column that says where a review comes from."""
     encoding: str = ""
     """Encoding of the files; needed only where they are neither UTF-8 nor marked."""
+    sheet: str = ""
+    """Sheet of a workbook, by its name or its number from 1; the first if not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +237,14 @@ class Resolved:
     config: Config
     origin: Mapping[str, str]
 
-    def lines(self) -> list[str]:
-        return [f"{key} = {_shown(_get(self.config, key))}  ({self.origin[key]})" for key in sorted(self.origin)]
+    def toml(self) -> str:
+        """All settings as a TOML file that `resolve` reads back; a comment on each line says where its value came from."""
+        sections: dict[str, list[str]] = {}
+        for key in sorted(self.origin):
+            section, _, name = key.rpartition(".")
+            origin = printable(self.origin[key])
+            sections.setdefault(section, []).append(f"{name} = {_written(_get(self.config, key))}  # {origin}")
+        return "\n\n".join("\n".join([f"[{name}]", *lines] if name else lines) for name, lines in sorted(sections.items())) + "\n"
 
 
 def resolve(path: Path | None = None, options: Mapping[str, object] | None = None) -> Resolved:
@@ -401,6 +410,15 @@ def _get(config: object, key: str) -> object:
     for part in key.split("."):
         config = getattr(config, part)
     return config
+
+
+def _written(value: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"[{', '.join(map(_written, value))}]" if isinstance(value, tuple) else repr(value)
 
 
 def _shown(value: object) -> str:

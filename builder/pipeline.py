@@ -24,6 +24,7 @@ from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.lexicon.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
 from builder.model import kinds
+from builder.release.reading import shelf_of
 from builder.shards import footprint
 from builder.sources.opening import check_readable
 from builder.stages.context import Context
@@ -130,9 +131,16 @@ class Done:
 
 
 def run(
-    build: Build, until: str = STAGES[-1].name, force: Sequence[str] = (), told: Callable[[str], None] = lambda line: None
+    build: Build,
+    until: str = STAGES[-1].name,
+    force: Sequence[str] = (),
+    told: Callable[[str], None] = lambda line: None,
+    overwrite: bool = False,
 ) -> list[Done]:
-    """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock."""
+    """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock.
+
+    WorkdirError where the working directory holds another dataset, unless `overwrite` allows to replace it.
+    """
     for name in (until, *force):
         if name not in _BY_NAME:
             raise ConfigError(f"unknown stage {name!r}", fix="stages: " + ", ".join(_BY_NAME))
@@ -145,16 +153,19 @@ def run(
         db.writing(build.workdir) as connection,
         shards.opened(config.engine, config.workers, config.scheduler) as crew,
     ):
+        if not overwrite:
+            _refuse_other_dataset(connection, build)
         _remember(connection, build)
+        out_folder = shelf_of(build.out, config.release.name)
         began = _looked_at(build)
         keys = stage_keys(build, lexicon)
         for stage in STAGES:
             before = runs.runs(connection).get(stage.name)
-            if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before, build.out):
+            if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before, out_folder):
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 told(f"{stage.name}: {stage.about}")
-                context = Context(connection, config, build.workdir, build.inputs, build.out, lexicon, rules, keys[stage.name], keys, crew)
+                context = Context(connection, config, build.workdir, build.inputs, out_folder, lexicon, rules, keys[stage.name], keys, crew)
                 out.append(_run(stage, context, stage.name in force, lambda: _check_same(began, _looked_at(build))))
             if stage.name == until:
                 break
@@ -290,6 +301,24 @@ def _check(build: Build) -> None:
     place = next(path for path in (build.out.resolve(), *build.out.resolve().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         raise ReleaseError("releases cannot be written here", where=str(place), fix="check the permissions, or choose another --out")
+
+
+def _refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
+    """A build of other files under another name would replace all that was made here. Files may come and go as long as one stays."""
+    before = runs.setting(connection, "build")
+    if before is None or "ingest" not in runs.runs(connection):
+        return
+    kept = json.loads(before)
+    name = build.resolved.config.release.name
+    named = name == kept["config"].get("release.name") and build.resolved.origin["release.name"] != "default"
+    if named or set(kept["inputs"]) & {str(path.resolve()) for path in build.inputs}:
+        return
+    files = ", ".join(Path(path).name for path in kept["inputs"])
+    raise WorkdirError(
+        f"holds the build of another dataset ({kept['config'].get('release.name')}, from {files})",
+        where=str(build.workdir),
+        fix="choose another --workdir, give both the same release.name, or replace it with --force",
+    )
 
 
 def _remember(connection: sqlite3.Connection, build: Build) -> None:

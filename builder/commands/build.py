@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,15 +51,18 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @OUT
 @_column_options
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
+@click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
 @click.option("--licence", help="Licence of the release, as an SPDX name.")
 @click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
 @ENGINE
 @SCHEDULER
 @SET
-@click.option("--show-config", is_flag=True, help="Print every setting and where it came from, and stop.")
+@click.option("--force", is_flag=True, help="Replace what the working directory holds of another dataset.")
+@click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(
-    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], show_config: bool, **options: object
-) -> None:
+    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], force: bool, show_config: bool,
+    **options: object,
+) -> None:  # fmt: skip
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
     INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
@@ -67,10 +71,10 @@ def build(
 
     made = _build(inputs, config, workdir, out, sets, options)
     if show_config:
-        click.echo("\n".join(made.resolved.lines()))
+        click.echo(made.resolved.toml(), nl=False)
         return
     licensed = bool(made.resolved.config.release.licence)
-    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), made.workdir, licensed)
+    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True), overwrite=force), made.workdir, licensed)
 
 
 @click.command()
@@ -92,15 +96,13 @@ def run(stage: str, workdir: Path, force: bool, engine: str | None, scheduler: s
 @WORKDIR
 def status(workdir: Path) -> None:
     """Show which stages are done, stale or due."""
-    from tabulate import tabulate
-
     from builder import pipeline
 
     rows = [
         (s.name, state, f"{done.seconds:.1f}" if done else "", _counts(done.counts) if done else s.about)
         for s, state, done in pipeline.status(workdir)
     ]
-    click.echo(tabulate(rows, headers=["stage", "state", "seconds", "counts"]))
+    click.echo(_stage_table(rows, ["stage", "state", "seconds", "counts"]))
 
 
 @click.command()
@@ -129,7 +131,7 @@ def _build(
     from builder.lexicon.resources import sample_dir
     from builder.pipeline import Build
 
-    names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding"} | {
+    names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding", "sheet": "input.sheet"} | {
         f"{name}_column": f"input.{name}_column" for name in COLUMNS
     }
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
@@ -172,7 +174,7 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
     from builder.store import db, queries
 
     rows = [(one.stage, f"{one.seconds:.1f}" if one.ran else "kept", _counts(one.counts)) for one in done]
-    click.echo(tabulate(rows, headers=["stage", "seconds", "counts"], maxcolwidths=[None, None, 100]))
+    click.echo(_stage_table(rows, ["stage", "seconds", "counts"]))
     with db.reading(workdir) as connection:
         columns, table = queries.named(connection, "summary", {})
     click.echo("\n" + tabulate(table, headers=columns))
@@ -180,6 +182,21 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
         click.echo(f"\nrelease: {done[-1].counts['path']}")
         if not licensed:
             click.echo("no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it")
+
+
+def _stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
+    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a line a stage."""
+    import shutil
+    import sys
+
+    from tabulate import tabulate
+
+    width = None
+    if sys.stdout.isatty():
+        # tabulate gives a header two characters more than it has, and two stand between columns
+        before = sum(2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1])
+        width = max(20, shutil.get_terminal_size().columns - before)
+    return str(tabulate(rows, headers=headers, maxcolwidths=[*[None] * (len(headers) - 1), width], disable_numparse=[len(headers) - 1]))
 
 
 def _counts(counts: object) -> str:

@@ -9,10 +9,18 @@ import click
 
 @click.command()
 @click.option(
-    "--input", "source", type=click.Path(path_type=Path), required=True, help='JSON lines of {"id", "text"}, or a gold file with texts.'
+    "--input",
+    "source",
+    type=click.Path(path_type=Path),
+    required=True,
+    help='JSON lines of {"id", "text"}, or a gold file with texts; - reads standard input.',
 )
 @click.option(
-    "--output", "target", type=click.Path(path_type=Path), required=True, help='JSON lines of {"id", "triplets"}, in the same order.'
+    "--output",
+    "target",
+    type=click.Path(path_type=Path),
+    required=True,
+    help='JSON lines of {"id", "triplets"}, in the same order; - writes standard output.',
 )
 @click.option(
     "--source",
@@ -29,4 +37,4 @@ def extract(source: Path, target: Path, system: str, workdir: Path | None, conve
     from builder.usecases.extraction import extract_file
 
     counts = extract_file(source, target, system, workdir, convention, workers)
-    click.echo(f"{target}: {counts.texts} texts, {counts.triplets} triplets, {counts.seconds:.1f} s")
+    click.echo(f"{target}: {counts.texts} texts, {counts.triplets} triplets, {counts.seconds:.1f} s", err=target == Path("-"))

@@ -50,15 +50,28 @@ def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
 @WORKDIR
 def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, workdir: Path) -> None:
     """Import a lexicon that you hold into the working directory."""
+    from collections import Counter
+
+    from builder.errors import InputError
     from builder.lexicon.importers import Options, import_lexicon
-    from builder.lexicon.overlay import write
+    from builder.lexicon.overlay import refusals_path, write
     from builder.lexicon.resources import load_lexicon, overlays
 
     known = load_lexicon(overlays=overlays(workdir))
     overlay = import_lexicon(path, kind, known, Options(polarity=polarity, name=name, encoding=encoding))
-    write(overlay, workdir / "lexicon")
+    folder = workdir / "lexicon"
+    write(overlay, folder)
+    reasons = Counter(refusal.reason for refusal in overlay.refused)
+    refused = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
+    where = f"; see {refusals_path(overlay, folder)}" if refused else ""
+    if not overlay.opinions and not overlay.aspects:
+        if not reasons.keys() <= {"known", "duplicate", "header"}:
+            raise InputError(f"nothing in it became an entry ({refused or 'it is empty'}{where})", where=str(path), fix="check --kind")
+        click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}")
+        return
     click.echo(
-        f"{workdir / 'lexicon'}: {len(overlay.opinions):,} opinions, {len(overlay.aspects):,} aspects, {len(overlay.refused):,} refused"
+        f"{folder}: {len(overlay.opinions):,} opinions, {len(overlay.aspects):,} aspects, {len(overlay.refused):,} refused"
+        + (f" ({refused}{where})" if refused else "")
     )
 
 

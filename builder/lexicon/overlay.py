@@ -56,8 +56,11 @@ def write(overlay: Overlay, directory: Path) -> tuple[Path, ...]:
     """Write `overlay` into `directory`, file by file atomically; returns the files written.
 
     New categories are written before the words that need them and old ones removed after, so that the folder loads at any moment.
+    Of an overlay without an entry the refusals alone are written: what an earlier import of the name brought stays, and no stage becomes stale.
     """
     check_name(overlay.name)
+    if not overlay.opinions and not overlay.aspects:
+        return (_refusals(overlay, directory),) if overlay.refused else ()
     brought = {name: (f"{valence:g}", gloss) for name, valence, gloss in overlay.categories}
     table = directory / "opinion_categories.tsv"
     known = {row[0]: (row[1], row[2]) for row, _ in read_rows(table, 3)} if table.is_file() else {}
@@ -66,18 +69,24 @@ def write(overlay: Overlay, directory: Path) -> tuple[Path, ...]:
     written = [
         _rows(directory / "opinions" / f"imported_{overlay.name}.tsv", "word\tcategory", overlay.opinions),
         _rows(directory / "aspects" / f"imported_{overlay.name}.tsv", "word\tclass", overlay.aspects),
-        _rows(
-            directory / "refused" / f"{overlay.name}.txt",
-            "line\tword\treason\tdetail",
-            [(str(r.line), r.word, r.reason, r.detail) for r in overlay.refused],
-        ),
+        _refusals(overlay, directory),
     ]
     _categories(table, others | brought)
     return tuple(path for path in (table, *written) if path.is_file())
 
 
+def refusals_path(overlay: Overlay, directory: Path) -> Path:
+    """Where `write` says which lines became no entry, and why."""
+    return directory / "refused" / f"{overlay.name}.txt"
+
+
+def _refusals(overlay: Overlay, directory: Path) -> Path:
+    rows = [(str(r.line), r.word, r.reason, r.detail) for r in overlay.refused]
+    return _rows(refusals_path(overlay, directory), "line\tword\treason\tdetail", rows)
+
+
 def _categories(path: Path, table: dict[str, tuple[str, str]]) -> None:
-    save(path, "category\tvalence\tgloss", [(name, *cells) for name, cells in sorted(table.items())])
+    _rows(path, "category\tvalence\tgloss", [(name, *cells) for name, cells in sorted(table.items())])
 
 
 def _rows(path: Path, header: str, rows: Sequence[Sequence[str]]) -> Path:

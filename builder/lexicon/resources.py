@@ -39,7 +39,7 @@ def data_dir(name: str) -> Path:
 def overlays(workdir: Path) -> tuple[Path, ...]:
     """The lexicon that a user has added to a working directory, if there is one."""
     folder = workdir / "lexicon"
-    return (folder,) if folder.is_dir() else ()
+    return (folder,) if any(folder.rglob("*.tsv")) else ()
 
 
 def sample_dir() -> Path:

@@ -75,6 +75,15 @@ def existing(out: Path, name: str = "") -> list[Existing]:
     return found
 
 
+def shelf_of(out: Path, name: str) -> Path:
+    """Where the releases of the dataset `name` go: `out` itself, or a folder of its name there where `out` holds another dataset.
+
+    Versions count the releases of one dataset, so two of them never share a row of directories.
+    """
+    names = {str(release.manifest.get("name")) for release in existing(out)}
+    return out if not names or name in names else out / re.sub(r"[^\w.-]+", "-", name)
+
+
 def opened(release: Path) -> Existing:
     """A release by its directory; ReleaseError if it has no manifest that can be read."""
     path = release / "manifest.json"

@@ -160,7 +160,7 @@ def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
     """What each rule and each lexicon file gave."""
     rules = Table(
         "by-rule", "Triplets by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"), tuple(asked.by_rule(connection)),
-        note="Accepted: the discriminator calls them YY. `builder rules` shows overlaps and conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
+        note="Accepted: the share of all that the discriminator calls YY. `builder rules` shows overlaps and conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):

@@ -34,14 +34,20 @@ FORMATS: dict[str, Reader] = {
 }
 
 
-def read(path: Path, columns: Columns | None = None, encoding: str | None = None, progress: Progress | None = None) -> Iterator[Row]:
+def read(
+    path: Path,
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+    sheet: str | None = None,
+) -> Iterator[Row]:
     """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
 
-    `progress` is called with the bytes read since its last call; they add up to about the size of the file.
+    `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since its last call; they add up to about the size of the file.
     """
     reader = _reader(path)
     check_readable(path)
-    source = Source(path, encoding, progress)
+    source = Source(path, encoding, progress, sheet)
     return _some(reader(source, columns or Columns()), source)
 
 

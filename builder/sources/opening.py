@@ -28,11 +28,12 @@ RATIO = 200
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read, the encoding its user named, and who wants to know how far the reading is."""
+    """A file to read, the encoding and the sheet its user named, and who wants to know how far the reading is."""
 
     path: Path
     encoding: str | None = None
     progress: Progress | None = None
+    sheet: str | None = None
 
     @property
     def where(self) -> str:

@@ -9,30 +9,34 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 
 from builder.errors import InputError
 
 Text = tuple[object, str]
+STANDARD = Path("-")
+"""As a source standard input, as a target standard output."""
 _FIX = 'each line is {"id": …, "text": "…"} in UTF-8; gold files of dimABSA and of the paper are read too'
 _HEADER = re.compile(rb"(\xef\xbb\xbf)?ID,\s*Sentence\s*")
 
 
 def texts(source: Path) -> Iterator[Text]:
-    """InputError names the row that holds no id or no text."""
+    """The texts of a file, a pipe, or standard input (`-`). InputError names the row that holds no id or no text."""
     try:
-        with source.open("rb") as handle:
-            head = handle.readline()
-            while head and not head.strip():
-                head = handle.readline()
-            handle.seek(0)
+        with nullcontext(sys.stdin.buffer) if source == STANDARD else source.open("rb") as handle:
+            blank = 0
+            while (head := handle.readline()) and not head.strip():
+                blank += 1
             if head.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
-                yield from _array(handle.read(), source)
+                yield from _array(head + handle.read(), source)
                 return
             plain = bool(_HEADER.fullmatch(head))
-            for number, raw in enumerate(handle, start=1):
-                if raw.strip() and not (plain and number == 1):
+            for number, raw in enumerate(chain([head], handle), start=1 + blank):  # no seek: a pipe goes one way
+                if raw.strip() and not (plain and number == 1 + blank):
                     yield (_sentence if plain else _line)(raw, f"{source}:{number}")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(source)) from error

@@ -1,4 +1,4 @@
-"""XLSX: the first sheet, its first row the header. openpyxl is imported when a file needs it.
+"""XLSX: the first sheet or the one that is named, its first row the header. openpyxl is imported when a file needs it.
 
 openpyxl keeps the table of strings in memory, so memory grows with the texts (a sheet has at most 1,048,576 rows).
 """
@@ -44,18 +44,42 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
     sheets = book.worksheets
     if not sheets:
         raise InputError("a workbook without a sheet", where=source.where, fix="put the reviews on a sheet")
-    table = _rows(sheets[0], source)
+    chosen = _choose(sheets, source)
+    table = _rows(chosen, source)
     header = next(table, None)
     if header is None:
         return
-    picks = resolve(["" if cell is None else str(cell) for cell in header], columns, source.where)
+    try:
+        picks = resolve(["" if cell is None else str(cell) for cell in header], columns, source.where)
+    except InputError as error:
+        if len(sheets) == 1:
+            raise
+        what = f"sheet {chosen.title!r}: {error.what}"
+        raise InputError(what, where=error.where, fix=f"{error.fix}, or choose another sheet with --sheet: {_titles(sheets)}") from error
     row = 0
     for row, cells in enumerate(table, 1):
         yield review(row, *(cells[i] if i is not None and i < len(cells) else None for i in picks.used))
-    for sheet in sheets[1:]:
-        if next(_rows(sheet, source), None) is not None:
+    for sheet in sheets:
+        if sheet is not chosen and next(_rows(sheet, source), None) is not None:
             row += 1
-            yield RejectedRow(row, "sheet", f"sheet {sheet.title!r} was not read: only the first is; save it as a file of its own")
+            yield RejectedRow(row, "sheet", f"sheet {sheet.title!r} was not read: only {chosen.title!r} is; --sheet chooses another")
+
+
+def _choose(sheets: list[Any], source: Source) -> Any:
+    """The sheet of the user's name, else of the user's number, else the first."""
+    if source.sheet is None:
+        return sheets[0]
+    named = next((sheet for sheet in sheets if sheet.title == source.sheet), None)
+    numbered = sheets[int(source.sheet) - 1] if source.sheet.isdecimal() and 1 <= int(source.sheet) <= len(sheets) else None
+    if named is None and numbered is None:
+        raise InputError(
+            f"no sheet {one_line(source.sheet)!r}", where=source.where, fix=f"--sheet is one of {_titles(sheets)}, or a number from 1"
+        )
+    return numbered if named is None else named
+
+
+def _titles(sheets: list[Any]) -> str:
+    return ", ".join(repr(one_line(sheet.title)) for sheet in sheets)
 
 
 def _check_members(stream: BinaryIO, source: Source) -> None:

@@ -61,7 +61,7 @@ def _ingest(context: Context, path: Path) -> None:
     kept: list[reviews.NewReview] = []
     dropped: list[tuple[str, str, str, str]] = []
     with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
-        for item in sources.read(path, columns, settings.encoding or None):
+        for item in sources.read(path, columns, settings.encoding or None, sheet=settings.sheet or None):
             shown.update()
             reason = _unusable(item, context.config.ingest.max_chars)
             if reason is None:

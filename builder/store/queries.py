@@ -85,7 +85,9 @@ def free(
         raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error
     finally:
         connection.set_progress_handler(None, 0)
-    return tuple(column[0] for column in cursor.description or ()), rows
+    if cursor.description is None:
+        raise QueryError("the query asks nothing", fix='for example "SELECT * FROM reviews"; `builder query` lists named queries')
+    return tuple(column[0] for column in cursor.description), rows
 
 
 def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:

@@ -112,9 +112,11 @@ def accepted(connection: sqlite3.Connection, judge: int) -> Rows:
 
 
 def by_rule(connection: sqlite3.Connection) -> Rows:
-    """(rule, triplets, POS, NEG, NEU, share that the discriminator accepts)."""
+    """(rule, triplets, POS, NEG, NEU, percent of all that the discriminator accepts; None without a discriminator)."""
     return connection.execute(
-        "SELECT p.rule, count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU'), 100.0 * avg(v.label = 'YY')"
+        "SELECT p.rule, count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU'),"
+        " CASE WHEN EXISTS (SELECT 1 FROM verdicts JOIN sources ON sources.id = verdicts.source WHERE sources.name = 'discriminator')"
+        " THEN 100.0 * sum(v.label IS 'YY') / count(*) END"
         " FROM proposals p JOIN triplets t ON t.id = p.triplet"
         " LEFT JOIN verdicts v ON v.triplet = t.id AND v.source = (SELECT id FROM sources WHERE name = 'discriminator')"
         " WHERE p.rule IS NOT NULL GROUP BY p.rule ORDER BY count(*) DESC, p.rule"

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TextIO, TypeVar, cast
 
 from builder.config import Convention
 from builder.errors import ConfigError
@@ -24,7 +26,7 @@ from builder.lexicon.resources import load_lexicon, overlays
 from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
 from builder.shards import Job, opened
-from builder.sources.texts import texts
+from builder.sources.texts import STANDARD, texts
 from builder.stages.context import bar
 from builder.store import db, runs
 from builder.text import Variants, view
@@ -129,19 +131,33 @@ def extract_file(source: Path, target: Path, system: str, workdir: Path | None, 
             ids.append(i)
             yield text
 
-    building = target.with_name(f".{target.name}.building")
     read = found = 0
+    with _written(target) as out, bar(None, "extract", unit=" texts") as shown:
+        for triplets in chosen.stream(read_texts(), workers):
+            row = {"id": ids.popleft(), "triplets": [extracted(triplet, convention == "paper") for triplet in triplets]}
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+            read, found = read + 1, found + len(triplets)
+            shown.update()
+    return Counts(read, found, time.monotonic() - started)
+
+
+@contextmanager
+def _written(target: Path) -> Iterator[TextIO]:
+    """Standard output for `-`, a device or pipe as it is; a file is written beside its place and renamed."""
+    if target == STANDARD:
+        yield sys.stdout
+        return
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with target.open("w", encoding="utf-8") as out:
+            yield out
+        return
+    building = target.with_name(f".{target.name}.building")
     try:
-        with building.open("w", encoding="utf-8") as out, bar(None, "extract", unit=" texts") as shown:
-            for triplets in chosen.stream(read_texts(), workers):
-                row = {"id": ids.popleft(), "triplets": [extracted(triplet, convention == "paper") for triplet in triplets]}
-                out.write(json.dumps(row, ensure_ascii=False) + "\n")
-                read, found = read + 1, found + len(triplets)
-                shown.update()
+        with building.open("w", encoding="utf-8") as out:
+            yield out
         os.replace(building, target)
     finally:
         building.unlink(missing_ok=True)
-    return Counts(read, found, time.monotonic() - started)
 
 
 def open_system(workdir: Path | None, source: str = "", convention: Convention = "natural") -> System:
