@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from builder import shards, sources
 from builder.code import code_digest
@@ -167,6 +168,9 @@ def run(
                 told(f"{stage.name}: {stage.about}")
                 context = Context(connection, config, build.workdir, build.inputs, out_folder, lexicon, rules, keys[stage.name], keys, crew)
                 out.append(_run(stage, context, stage.name in force, lambda: _check_same(began, _looked_at(build))))
+            if stage is STAGES[0]:
+                with db.atomic(connection):
+                    runs.set_setting(connection, "dataset", json.dumps(_dataset(build)))
             if stage.name == until:
                 break
     return out
@@ -305,20 +309,26 @@ def _check(build: Build) -> None:
 
 def _refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
     """A build of other files under another name would replace all that was made here. Files may come and go as long as one stays."""
-    before = runs.setting(connection, "build")
-    if before is None or "ingest" not in runs.runs(connection):
+    before, build_before = runs.setting(connection, "dataset"), runs.setting(connection, "build")
+    if build_before is None or "ingest" not in runs.runs(connection):
         return
-    kept = json.loads(before)
-    name = build.resolved.config.release.name
-    named = name == kept["config"].get("release.name") and build.resolved.origin["release.name"] != "default"
-    if named or set(kept["inputs"]) & {str(path.resolve()) for path in build.inputs}:
+    begun = json.loads(build_before)  # what builders before 0.3 kept alone
+    kept = json.loads(before) if before else {"name": begun["config"].get("release.name"), "inputs": begun["inputs"]}
+    now = _dataset(build)
+    named = now["name"] == kept["name"] and build.resolved.origin["release.name"] != "default"
+    if named or set(kept["inputs"]) & set(now["inputs"]):
         return
     files = ", ".join(Path(path).name for path in kept["inputs"])
     raise WorkdirError(
-        f"holds the build of another dataset ({kept['config'].get('release.name')}, from {files})",
+        f"holds the build of another dataset ({kept['name']}, from {files})",
         where=str(build.workdir),
         fix="choose another --workdir, give both the same release.name, or replace it with --force",
     )
+
+
+def _dataset(build: Build) -> dict[str, Any]:
+    """What a working directory holds once its reviews are read: the dataset's name and its files."""
+    return {"name": build.resolved.config.release.name, "inputs": [str(path.resolve()) for path in build.inputs]}
 
 
 def _remember(connection: sqlite3.Connection, build: Build) -> None:

@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_fini
     name, content, message = FILES[case]
     workdir = built.copy(tmp_path)
     source = write(tmp_path / name, content)
-    ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "out", *settings())
+    ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "out", *settings(), "--force")
     assert re.search(message, ran.error), ran.error
     assert str(source) in ran.error
     assert not (tmp_path / "out").exists()

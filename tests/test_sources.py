@@ -442,7 +442,7 @@ def test_a_workbook_with_a_gap_an_escape_and_a_second_sheet_loses_nothing_silent
         RawReview(1, "好\r\n吃", "1"),
         RawReview(2, "a_x0041_", "2"),
         RawReview(3, "", "3"),
-        RejectedRow(4, "sheet", "sheet 'other' was not read: only the first is; save it as a file of its own"),
+        RejectedRow(4, "sheet", "sheet 'other' was not read: only 'Sheet' is; --sheet chooses another"),
     ]
 
 
