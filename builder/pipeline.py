@@ -23,7 +23,7 @@ from builder import shards, sources
 from builder.code import code_digest
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
-from builder.lexicon.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest
+from builder.lexicon.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest, sample_dir
 from builder.model import kinds
 from builder.release.reading import shelf_of
 from builder.shards import footprint
@@ -131,15 +131,32 @@ class Done:
     ran: bool
 
 
+def new_build(inputs: Sequence[Path], workdir: Path, out: Path, config: Path | None, settings: Mapping[str, object]) -> Build:
+    """A build of review files, or of the shipped sample without any, by a TOML file and by `settings`, which go before it."""
+    if inputs:
+        return Build(workdir, out, tuple(inputs), resolve(config, settings))
+    sample = sample_dir()
+    chosen = resolve(config, settings).origin  # what the user's file says goes before the sample's own settings
+    fitting = {
+        "evaluate.gold": str(sample / "gold.jsonl"),
+        "release.name": "sample-restaurant-aste",
+        "release.licence": "CC-BY-4.0",
+    }
+    own = {key: value for key, value in fitting.items() if chosen[key] == "default"}
+    return Build(workdir, out, (sample / "reviews.csv",), resolve(config, {**settings, **own}))
+
+
 def run(
     build: Build,
     until: str = STAGES[-1].name,
     force: Sequence[str] = (),
     told: Callable[[str], None] = lambda line: None,
     overwrite: bool = False,
+    progress: Callable[[int, int, str], None] = lambda finished, total, note: None,
 ) -> list[Done]:
     """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock.
 
+    `told` hears a line of each stage that runs. `progress` hears of all: how many are finished, how many there are, which one begins.
     WorkdirError where the working directory holds another dataset, unless `overwrite` allows to replace it.
     """
     for name in (until, *force):
@@ -160,7 +177,9 @@ def run(
         out_folder = shelf_of(build.out, config.release.name)
         began = _looked_at(build)
         keys = stage_keys(build, lexicon)
-        for stage in STAGES:
+        total = 1 + [stage.name for stage in STAGES].index(until)
+        for stage in STAGES[:total]:
+            progress(len(out), total, stage.name)
             before = runs.runs(connection).get(stage.name)
             if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before, out_folder):
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
@@ -171,8 +190,7 @@ def run(
             if stage is STAGES[0]:
                 with db.atomic(connection):
                     runs.set_setting(connection, "dataset", json.dumps(_dataset(build)))
-            if stage.name == until:
-                break
+    progress(total, total, "done")
     return out
 
 

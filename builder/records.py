@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
 
+from builder import markup
+from builder.markup import Mark
+
 Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
 Verdict = Literal["YY", "YN", "NX"]
@@ -73,8 +76,22 @@ class Element:
     def end(self) -> int:
         return self.spans[-1][1]
 
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """The text of each span."""
+        parts, at = [], 0
+        for start, end in self.spans:
+            parts.append(self.text[at : at + end - start])
+            at += end - start
+        return tuple(parts)
+
+    @property
+    def places(self) -> str:
+        """The spans as people read them: 2:3+5:6."""
+        return "+".join(f"{start}:{end}" for start, end in self.spans)
+
     def __repr__(self) -> str:
-        return f"{self.text!r} " + "+".join(f"{start}:{end}" for start, end in self.spans)
+        return f"{self.text!r} {self.places}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +169,23 @@ class Triplet:
     def bare(self) -> Triplet:
         """The triplet without owner, source and story: what models learn."""
         return Triplet(self.aspect, self.aspect_full, self.opinion, self.opinion_full, self.polarity, self.valence)
+
+    def marks(self, number: int = 0) -> tuple[Mark, Mark]:
+        """Aspect and opinion as they are marked in the text, as parts of triplet `number` on the page."""
+        return Mark(number, "aspect", self.polarity, self.aspect.spans), Mark(number, "opinion", self.polarity, self.opinion.spans)
+
+    def _repr_html_(self) -> str:
+        """The triplet in a notebook: aspect, opinion and polarity in the colours of `builder serve`, with their places and the rule."""
+        return markup.boxed(self.html())
+
+    def html(self) -> str:
+        """One line of HTML: aspect, opinion, the whole phrase where it says more, polarity, valence, places and rule."""
+        aspect = markup.element("aspect", self.polarity, self.aspect.surfaces)
+        opinion = markup.element("opinion", self.polarity, self.opinion.surfaces)
+        whole = f" ({markup.plain(self.opinion_full.text)})" if self.opinion_full.text != self.opinion.text else ""
+        places = f"{self.aspect.places} · {self.opinion.places}"
+        by = self.rule or self.source
+        return f"{aspect} — {opinion}{whole} {markup.tag(self.polarity)} {self.valence:g} <small>{places} · {markup.plain(by)}</small>"
 
     def __str__(self) -> str:
         return f"{self.aspect.text} · {self.opinion.text} · {self.polarity}"

@@ -27,6 +27,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import ReleaseError, install_command
+from builder.markup import HIDDEN
 from builder.records import Element, Polarity, Span, Triplet
 from builder.serve import app, database, guard, spans
 from builder.store import browse, db, reviews, runs, search, stories, triplets, usage
@@ -200,7 +201,7 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
         parsed = Parsed(f'<p class="review-text">{shown}</p>')
         assert parsed.tags <= {"p", "span"}
         assert not any(name.startswith("on") for _, name, _ in parsed.attributes)
-        assert parsed.review == re.sub(spans._HIDDEN, lambda match: f"U+{ord(match[0]):04X}", text)
+        assert parsed.review == re.sub(HIDDEN, lambda match: f"U+{ord(match[0]):04X}", text)
     for page in range(1, 27):
         check(get(served, f"/search?q=湯&page={page}").text)
     for n in range(0, 500, 25):

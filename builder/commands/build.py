@@ -127,26 +127,14 @@ def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
 def _build(
     inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], options: dict[str, object]
 ) -> Build:
-    from builder.config import resolve
-    from builder.lexicon.resources import sample_dir
-    from builder.pipeline import Build
+    from builder.pipeline import new_build
 
     names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding", "sheet": "input.sheet"} | {
         f"{name}_column": f"input.{name}_column" for name in COLUMNS
     }
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
     given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)
-    if not inputs:
-        sample = sample_dir()
-        inputs = (sample / "reviews.csv",)
-        chosen = resolve(config, given).origin  # what the user's file says goes before the sample's own settings
-        fitting = {
-            "evaluate.gold": str(sample / "gold.jsonl"),
-            "release.name": "sample-restaurant-aste",
-            "release.licence": "CC-BY-4.0",
-        }
-        given |= {key: value for key, value in fitting.items() if chosen[key] == "default"}
-    return Build(workdir, out, inputs, resolve(config, given))
+    return new_build(inputs, workdir, out, config, given)
 
 
 def _settings(sets: tuple[str, ...]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -102,7 +103,7 @@ class LocalCrew:
 
     def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
         """Hand out what nobody has in hand, and wait for the first."""
-        with undisturbed():
+        with undisturbed(), _main_left_alone():
             others = set(multiprocessing.active_children())
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=_begin_worker)
@@ -151,6 +152,23 @@ def undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for taken in waiting[:1]:
             os.kill(os.getpid(), taken)
+
+
+@contextmanager
+def _main_left_alone() -> Iterator[None]:
+    """Workers do not run the user's script again, as Python has them do to find its functions: a job's functions are the package's own.
+
+    So a script of five lines may ask for workers without `if __name__ == "__main__"`.
+    """
+    main = sys.modules["__main__"]
+    kept = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+    try:
+        for name in kept:
+            setattr(main, name, None)
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(main, name, value)
 
 
 def _begin_worker() -> None:

@@ -160,17 +160,22 @@ def _written(target: Path) -> Iterator[TextIO]:
         building.unlink(missing_ok=True)
 
 
-def open_system(workdir: Path | None, source: str = "", convention: Convention = "natural") -> System:
-    """`rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all (""). The rules are a part of variant E.
+def open_system(
+    workdir: Path | None, source: str = "", convention: Convention = "natural", backend: str = "embedded", models: Path | None = None
+) -> System:
+    """What finds triplets as a working directory does. `backend` and its `models` read for the rules.
+
+    `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all (""). The rules are a part of variant E.
 
     ConfigError where the working directory has no such model, or where a model is wanted without one.
     """
+    recipe = Recipe(convention, overlays(workdir) if workdir else (), backend=backend, models=models)
     if source == "rules":
-        return RuleSystem(Recipe(convention, overlays(workdir) if workdir else ()))
+        return RuleSystem(recipe)
     if workdir is None:
         raise ConfigError(f"--source {source} needs --workdir", fix="name the working directory that trained it, or use --source rules")
     name = _model_name(workdir, source)
-    predict = holder(workdir, convention) if name == "E0" else _tagging(workdir, name)
+    predict = holder(workdir, recipe) if name == "E0" else _tagging(workdir, name)
     return ModelSystem(name, predict, load_lexicon(overlays=overlays(workdir)).variants)
 
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.config import Convention
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import overlays
 from builder.reader import Recipe, make_reader
 from builder.records import Triplet
 from builder.store import db, runs, triplets
@@ -34,9 +32,9 @@ class Rated:
     curve: Curve
 
 
-def holder(workdir: Path, convention: Convention) -> Callable[[Sequence[str]], list[Triplets]]:
+def holder(workdir: Path, recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
     """Views to the triplets that a release of the working directory would hold of them."""
-    reader, rated, least = make_reader(Recipe(convention, overlays(workdir))), rated_panel(workdir), least_confidence(workdir)
+    reader, rated, least = make_reader(recipe), rated_panel(workdir), least_confidence(workdir)
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
