@@ -376,6 +376,7 @@ def build(
     out: PathLike = "releases",
     config: PathLike | None = None,
     until: str = "release",
+    overwrite: bool = False,
     progress: Progress | None = None,
     **settings: object,
 ) -> BuildResult:
@@ -387,13 +388,14 @@ def build(
         out: where releases go, each in a directory of its own.
         config: a TOML file with settings.
         until: the stage to end with: ingest, annotate, seed, discriminate, self_train, evaluate or release.
+        overwrite: whether a working directory that holds another dataset may be taken for this one.
         progress: called before each stage with (finished stages, all stages, name), and at the end with (all, all, "done").
         settings: settings by name. Those of a stage are a mapping (`self_train={"iterations": 1}`) or dotted (`**{"self_train.iterations": 1}`).
 
     Raises:
         ConfigError: an unknown setting or stage, or a value outside its range.
         InputError: a file cannot be used; the error says where.
-        WorkdirError: another build runs there, or what it read changed meanwhile.
+        WorkdirError: another build runs there, it holds another dataset, or what it read changed meanwhile.
         ReleaseError: releases cannot be written to `out`, or one would lose much of the last.
 
     >>> import builder, pathlib, tempfile
@@ -409,7 +411,7 @@ def build(
     made = pipeline.new_build(
         tuple(Path(path) for path in given), Path(workdir), Path(out), Path(config) if config else None, _flat(settings)
     )
-    done = pipeline.run(made, until=until, progress=progress or (lambda finished, total, note: None))
+    done = pipeline.run(made, until=until, overwrite=overwrite, progress=progress or (lambda finished, total, note: None))
     last = done[-1]
     return BuildResult(
         made.workdir,
