@@ -40,6 +40,8 @@ class Input:
     """Column that holds the star rating."""
     source_column: str = ""
     """Column that says where a review comes from."""
+    group_column: str = ""
+    """Column whose equal values stay in one split, such as document or place; never guessed."""
     encoding: str = ""
     """Encoding of the files; needed only where they are neither UTF-8 nor marked."""
     sheet: str = ""
@@ -58,6 +60,10 @@ class Ingest:
     """Share of the reviews that go to test."""
     valid_share: float = 0.0676
     """Share of the reviews that go to valid."""
+    test_count: int = 0
+    """Reviews that go to test, gold included; 0 leaves it to `test_share`. The paper has 5,000."""
+    valid_count: int = 0
+    """Reviews that go to valid; 0 leaves it to `valid_share`. The paper has 5,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +301,8 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         "ingest.max_chars": (config.ingest.max_chars >= 1, "at least 1"),
         "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),
         "ingest.valid_share": (0 <= config.ingest.valid_share + config.ingest.test_share < 1, "a share that leaves some for train"),
+        "ingest.test_count": (config.ingest.test_count >= 0, "0 or more"),
+        "ingest.valid_count": (config.ingest.valid_count >= 0, "0 or more"),
         "discriminate.epochs": (config.discriminate.epochs >= 1, "at least 1"),
         "discriminate.least": (config.discriminate.least >= 0, "at least 0"),
         "discriminate.most": (config.discriminate.most >= 10, "at least 10"),

@@ -32,6 +32,7 @@ class RawReview:
     source: str | None = None
     place: str | None = None
     rating: float | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,15 @@ from test_pipeline import ask
 
 from builder import pipeline
 from builder.config import resolve
-from builder.dedup import near_duplicates, rare_pairs
+from builder.dedup import assignment, near_duplicates, rare_pairs
+from builder.dedup.assignment import Groups, assign, by_hash
 from builder.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
 from builder.dedup.texts import Texts
+from builder.errors import ConfigError
 from builder.pipeline import Build
 from builder.release.reading import Existing
 from builder.stages import splits
-from builder.stages.splits import assign, by_hash, norm_hash
+from builder.stages.splits import norm_hash
 from builder.store import db, reviews
 
 
@@ -130,9 +132,9 @@ def test_whoever_is_added_nobody_moves_and_no_near_duplicates_are_parted(hashes:
     edges = list(combinations(range(len(hashes)), 2))
     near = data.draw(st.lists(st.sampled_from(edges), unique=True, max_size=14)) if edges else []
     first = data.draw(st.integers(1, len(hashes)))
-    before = assign(hashes[:first], [(a, b) for a, b in near if b < first], {}, 0.3, 0.3)
+    before = assign(hashes[:first], [(a, b) for a, b in near if b < first], {}, (0.3, 0.3))
     kept = {i: split for i, split in enumerate(before) if split}
-    after = assign(hashes, near, kept, 0.3, 0.3)
+    after = assign(hashes, near, kept, (0.3, 0.3))
     assert {i: after[i] for i in kept} == kept
     assert all(after[a] == after[b] for a, b in near if after[a] and after[b])
     assert all(split in ("train", "valid", "test", None) for split in after)
@@ -141,9 +143,78 @@ def test_whoever_is_added_nobody_moves_and_no_near_duplicates_are_parted(hashes:
 
 def test_a_newcomer_between_two_splits_is_left_out_and_gold_goes_to_test() -> None:
     hashes = ["0" * 13, "8" * 13, "f" * 13]
-    assert assign(hashes, [(0, 2), (1, 2)], {0: "test", 1: "train"}, 0.1, 0.1) == ["test", "train", None]
-    assert assign(hashes, [(1, 2)], {2: "test"}, 0.0, 0.1) == ["valid", "test", "test"], "what is like a labelled review follows it"
-    assert assign(hashes, [(0, 1)], {0: "test", 1: "train"}, 0.1, 0.1) == ["test", None, "train"], "test goes before train"
+    assert assign(hashes, [(0, 2), (1, 2)], {0: "test", 1: "train"}, (0.1, 0.1)) == ["test", "train", None]
+    assert assign(hashes, [(1, 2)], {2: "test"}, (0.0, 0.1)) == ["valid", "test", "test"], "what is like a labelled review follows it"
+    assert assign(hashes, [(0, 1)], {0: "test", 1: "train"}, (0.1, 0.1)) == ["test", None, "train"], "test goes before train"
+
+
+GROUPED = st.lists(st.tuples(st.integers(0, 16**13 - 1), st.integers(-1, 3)), min_size=1, max_size=14, unique_by=lambda one: one[0])
+NAMES = [f"{number:x}" * 13 for number in (3, 9, 5, 15)]
+
+
+@pytest.mark.parametrize("joined", [0, 50])
+@given(texts=GROUPED, data=st.data())
+def test_groups_near_duplicates_and_gold_hold_together(joined: int, texts: list[tuple[int, int]], data: st.DataObject) -> None:
+    """With groups that near-duplicates join, and with groups that are too many to be joined."""
+    hashes, of = [f"{number:013x}" for number, _ in texts], [group for _, group in texts]
+    edges = list(combinations(range(len(hashes)), 2))
+    near = data.draw(st.lists(st.sampled_from(edges), unique=True, max_size=8)) if edges else []
+    gold = data.draw(st.sets(st.sampled_from(range(len(hashes))), max_size=2))
+    groups = Groups(of, NAMES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "_JOINED", joined)
+        before = assign(hashes, near, dict.fromkeys(gold, "test"), (0.3, 0.3), groups=groups)
+        kept = {i: split for i, split in enumerate(before) if split}
+        again = assign(hashes, near, kept, (0.3, 0.3), groups=groups)
+    assert all(before[i] == "test" for i in gold)
+    assert {i: again[i] for i in kept} == kept, "nobody moves"
+    for chosen in (before, again):
+        assert all(chosen[a] == chosen[b] for a, b in near if chosen[a] and chosen[b])
+        for group in set(of) - {-1}:
+            assert len({split for split, own in zip(chosen, of, strict=True) if own == group and split}) <= 1
+    assert None not in before or not joined, "groups that are joined lose nobody"
+
+
+@given(GROUPED, st.integers(0, 4), st.integers(0, 4))
+def test_counts_are_met_exactly_or_refused(texts: list[tuple[int, int]], test: int, valid: int) -> None:
+    hashes = [f"{number:013x}" for number, _ in texts]
+    groups = Groups([group for _, group in texts], NAMES)
+    near = [(a, a + 1) for a in range(0, len(hashes) - 1, 5)]
+    try:
+        chosen = assign(hashes, near, {}, (0.0, 0.0), (test, valid), groups)
+    except ConfigError as error:
+        assert "cannot be met" in str(error) or "leave nothing for train" in str(error)
+    else:
+        assert (chosen.count("test"), chosen.count("valid")) == (test, valid)
+        assert len({split for split, (_, group) in zip(chosen, texts, strict=True) if group == 0}) <= 1
+
+
+def test_counts_that_cannot_be_met_are_refused_with_what_can() -> None:
+    hashes = ["1" * 13, "4" * 13, "8" * 13, "b" * 13, "f" * 13]
+    pairs_ = Groups([0, 0, 1, 1, -1], [NAMES[0], NAMES[1]])
+    with pytest.raises(
+        ConfigError, match=r"ingest.test_count = 4 and ingest.valid_count = 1 leave nothing for train: there are 5 distinct"
+    ):
+        assign(hashes, [], {}, (0.0, 0.0), (4, 1))
+    with pytest.raises(
+        ConfigError, match=r"ingest.valid_count = 2 cannot be met: 1 reviews fit in whole groups.*set ingest.valid_count to 1"
+    ):
+        assign(hashes, [], {0: "train"}, (0.0, 0.0), (2, 2), pairs_)
+    with pytest.raises(ConfigError, match=r"ingest.test_count = 1, but 2 reviews are in test already: labelled, or there before; set"):
+        assign(hashes, [], {0: "test", 3: "test"}, (0.0, 0.0), (1, 1))
+    assert assign(hashes, [], {4: "test"}, (0.0, 0.0), (3, 0), pairs_).count("test") == 3, "gold counts, and a whole group goes with it"
+
+
+def test_groups_that_near_duplicates_would_chain_to_one_stay_apart() -> None:
+    """Each place has a review that all places have; joined, they would be one unit."""
+    places, own = 40, 5
+    of = [place for place in range(places) for _ in range(own)]
+    hashes = [norm_hash(str(n)) for n in range(places * own)]
+    chain = [(0, place * own) for place in range(1, places)]
+    chosen = assign(hashes, chain, {}, (0.3, 0.3), groups=Groups(of, [norm_hash(f"place {n}") for n in range(places)]))
+    assert {chosen.count(split) > 20 for split in ("train", "valid", "test")} == {True}
+    assert chosen.count(None) < places, "only copies of the shared review are left out"
+    assert all(chosen[place * own + 1 : (place + 1) * own] == [chosen[place * own + 1]] * 4 for place in range(places))
 
 
 def test_shares_are_those_of_the_paper() -> None:
@@ -157,12 +228,13 @@ def test_shares_are_those_of_the_paper() -> None:
 
 
 def ingest(folder: Path, texts: dict[str, str], out: Path | None = None, **changed: object) -> dict[str, str | None]:
+    """Splits by key; the column `place` holds what a key begins with, before its point."""
     folder.mkdir(exist_ok=True)
     source = folder / "in.csv"
     with source.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "text"])
-        writer.writerows(texts.items())
+        writer.writerow(["id", "text", "place"])
+        writer.writerows((key, text, key.partition(".")[0]) for key, text in texts.items())
     chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2} | changed)
     pipeline.run(Build(folder / "w", out or folder / "out", (source,), chosen), until="ingest")
     return dict(ask(folder / "w", "SELECT key, split FROM reviews"))
@@ -185,6 +257,39 @@ def test_near_duplicates_go_together_and_additions_move_no_old_review(tmp_path: 
     assert counts is not None
     assert counts.counts["near_duplicates"] == 220
     assert ask(tmp_path / "w", "SELECT count(*), count(DISTINCT cluster) FROM near_duplicates") == [(440, 220)]
+
+
+def test_a_column_of_groups_keeps_them_in_one_split_and_the_place_is_still_known(tmp_path: Path) -> None:
+    old = {f"{n % 30}.{n}": sentence(n) for n in range(200)}
+    before = ingest(tmp_path, old, **{"input.group_column": "place"})
+    assert set(before.values()) == {"train", "valid", "test"}
+    assert ask(tmp_path / "w", "SELECT count(*), count(DISTINCT name) FROM review_groups") == [(200, 30)]
+    assert ask(tmp_path / "w", "SELECT count(DISTINCT place) FROM reviews") == [(30,)]
+    after = ingest(tmp_path, old | {f"{n % 35}.{n}": sentence(n) for n in range(200, 260)}, **{"input.group_column": "place"})
+    assert {key: after[key] for key in before} == before
+    splits_of = {(key.partition(".")[0], split) for key, split in after.items() if split}
+    assert len(splits_of) == len({place for place, _ in splits_of}) == 35
+    assert ingest(tmp_path, old) != before, "without groups each text has the split of its own hash"
+
+
+def test_a_gold_review_takes_its_group_to_test(tmp_path: Path) -> None:
+    texts = {f"{n % 10}.{n}": sentence(n) for n in range(100)}
+    tmp_path.mkdir(exist_ok=True)
+    (tmp_path / "gold.jsonl").write_text(json.dumps({"id": "3.13", "triplets": []}) + "\n", encoding="utf-8")
+    chosen = ingest(tmp_path, texts, **{"input.group_column": "place", "evaluate.gold": str(tmp_path / "gold.jsonl")})
+    assert {key for key, split in chosen.items() if split == "test"} == {key for key in texts if key.startswith("3.")}
+
+
+def test_splits_by_count_are_exact_and_stay_when_reviews_come(tmp_path: Path) -> None:
+    counts: dict[str, object] = {"ingest.test_count": 30, "ingest.valid_count": 20}
+    before = ingest(tmp_path, corpus(range(100)), **counts)
+    listed = list(before.values())
+    assert (listed.count("test"), listed.count("valid"), listed.count("train")) == (30, 20, 150)
+    after = ingest(tmp_path, corpus(range(130)), **counts)
+    assert {key: after[key] for key in before} == before
+    assert list(after.values()).count("train") == 210
+    with pytest.raises(ConfigError, match="leave nothing for train: there are 260 distinct reviews"):
+        ingest(tmp_path, corpus(range(130)), **{"ingest.test_count": 250, "ingest.valid_count": 20})
 
 
 def test_other_shares_are_the_wish_for_other_splits(tmp_path: Path) -> None:

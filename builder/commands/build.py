@@ -35,12 +35,15 @@ COLUMNS = {
     "place": "the place's name (masked in releases)",
     "rating": "the rating",
     "source": "the source",
+    "group": "what shall stay in one split, such as document or place",
 }
 
 
 def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     for name, about in reversed(COLUMNS.items()):
-        command = click.option(f"--{name}-column", help=f"Column with {about}; guessed if not given.")(command)
+        command = click.option(f"--{name}-column", help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}.")(
+            command
+        )
     return command
 
 

@@ -29,6 +29,8 @@ class Columns:
     place: str | None = None
     rating: str | None = None
     source: str | None = None
+    group: str | None = None
+    """Never looked up: which reviews belong together is for the user to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,12 @@ class Picks:
     place: int | None = None
     rating: int | None = None
     source: int | None = None
+    group: int | None = None
 
     @property
     def used(self) -> tuple[int | None, ...]:
         """In the order of `review`'s arguments."""
-        return self.text, self.id, self.place, self.rating, self.source
+        return self.text, self.id, self.place, self.rating, self.source, self.group
 
 
 # fmt: off
@@ -60,14 +63,15 @@ _PLACE = ("place", "place_name", "restaurant", "restaurant_name", "shop", "shop_
 _RATING = ("review_rating", "review_stars", "rating", "stars", "star", "score", "評分", "星等", "星級", "星數", "评分", "星级", "打分")
 _SOURCE = ("source", "platform", "來源", "平台", "来源")
 # fmt: on
-GUESSES: dict[str, tuple[str, ...]] = {"text": _TEXT, "id": _ID, "place": _PLACE, "rating": _RATING, "source": _SOURCE}
+GUESSES: dict[str, tuple[str, ...]] = {"text": _TEXT, "id": _ID, "place": _PLACE, "rating": _RATING, "source": _SOURCE, "group": ()}
 
 
 def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
     """Positions of the columns; an `InputError` if there is no text column or a named one is missing."""
     keys = [_key(name) for name in names]
     named = {role: _position(names, keys, role, name, where) for role in GUESSES if (name := getattr(columns, role)) is not None}
-    free = [None if i in named.values() else key for i, key in enumerate(keys)]
+    taken = {position for role, position in named.items() if role != "group"}  # a group may be the place as well
+    free = [None if i in taken else key for i, key in enumerate(keys)]
     picks = {
         role: next((free.index(_key(guess)) for guess in table if _key(guess) in free), None) for role, table in GUESSES.items()
     } | named
@@ -77,13 +81,15 @@ def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
     return Picks(text, **picks)
 
 
-def review(row: int, text: object, id: object = None, place: object = None, rating: object = None, source: object = None) -> Row:
+def review(
+    row: int, text: object, id: object = None, place: object = None, rating: object = None, source: object = None, group: object = None
+) -> Row:
     """The cells of row `row` as a review. A missing text is "" and left to the stage, which rejects what is empty."""
     if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal | None):
         return RejectedRow(row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(written(text)))
     content = text if isinstance(text, str) else _label(text) or ""
-    made = RawReview(row, content, _label(id), _label(source), _label(place), rating_of(rating))
-    return unfit(row, (made.text, made.id, made.source, made.place)) or made
+    made = RawReview(row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group))
+    return unfit(row, (made.text, made.id, made.source, made.place, made.group)) or made
 
 
 def unfit(row: int, cells: Iterable[str | None]) -> RejectedRow | None:

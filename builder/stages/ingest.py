@@ -20,6 +20,8 @@ from builder.store import db, reviews, runs, search
 from builder.text import HAN, script_of
 
 _BATCH = 2000
+_Read = tuple[reviews.NewReview, str | None]
+"""A row for the database, and its group."""
 _LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
 
 
@@ -57,8 +59,9 @@ def _ingest(context: Context, path: Path) -> None:
         place=settings.place_column or None,
         rating=settings.rating_column or None,
         source=settings.source_column or None,
+        group=settings.group_column or None,
     )
-    kept: list[reviews.NewReview] = []
+    kept: list[_Read] = []
     dropped: list[tuple[str, str, str, str]] = []
     with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
         for item in sources.read(path, columns, settings.encoding or None, sheet=settings.sheet or None):
@@ -66,7 +69,7 @@ def _ingest(context: Context, path: Path) -> None:
             reason = _unusable(item, context.config.ingest.max_chars)
             if reason is None:
                 assert isinstance(item, RawReview)
-                kept.append(_row(item, path))
+                kept.append((_row(item, path), item.group))
             else:
                 if context.config.ingest.on_bad_row == "stop":
                     raise InputError(f"{reason[0]}: {reason[1]}", where=f"{path} row {item.row}", fix='or set ingest.on_bad_row = "reject"')
@@ -109,15 +112,19 @@ def _row(item: RawReview, path: Path) -> reviews.NewReview:
     )
 
 
-def _flush(context: Context, kept: list[reviews.NewReview], dropped: list[tuple[str, str, str, str]]) -> None:
+def _flush(context: Context, kept: list[_Read], dropped: list[tuple[str, str, str, str]]) -> None:
     """Write a batch. A key that is taken gets the row's number, so that no review is lost to a careless id column."""
-    taken = reviews.keys_taken(context.connection, [row[0] for row in kept])
-    batch = []
-    for row in kept:
+    taken = reviews.keys_taken(context.connection, [row[0] for row, _ in kept])
+    batch: list[reviews.NewReview] = []
+    groups: list[tuple[str, str]] = []
+    for row, group in kept:
         key = row[0] if row[0] not in taken else _free_key(context, row, taken)
         taken.add(key)
         batch.append((key, *row[1:]))
+        if group:
+            groups.append((group, key))
     reviews.insert(context.connection, batch)
+    reviews.set_groups(context.connection, groups)
     reviews.reject(context.connection, "ingest", dropped)
     kept.clear()
     dropped.clear()

@@ -1,6 +1,6 @@
-"""Which split each review goes to: near-duplicates together, gold to test, and every review that had one where it was.
+"""Which split each review goes to: near-duplicates and groups together, gold to test, and every review that had one where it was.
 
-A text's place is its hash, a cluster's that of its smallest hash, so most reviews would stay where they are even without memory. Where a
+A text's place is its hash, a unit's that of its smallest hash, so most reviews would stay where they are even without memory. Where a
 new review joins two old ones of different splits, neither moves: the newcomer is left out of the splits, and counted.
 """
 
@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from builder.config import flat
+from builder.dedup.assignment import Groups, assign
 from builder.dedup.near_duplicates import alike, among, bigrams, clusters, links, normal
 from builder.dedup.texts import Texts
 from builder.privacy import masking as privacy
@@ -23,12 +24,13 @@ from builder.store import reviews, runs
 from builder.store.queries import public_id
 
 SHARES = ("ingest.test_share", "ingest.valid_share")
-_RANK = ("test", "valid", "train")
+_WISHES = ("ingest.test_count", "ingest.valid_count", "input.group_column")
+"""Settings that change the splits where they are given: releases made before they existed name none."""
 HASH = 32
 """Characters of a normalised text's hash."""
-PLACED = 6 * 8
-"""Bytes of memory that `place` holds of each review, beside the search for near-duplicates, where none had a split before: its id, split, cluster and
-the place of its hash."""
+PLACED = 8 * 8
+"""Bytes of memory that `place` holds of each review, beside the search for near-duplicates, where none had a split before: its id, split, cluster, unit,
+the split it is meant for and the place of its hash."""
 
 
 def place(context: Context, gold: frozenset[str]) -> None:
@@ -43,43 +45,25 @@ def place(context: Context, gold: frozenset[str]) -> None:
         pinned = {_place_of(ids, review): split for review, split in _before(context, gold).items()}
         near = links(texts)
         near += among(texts, disputed(clusters(len(ids), near), pinned.items()))
-        chosen = assign(hashes, near, pinned, 0.0 if gold else share.test_share, share.valid_share)
+        shares = 0.0 if gold else share.test_share, share.valid_share
+        chosen = assign(hashes, near, pinned, shares, (share.test_count, share.valid_count), _groups(connection, ids))
     reviews.set_splits(connection, zip(chosen, ids, strict=True))
     whose = clusters(len(ids), near)
     several = {whose[a] for a, _ in near}
     reviews.set_clusters(connection, ((ids[n], ids[first]) for n, first in enumerate(whose) if first in several))
     reviews.clear_rejected(connection, "split")
-    reviews.reject_nowhere(connection, "split", "near-duplicate", "it is near-duplicate of reviews in different splits")
+    reviews.reject_nowhere(connection, "split", "near-duplicate", "it is a near-duplicate, or of the group, of reviews in different splits")
     reviews.remember_splits(connection)
     runs.set_setting(connection, "splits.shares", _shares(flat(context.config)))
 
 
-def assign(
-    hashes: Sequence[str], near: Iterable[tuple[int, int]], pinned: Mapping[int, str], test: float, valid: float
-) -> list[str | None]:
-    """The split of each text by its hash, its near-duplicates and the texts that are `pinned` to one; None: in no split. Pure."""
-    near = list(near)
-    chosen: list[str | None] = [pinned.get(i) or by_hash(one, test, valid) for i, one in enumerate(hashes)]
-    whose = clusters(len(hashes), near)
-    members: defaultdict[int, list[int]] = defaultdict(list)
-    for i in sorted({i for pair in near for i in pair}):
-        members[whose[i]].append(i)
-    torn = set()
-    for first, cluster in members.items():
-        fixed = {pinned[i] for i in cluster if i in pinned}
-        split = None if len(fixed) > 1 else fixed.pop() if fixed else by_hash(min(hashes[i] for i in cluster), test, valid)
-        for i in cluster:
-            chosen[i] = split
-        if split is None:
-            torn.add(first)
-    beside: defaultdict[int, set[int]] = defaultdict(set)
-    for a, b in near:
-        if whose[a] in torn:
-            beside[a].add(b)
-            beside[b].add(a)
-    for first in torn:
-        _settle(members[first], beside, pinned, chosen)
-    return chosen
+def _groups(connection: sqlite3.Connection, ids: Sequence[int]) -> Groups | None:
+    """The groups of the reviews with these ids; None where the input names none."""
+    numbers: dict[str, int] = {}
+    of = array("q", (-1 for _ in ids))
+    for review, name in reviews.groups(connection):
+        of[_place_of(ids, review)] = numbers.setdefault(name, len(numbers))
+    return Groups(of, [norm_hash(name) for name in numbers]) if numbers else None
 
 
 def disputed(whose: Sequence[int], pinned: Iterable[tuple[int, str]]) -> dict[int, list[int]]:
@@ -101,21 +85,6 @@ def _place_of(ids: Sequence[int], review: int) -> int:
     n = bisect_left(ids, review)
     assert ids[n] == review, review
     return n
-
-
-def by_hash(norm_hash: str, test: float, valid: float) -> str:
-    """The split of a hash in hexadecimal: a fixed place between 0 and 1, cut at the shares."""
-    place = int(norm_hash[:13], 16) / 16**13
-    return "test" if place < test else "valid" if place < test + valid else "train"
-
-
-def _settle(cluster: Iterable[int], beside: Mapping[int, set[int]], pinned: Mapping[int, str], chosen: list[str | None]) -> None:
-    """A cluster pinned to several splits: nobody moves. Of two that are near each other the one in test stays, then the one in valid; the
-    other, and whoever was in no split yet, is left out."""
-    for split in _RANK:
-        for i in cluster:
-            if pinned.get(i) == split and not any(chosen[other] not in (None, split) for other in beside[i]):
-                chosen[i] = split
 
 
 def _before(context: Context, gold: frozenset[str]) -> dict[int, str]:
@@ -162,7 +131,8 @@ def _alike(connection: sqlite3.Connection, i: int, released: str) -> bool:
 
 
 def _shares(config: Mapping[str, object]) -> str:
-    return " ".join(str(config.get(name)) for name in SHARES)
+    given = [f"{name}={value}" for name in _WISHES if (value := config.get(name))]
+    return " ".join([*(str(config.get(name)) for name in SHARES), *given])
 
 
 def norm_hash(text: str) -> str:

@@ -36,6 +36,18 @@ def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     )
 
 
+def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]) -> None:
+    """`groups` of (group, key of a stored review)."""
+    connection.executemany("INSERT INTO review_groups (review, name) SELECT id, ? FROM reviews WHERE key = ?", groups)
+
+
+def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """(id, group) of the reviews that have a group and are no duplicates."""
+    return connection.execute(
+        "SELECT g.review, g.name FROM review_groups g JOIN reviews r ON r.id = g.review WHERE r.duplicate_of IS NULL ORDER BY g.review"
+    )
+
+
 def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
     """Those of `keys` that a stored review has already."""
     found = connection.execute("SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),))
