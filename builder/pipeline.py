@@ -23,7 +23,8 @@ from builder import shards, sources
 from builder.code import code_digest
 from builder.config import Config, Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
-from builder.lexicon.resources import Lexicon, files_digest, load_lexicon, load_rules, overlays, rules_digest, sample_dir
+from builder.lexicon.resources import Lexicon, load_lexicon, overlays, sample_dir
+from builder.lexicon.rules import files_digest, load_rules, rules_digest
 from builder.model import kinds
 from builder.release.reading import shelf_of
 from builder.shards import footprint

@@ -23,13 +23,13 @@ Script = Literal["traditional", "simplified", "mixed", "none"]
 # Blocks written with \U so that a character beyond the BMP is as much Han as one inside it.
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HAN = re.compile(f"[{_HAN}]")
-_DROPPED = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
+INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
 _SENTENCE_END = frozenset("。！？!?…\n")
 _CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
-_SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
-_SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
+SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
+SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
 # What a view shows otherwise: the above, and as a space every other control, surrogate and space (categories Cc, Cs, Zs).
-_OTHERWISE = re.compile(f"[{''.join(_SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
+_OTHERWISE = re.compile(f"[{''.join(SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
 _NOODLES = re.compile(r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])")
@@ -153,11 +153,11 @@ def view(text: str, variants: Variants | None = None, script: Script | None = No
     Width folded, invisible characters dropped, runs of one character shortened, Simplified and mixed texts in Traditional
     script (OpenCC s2tw), spelling variants (same length, from lexicons/variants.tsv) made one.
     """
-    shown = _OTHERWISE.sub(lambda match: _SHOWN_AS.get(match[0], " "), text)
+    shown = _OTHERWISE.sub(lambda match: SHOWN_AS.get(match[0], " "), text)
     starts: Sequence[int] = range(len(text))
-    if _DROPPED.search(shown):
-        starts = [i for i in starts if not _DROPPED.match(shown[i])]
-        shown = _DROPPED.sub("", shown)
+    if INVISIBLE.search(shown):
+        starts = [i for i in starts if not INVISIBLE.match(shown[i])]
+        shown = INVISIBLE.sub("", shown)
     if _RUN.search(shown):
         starts = _without_runs(shown, starts)
         shown = _RUN.sub(r"\1", shown)
@@ -239,49 +239,6 @@ def same_script(text: str, script: Literal["keep", "traditional", "simplified"])
     return converter(name)(text) if name else text
 
 
-class _Folds(dict[int, str]):
-    """Code point -> what a search compares, for `str.translate`; filled as characters come."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        if _DROPPED.match(char):
-            folded = ""
-        else:
-            lower = _SHOWN_AS.get(char, char).lower()
-            simple = converter("t2s")(lower) if len(lower) == 1 and HAN.match(lower) else lower
-            folded = simple if len(simple) == 1 else char
-            folded = " " if folded.isspace() else folded
-        self[code] = folded
-        return folded
-
-
-_folds = _Folds()
-
-
-def fold(text: str) -> str:
-    """`text` for comparison in a search: both scripts, widths and letter cases are one, invisible characters are gone.
-
-    Each character by itself, so that whatever stands in a text stands in its fold too: fold(a + b) == fold(a) + fold(b).
-    """
-    return text.translate(_folds)
-
-
-def folded_spans(text: str, words: Iterable[str]) -> list[Span]:
-    """Where folded `words` stand in `text`: merged spans of its code points, for showing a search's hits."""
-    starts = [i for i, char in enumerate(text) for _ in fold(char)]
-    whole = fold(text)
-    hits = sorted(
-        (starts[match.start()], starts[match.end() - 1] + 1) for word in words if word for match in re.finditer(re.escape(word), whole)
-    )
-    merged: list[Span] = []
-    for start, end in hits:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
-
-
 def hashed(text: str, size: int = 16) -> bytes:
     """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed too."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
@@ -289,8 +246,8 @@ def hashed(text: str, size: int = 16) -> bytes:
 
 def in_order(spans: Iterable[Span]) -> bool:
     """Whether spans are non-empty, ordered and disjoint."""
-    listed = list(spans)
-    return all(start < end for start, end in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
+    ordered = list(spans)
+    return all(start < end for start, end in ordered) and all(a[1] <= b[0] for a, b in pairwise(ordered))
 
 
 def from_source(shown: View, spans: Iterable[Span]) -> tuple[Span, ...] | None:

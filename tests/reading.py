@@ -8,7 +8,8 @@ from functools import cache
 
 from builder import nlp
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import Lexicon, Rule, load_rules
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.rules import Rule, load_rules
 from builder.reader import Recipe, make_reader, read
 from builder.records import Triplet
 

@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup",),
     ("", "records", "errors"),
     ("code", "config", "text", "files", "edges"),
-    ("lexicon", "privacy", "dedup", "shards", "sources", "metrics"),
+    ("lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),
     ("gold", "engine", "nlp", "learning", "export", "store"),
     ("model", "release", "reader"),
     ("stages",),

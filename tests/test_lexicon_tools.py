@@ -14,7 +14,7 @@ from builder.errors import ConfigError, InputError, ResourceError
 from builder.lexicon.candidates import COLUMNS, accept, write_candidates
 from builder.lexicon.check import KINDS, check
 from builder.lexicon.importers import Options, import_lexicon, rescaled
-from builder.lexicon.induce import Settings, induce
+from builder.lexicon.induce import InductionSettings, induce
 from builder.lexicon.links import gather
 from builder.lexicon.names import like_name
 from builder.lexicon.overlay import Overlay, write
@@ -359,7 +359,7 @@ REVIEWS = [
 
 
 def test_double_propagation_finds_the_words_that_reviews_use_like_known_ones(lexicon: Lexicon) -> None:
-    induced = induce(map(read, REVIEWS), lexicon, Settings())
+    induced = induce(map(read, REVIEWS), lexicon, InductionSettings())
     opinions = {one.word: one for one in induced.opinions}
     assert set(opinions) == {"酥鬆", "軟爛"}
     assert {one.word for one in induced.aspects} == {"花枝羹"}
@@ -396,7 +396,9 @@ def test_ratings_move_valences(lexicon: Lexicon) -> None:
     values = [
         next(
             c.valence
-            for c in induce(map(read, lines), lexicon, Settings(ratings=good | {len(lines) - k: stars for k in (1, 2, 3)})).opinions
+            for c in induce(
+                map(read, lines), lexicon, InductionSettings(ratings=good | {len(lines) - k: stars for k in (1, 2, 3)})
+            ).opinions
             if c.word == "怪奇"
         )
         for stars in (1.0, 5.0)

@@ -371,19 +371,17 @@ def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
 
 
 def test_training_gives_models_that_load_and_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
-    from builder.nlp.train import train
+    from builder.nlp.train import TrainingFiles, train
 
     treebank, raw = tmp_path / "t.conllu", tmp_path / "raw.txt"
     treebank.write_text(TREEBANK * 12, encoding="utf-8")
     raw.write_text("牛肉很嫩，湯不鹹。\n我們喜歡好吃的牛肉\n" * 8, encoding="utf-8")
-    said: list[str] = []
-    outs = [
-        train([treebank], [], tmp_path / name, 7, raw=[raw], words={"牛肉": "NOUN"}, folds=2, iterations=15, epochs=3, say=said.append)
-        for name in ("a", "b")
-    ]
+    lines: list[str] = []
+    files = TrainingFiles([treebank], raw=[raw], words={"牛肉": "NOUN"})
+    outs = [train(files, tmp_path / name, 7, folds=2, iterations=15, epochs=3, say=lines.append) for name in ("a", "b")]
     digests = [json.loads((out / "config.json").read_text(encoding="utf-8"))["sha256"] for out in outs]
     assert digests[0] == digests[1]
-    assert any(line.startswith("epoch 3: loss") for line in said)
+    assert any(line.startswith("epoch 3: loss") for line in lines)
     scores = evaluate(nlp.load("embedded", {}, outs[0]), treebank)
     assert scores["segmentation_f1"] == 100
     assert all(0 <= score <= 100 for score in scores.values())

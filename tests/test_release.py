@@ -19,7 +19,8 @@ from builder import pipeline
 from builder.config import resolve
 from builder.errors import ReleaseError
 from builder.export.records import ReviewRow
-from builder.lexicon.resources import load_lexicon, load_rules
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
 from builder.pipeline import Build
 from builder.release import package, parquet
 from builder.release.diff import compare

@@ -11,7 +11,8 @@ from typing import get_args
 import pytest
 
 from builder.errors import ResourceError
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon, load_rules, read_rows, rules_digest
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon, read_rows
+from builder.lexicon.rules import load_rules, rules_digest
 from builder.records import Polarity
 from builder.text import HAN, converter, view
 
@@ -325,7 +326,9 @@ def test_a_rule_is_read_with_its_parameters_and_both_kinds_of_examples(tmp_path:
     assert [(example.text, example.triplets, example.must) for example in rule.examples] == [
         ("麵香", ("麵|香|POS",), True), ("香麵", (), False),
     ]  # fmt: skip
-    assert rule.where.endswith("a.toml")
+    assert rule.where == f"{tmp_path.name}/a.toml:1"
+    assert rule.at("about") == f"{tmp_path.name}/a.toml:4"
+    assert rule.at("longest") == rule.where
 
 
 def test_rules_run_by_order_whatever_their_files_are_called(tmp_path: Path) -> None:
@@ -341,10 +344,12 @@ def _without(key: str) -> Callable[[str], str]:
     ("files", "message"),
     [
         ({"a": "= 1\n"}, r"a\.toml: not TOML: .*line 1"),
-        ({"a": _without("kind")(RULE)}, r"a\.toml: rule 'subject' lacks kind"),
-        ({"a": _without("order")(_without("about")(RULE))}, r"a\.toml: rule 'subject' lacks about, order"),
+        ({"a": _without("kind")(RULE)}, r"a\.toml:1: rule 'subject' lacks kind"),
+        ({"a": _without("order")(_without("about")(RULE))}, r"a\.toml:1: rule 'subject' lacks about, order"),
         ({"a": "order = 3\n" + RULE}, r"a\.toml: 'order' stands outside a rule; write it under a \[rule-name\] heading"),
-        ({"a": RULE, "b": RULE}, r"b\.toml: rule 'subject' stands in .*a\.toml already"),
+        ({"a": RULE, "b": RULE}, r"b\.toml:1: rule 'subject' stands in .*a\.toml:1 already"),
+        ({"a": RULE.replace("order = 5", "order = 'first'")}, r"a\.toml:3: rule 'subject': order is 'first', not a whole number"),
+        ({"a": RULE + 'miss = [{ txt = "香麵" }]\n'}, r"a\.toml:\d: rule 'subject': an example is .*; write \{ text = "),
     ],
 )
 def test_a_broken_rule_file_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:

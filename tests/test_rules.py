@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,8 @@ from reading import reader, written
 from builder.config import Convention
 from builder.engine import Engine
 from builder.errors import ResourceError
-from builder.lexicon.resources import Example, Lexicon, Rule, load_rules
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.rules import Rule, RuleExample, load_rules
 from builder.records import Triplet
 
 RULES = load_rules()
@@ -25,6 +27,8 @@ EXAMPLES = [
 MAKERS = ("pair-", "conjunction", "excess")
 """Kinds that make or turn triplets: they must show what they make. The others, apart from word lists, must show what they keep out."""
 FILTERS = ("irrealis", "question", "compatible", "block")
+GRAMMAR = ("function-words", "extent", "assertion", "join", "comparison", "term", "dish-name")
+"""Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
 
@@ -42,26 +46,27 @@ def extract() -> Extract:
 
 def convention_of(rule: Rule) -> Convention:
     """The convention in which a rule's examples are meant: natural, unless the rule is for the paper's alone."""
-    listed: Any = rule.params.get("conventions", ("natural",))
-    return "natural" if "natural" in listed else "paper"
+    conventions: Any = rule.params.get("conventions", ("natural",))
+    return "natural" if "natural" in conventions else "paper"
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_a_rule_makes_what_it_must_and_nothing_that_it_must_not(rule: Rule, example: Example, extract: Extract) -> None:
+def test_a_rule_makes_what_it_must_and_nothing_that_it_must_not(rule: Rule, example: RuleExample, extract: Extract) -> None:
     """A miss without triplets says that the text yields none at all."""
-    found = {written(triplet) for triplet in extract(example.text, convention_of(rule))}
+    made = {written(triplet) for triplet in extract(example.text, convention_of(rule))}
     if example.must:
-        assert set(example.triplets) <= found
+        assert set(example.triplets) <= made
     elif example.triplets:
-        assert found.isdisjoint(example.triplets)
+        assert made.isdisjoint(example.triplets)
     else:
-        assert found == set()
+        assert made == set()
 
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith("pair-")])
 def test_a_pairing_rule_makes_a_triplet_of_its_own_examples_itself(rule: Rule, extract: Extract) -> None:
     """Else its examples would hold without it."""
-    makers = {name for example in rule.examples if example.must for one in extract(example.text, convention_of(rule)) for name in one.rules}
+    hits = [example.text for example in rule.examples if example.must]
+    makers = {name for text in hits for triplet in extract(text, convention_of(rule)) for name in triplet.rules}
     assert rule.name in makers
 
 
@@ -97,7 +102,13 @@ def refused(lexicon: Lexicon, *rules: Rule) -> str:
 
 
 def one_of(kind: str) -> Rule:
-    return next(rule for rule in RULES if rule.kind == kind)
+    """The first rule of a kind, one of convention natural if there is any."""
+    return min((rule for rule in RULES if rule.kind == kind), key=lambda rule: convention_of(rule) != "natural")
+
+
+def grammar() -> list[Rule]:
+    """The rules without which the engine does not run."""
+    return [one_of(kind) for kind in GRAMMAR]
 
 
 def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon) -> None:
@@ -106,10 +117,14 @@ def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon)
     assert "pair-pattern" in message
 
 
-def test_there_is_exactly_one_grammar(lexicon: Lexicon) -> None:
-    assert "0 rules of kind grammar" in refused(lexicon, one_of("pair-path"))
-    grammar = one_of("grammar")
-    assert "2 rules of kind grammar; " in refused(lexicon, grammar, replace(grammar, name="again"))
+@pytest.mark.parametrize("kind", GRAMMAR)
+def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: Lexicon, kind: str) -> None:
+    others = [rule for rule in grammar() if rule.kind != kind]
+    assert f"0 rules of kind {kind} in convention natural: none; keep exactly one" in refused(lexicon, *others)
+    rule = one_of(kind)
+    again = refused(lexicon, *grammar(), replace(rule, name="again"))
+    assert again.startswith(rule.where)
+    assert f"2 rules of kind {kind} in convention natural: {rule.name}, again; " in again
 
 
 @pytest.mark.parametrize(
@@ -117,15 +132,71 @@ def test_there_is_exactly_one_grammar(lexicon: Lexicon) -> None:
     [
         ("pair-pattern", {"pattern": "TARGET OPINOIN* CURRENT"}, "unknown unit 'OPINOIN' in pattern 'TARGET OPINOIN* CURRENT'; known: "),
         ("pair-pattern", {"pattern": "TARGET ( CURRENT"}, "pattern 'TARGET ( CURRENT': "),
-        ("pair-pattern", {"pattern": 3}, "needs pattern = "),
-        ("pair-path", {"longest": "far"}, "needs longest = a whole number"),
-        ("pair-carry", {"blockers": "NOUN"}, "blockers is no list of strings"),
-        ("irrealis", {"kinds": [1]}, "kinds is no list of strings"),
+        ("pair-pattern", {"pattern": 3}, "pattern is not a string"),
+        ("pair-path", {"longest": "far"}, "longest is not a whole number"),
+        ("pair-path", {"longest": True}, "longest is not a whole number"),
+        ("pair-carry", {"blockers": "NOUN"}, "blockers is not a list of strings"),
+        ("pair-carry", {"foreign": {"price": "taste"}}, "foreign is not a table of lists of strings"),
+        ("excess", {"below": "much"}, "below is not a number"),
+        ("irrealis", {"kinds": [1]}, "kinds is not a list of strings"),
+        ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
+        ("conjunction", {"conventions": ["papr"]}, "unknown convention 'papr'; known: natural, paper"),
     ],
 )
 def test_a_rule_with_a_broken_parameter_is_named_with_its_file(
     lexicon: Lexicon, kind: str, params: dict[str, object], message: str
 ) -> None:
-    told = refused(lexicon, one_of("grammar"), replace(with_params(one_of(kind), **params), where="rules/x.toml"))
-    assert told.startswith("rules/x.toml: ")
-    assert message in told
+    broken = replace(with_params(one_of(kind), **params), name="mine", where="rules/x.toml:1", lines={})
+    error = refused(lexicon, *grammar(), broken)
+    assert error.startswith("rules/x.toml:1: ")
+    assert message in error
+
+
+@pytest.mark.parametrize("kind", sorted({rule.kind for rule in RULES}))
+def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon, kind: str) -> None:
+    rule = one_of(kind)
+    error = refused(lexicon, *[with_params(other, patern=[]) if other.name == rule.name else other for other in RULES])
+    assert error.startswith(f"{rule.where}: rule {rule.name!r}: unknown parameter 'patern'; parameters of kind {kind!r}: ")
+
+
+def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:
+    rule = one_of("pair-path")
+    lacking = replace(rule, params=MappingProxyType({key: value for key, value in rule.params.items() if key != "longest"}))
+    assert "needs longest = a whole number" in refused(lexicon, *grammar(), lacking)
+
+
+MINE = """# how a comment moves lines
+[mine]
+kind = "pair-carry"
+order = 1
+about = "mine"
+blockers = ["NOUN"]
+{line}
+
+[mine.foreign]
+"price" = {foreign}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "foreign", "message"),
+    [
+        ("wholse = []", '["taste"]', "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': before, "),
+        ("named = 1", '["taste"]', "mine.toml:7: rule 'mine': named is not true or false"),
+        ("", "3", "mine.toml:9: rule 'mine': foreign is not a table of lists of strings"),
+        ('conventions = ["papr"]', '["taste"]', "mine.toml:7: rule 'mine': unknown convention 'papr'"),
+        ('conventions = ["paper"]\nwholse = []', '["taste"]', "mine.toml:8: rule 'mine': unknown parameter 'wholse'"),
+    ],
+)
+def test_an_error_in_a_rule_file_names_its_line_in_whatever_convention(
+    lexicon: Lexicon, tmp_path: Path, line: str, foreign: str, message: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(MINE.format(line=line, foreign=foreign), encoding="utf-8")
+    assert refused(lexicon, *grammar(), *load_rules(tmp_path)).startswith(f"{tmp_path.name}/{message}")
+
+
+def test_function_words_are_named_by_units_that_exist(lexicon: Lexicon) -> None:
+    rule = one_of("function-words")
+    others = [other for other in grammar() if other.kind != rule.kind]
+    error = refused(lexicon, *others, with_params(rule, units={"COPPULA": ["是"]}))
+    assert error.startswith(f"{rule.at('units')}: rule 'function-words': unknown unit 'COPPULA'; known: ADJ, ")

@@ -18,7 +18,7 @@ from conftest import ROOT, environment
 
 from builder.errors import BuilderError, ConfigError, ResourceError, WorkerLost, install_command
 from builder.shards import Crew, Job, Parcel, opened
-from builder.shards.parcels import folder_of, listed, pack, placed, unpack
+from builder.shards.parcels import folder_of, pack, parcels_in, put_in_place, unpack
 
 pytest.importorskip("distributed", reason="the extra scale is not installed")
 
@@ -156,8 +156,8 @@ def test_a_parcel_arrives_whole_under_its_digest_and_its_own_name(tmp_path: Path
     assert place == folder_of(sent, tmp_path / "store") == tmp_path / "store" / sent.digest / "data"
     assert (place / "sub" / "word.txt").read_text() == "湯"
     assert unpack(sent, {}, tmp_path / "store") == place, "what is there is not written twice"
-    assert placed((sent, (sent, 1), 2), lambda one: Path(one.name)) == (Path("data"), (Path("data"), 1), 2)
-    assert listed((sent, (sent, 1), 2)) == [sent, sent]
+    assert put_in_place((sent, (sent, 1), 2), lambda one: Path(one.name)) == (Path("data"), (Path("data"), 1), 2)
+    assert parcels_in((sent, (sent, 1), 2)) == [sent, sent]
 
 
 def test_a_parcel_that_changed_or_was_damaged_or_leads_out_of_its_folder_is_refused(tmp_path: Path) -> None:

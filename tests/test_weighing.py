@@ -9,7 +9,8 @@ import pytest
 from builder import nlp
 from builder.edges import edge_fault, tidied, trimmed
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon, load_rules
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
 from builder.records import Element, Polarity, Triplet
 
 Weigh = Callable[[str, str, str, Polarity], Triplet | None]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from builder.augment import english
+from builder.folding import fold
 from builder.lexicon.resources import AGAINST, Lexicon
 from builder.records import polarity_of
-from builder.text import fold
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
 

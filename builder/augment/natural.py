@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from builder.augment.choice import replacing
 from builder.augment.listed import lines
 from builder.augment.records import Edit, Sentence
+from builder.folding import fold
 from builder.records import Span
-from builder.text import converter, fold
+from builder.text import converter
 
 WORDS = {kind: tuple(words) for kind, words in lines("chinese.txt")}
 JOINTS = frozenset(WORDS["joint"])

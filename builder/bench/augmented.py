@@ -24,7 +24,8 @@ from builder.bench.rows import Data, Row, digest, language, normalised, sentence
 from builder.code import code_digest
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
-from builder.lexicon.resources import load_lexicon, rules_digest
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import rules_digest
 from builder.records import Element, Span, Triplet
 
 NONE = "none"

@@ -15,10 +15,11 @@ from builder.augment.records import Mark, Sentence
 from builder.augment.views import cut
 from builder.bench.models.task import Item, words_of
 from builder.errors import InputError
+from builder.folding import fold
 from builder.learning.task import Example
 from builder.reader import to_view
 from builder.records import Span, Triplet
-from builder.text import HAN, fold, view
+from builder.text import HAN, view
 
 Task = Literal["tc", "absc", "ate", "aste"]
 TASKS: dict[str, str] = {

@@ -97,7 +97,8 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
 
     from builder import pipeline
     from builder.engine import Engine
-    from builder.lexicon.resources import load_lexicon, load_rules, overlays
+    from builder.lexicon.resources import load_lexicon, overlays
+    from builder.lexicon.rules import load_rules
     from builder.store import db
     from builder.usecases.rule_report import report
 

@@ -82,7 +82,7 @@ def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, work
 def induce(workdir: Path, out: Path | None, support: int) -> None:
     """Find words that no lexicon holds in the reviews of a working directory (annotate must have run)."""
     from builder.lexicon.candidates import write_candidates
-    from builder.lexicon.induce import Settings
+    from builder.lexicon.induce import InductionSettings
     from builder.lexicon.induce import induce as induced
     from builder.lexicon.resources import load_lexicon, overlays
     from builder.store import db
@@ -91,7 +91,7 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     target = out or workdir / "candidates.tsv"
     known = load_lexicon(overlays=overlays(workdir))
     with db.reading(workdir) as connection:
-        found = induced(documents(connection, known), known, Settings(support=support, ratings=ratings(connection)))
+        found = induced(documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection)))
     write_candidates(found, target)
     click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
     click.echo(

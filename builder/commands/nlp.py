@@ -24,11 +24,11 @@ def nlp() -> None:
 def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int) -> None:
     """Train on CoNLL-U TREEBANKS with UD v1 labels."""
     from builder.lexicon.resources import load_lexicon
-    from builder.nlp.train import train as fit
+    from builder.nlp.train import TrainingFiles
+    from builder.nlp.train import train as train_models
 
-    click.echo(
-        fit(treebanks, others, out, seed, raw=raw, words=load_lexicon().words(), epochs=epochs, say=lambda line: click.echo(line, err=True))
-    )
+    files = TrainingFiles(treebanks, others, raw, load_lexicon().words())
+    click.echo(train_models(files, out, seed, epochs=epochs, say=lambda line: click.echo(line, err=True)))
 
 
 @nlp.command()

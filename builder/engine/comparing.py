@@ -1,65 +1,122 @@
-"""Comparisons that deny: what an opinion is measured by stands between it and a negator (沒有 王品 的 好吃) or a word of being less (不如 老店 好).
+"""Comparisons: what something is held against is no aspect, and a negator before it denies the opinion (沒有 王品 的 好吃, 不如 老店 好).
 
-In: the units of a clause and the place of an opinion. Out: where the negator stands, and whether it denies the opinion. Pure.
+In: the units or constituents of a clause and the place of an opinion. Out: where the negator stands, whether it denies the
+opinion, and the clause without what is only compared with. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from builder.engine.items import Grammar
-from builder.engine.units import Unit
+from builder.engine.constituents import Constituent
+from builder.engine.symbols import ASPECT, BLOCKED, DE, DE_WORDS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
+from builder.engine.vocabulary import Unit
 from builder.lexicon.resources import Lexicon
 
-_STANDARD = ("food", "drink", "place.generic")
-_NO_STANDARD = ("food.part", "food.ingredient", "food.sauce", "food.vegetable", "quality")
-"""Classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), and of what it may only be free of."""
+_STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN")
+"""What may stand between a negator and the opinion that is measured by it."""
+_PREDICATES = symbol_set("VERB COP")
 
 
-def standard(units: Sequence[Unit], k: int, taken: int, grammar: Grammar) -> int:
-    """Index of the negator or word of being less before what opinion k is measured by, which touches both (沒有 王品 的 好吃, 不如 老店 好); k if there is none.
+@dataclass(frozen=True, slots=True)
+class ComparisonRule:
+    """Parameters of a rule of kind `comparison`.
 
-    附近 沒有 這家 好吃 praises this house, and 別家 比不上 的 鮮甜 this sweetness.
+    `standards` and, before a word of `sameness`, `companions`: words before what an aspect is compared with (比 雞排, 跟 麻糬 一樣).
+    `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`: words that say that something
+    is less than what follows (不如 老店 好); `denying`: last characters of the negators that deny so (沒有 老店 好); `measured`:
+    categories of what they deny; `reach`: how many units may stand between. `standard_classes`: classes of what a dish may be
+    measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of what it may only be free of. `here`: first characters of what
+    points at this place (附近 沒有 這家 好吃).
+    """
+
+    standards: frozenset[str] = frozenset()
+    companions: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
+    sameness: frozenset[str] = frozenset()
+    inferior: tuple[str, ...] = ()
+    denying: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+    reach: int = 0
+    standard_classes: tuple[str, ...] = ()
+    ingredient_classes: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
+    introducers: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "introducers", self.standards | self.companions)
+
+
+def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule) -> int:
+    """Index of the negator or word of being less before what opinion k is measured by; k if there is none.
+
+    What it is measured by touches both (沒有 王品 的 好吃, 不如 老店 好). 附近 沒有 這家 好吃 praises this house, and
+    別家 比不上 的 鮮甜 this sweetness.
     """
     at = k - 1
-    while at >= 0 and k - at <= grammar.level_gap and units[at].end == units[at + 1].start:
+    while at >= 0 and k - at <= rule.reach and units[at].end == units[at + 1].start:
         word, symbol = units[at].word, units[at].symbol
-        if symbol == "O" and any(one in word for one in grammar.inferior):
-            return at if at == k - 1 or units[at + 1].symbol != "d" else k
-        if symbol == "N":
+        if symbol == OPINION and any(less in word for less in rule.inferior):
+            return at if at == k - 1 or units[at + 1].symbol != DE else k
+        if symbol == NEG:
             return at if taken <= at < k - 1 else k
-        if (symbol not in "nAtpmdejPvSb" and word not in grammar.common) or word[0] == "這":
+        if (symbol not in _STANDARD_UNITS and word not in rule.common) or word.startswith(rule.here):
             break
         at -= 1
     return k
 
 
-def held_to(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, grammar: Grammar) -> bool:
-    """Whether negator `at` denies opinion k by what stands between: 不比 路邊攤 差, 沒有 一道 菜 好吃, 沒有 羊肉 的 羶味, 沒有 王品 的 好吃."""
+def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: ComparisonRule) -> bool:
+    """Whether negator `at` denies opinion k by what stands between.
+
+    不比 路邊攤 差, 沒有 一道 菜 好吃, 沒有 羊肉 的 羶味, 沒有 王品 的 好吃.
+    """
     negator, between, entry = units[at].word, units[at + 1 : k], lexicon.opinions[units[k].word.lower()]
-    if not negator.endswith(grammar.none):
+    if not negator.endswith(rule.denying):
         return False
-    if negator[-1] == "比" or between[0].symbol == "b" or between[0].word[0] == "一":
+    if negator[-1] == "比" or between[0].symbol == THAN or between[0].word[0] == "一":
         return True
-    owned = between[-1].symbol in "de"
+    owned = between[-1].symbol in DE_WORDS
     if entry.valence < 5:
         return owned and units[k].word.lower() in lexicon.aspects
-    return entry.category.startswith(grammar.measured) and _is_standard(units, at, k, owned, lexicon)
+    return entry.category.startswith(rule.measured) and _names_a_standard(units, at, k, lexicon, rule)
 
 
-def _is_standard(units: Sequence[Unit], at: int, k: int, owned: bool, lexicon: Lexicon) -> bool:
+def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: ComparisonRule) -> bool:
     """Whether a dish or a house stands between: 沒有 隔壁 的 好吃, and behind an aspect 沒 街邊 小店 好吃.
 
     沒有 骨頭 好吃, 沒有 香菜 的 滷肉飯 好吃, 沒有 冷氣 的 好 地方 are free of something.
     """
     between = units[at + 1 : k]
-    classes = [lexicon.aspects[u.word.lower()].cls if u.symbol == "A" else "" for u in between]
-    if any(u.symbol in "vS" for u in (between[:-2] if owned else between)):
+    owned = between[-1].symbol in DE_WORDS
+    classes = [lexicon.aspects[unit.word.lower()].cls if unit.symbol == ASPECT else "" for unit in between]
+    if any(unit.symbol in _PREDICATES for unit in (between[:-2] if owned else between)):
         return False
     if owned:
-        attributive = k + 1 < len(units) and units[k + 1].symbol in "nA" and units[k + 1].start == units[k].end
-        return not attributive and not any(cls.startswith(_NO_STANDARD) for cls in classes)
-    if any(u.symbol == "d" and classes[i].startswith(("food", "drink", "quality")) for i, u in enumerate(between[1:])):
+        attributive = k + 1 < len(units) and units[k + 1].symbol in NOMINALS and units[k + 1].start == units[k].end
+        return not attributive and not any(cls.startswith(rule.ingredient_classes) for cls in classes)
+    owners = ("food", "drink", "quality")
+    if any(unit.symbol == DE and classes[i].startswith(owners) for i, unit in enumerate(between[1:])):
         return False
-    named = between[-1].symbol == "n" or (classes[-1].startswith(_STANDARD) and not classes[-1].startswith(_NO_STANDARD))
-    return named and any(u.symbol == "A" for u in units[:at])
+    last = classes[-1]
+    named = last.startswith(rule.standard_classes) and not last.startswith(rule.ingredient_classes)
+    return (between[-1].symbol == NOUN or named) and any(unit.symbol == ASPECT for unit in units[:at])
+
+
+def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
+    """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
+    introducers = [i for i, item in enumerate(clause) if item.word in rule.introducers]
+    if not introducers:
+        return clause
+    out = list(clause)
+    for i in introducers:
+        item = clause[i]
+        ends = (j for j in range(i + 1, len(out)) if out[j].phrase or out[j].word in rule.sameness)
+        end = next(ends, len(out))
+        if item.word in rule.companions and (end == len(out) or out[end].word not in rule.sameness):
+            continue
+        for j in range(i + 1, end):
+            if out[j].symbol == ASPECT:
+                out[j] = out[j]._replace(symbol=BLOCKED, term=None)
+    return out

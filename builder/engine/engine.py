@@ -1,4 +1,4 @@
-"""The engine: units, items, pairing, expansion, polarity, filters, in that order, for each sentence of a view.
+"""The engine: units, phrases, terms, pairing, coordination, polarity, filters, in that order, for each clause of a view.
 
 In: `Doc` (view text, tokens, clauses). Out: triplets with spans of the view, each with the names of its rules and its evidence.
 What the engine does is the paper's section 3.2; what it does better stands in rules/*.toml, one phenomenon a rule.
@@ -12,24 +12,38 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.config import Convention
+from builder.engine.comparing import bar_standards
 from builder.engine.compiled import Compiled, compile_rules
-from builder.engine.items import Item, Phrase, Term, is_dish, is_kind
-from builder.engine.pairing import Found, Scene, Topic, dependency_path, token_at
+from builder.engine.constituents import Constituent, Phrase, Term, is_dish, is_kind
+from builder.engine.coordination import add_coordinated
+from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
-from builder.engine.phrases import phrases
-from builder.engine.polarity import CONTEXT_ONLY, context_row, valence
-from builder.engine.terms import chain, compared, left_out, terms
-from builder.engine.units import lower, units
+from builder.engine.phrases import read_phrases
+from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
+from builder.engine.scene import AspectChoice, Scene, Topic
+from builder.engine.symbols import BLOCKED, DE, IRREALIS, JUDGING, OPINION, symbol_set
+from builder.engine.terms import bar_refused, join_terms
+from builder.engine.units import lower_case, read_units
 from builder.engine.weighing import Read, weigh
-from builder.lexicon.resources import Lexicon, Rule
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.rules import Rule
 from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
 from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
-_POINTERS = "這那他她它我你您本此該每某"
-_Pairing = tuple[str, tuple[Item, ...], str]
-"""The rule that decided, the aspects, and its detail."""
+_MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
+"""What belongs to `aspect_full` right in front of an aspect."""
+_OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
+"""What belongs to it before 的 (他們家的牛肉麵)."""
+
+
+class Pairing(NamedTuple):
+    """The rule that decided, the aspects, and the detail for the story of the triplet."""
+
+    rule: str
+    aspects: tuple[Constituent, ...]
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +56,14 @@ class Doc:
 
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
+        """The document of a view's text and its tokens; its clauses are found here."""
         return cls(text, tokens, clauses(text))
 
 
 class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets."""
 
-    items: list[Item]
+    items: list[Constituent]
     sentence: int
     asked: bool
 
@@ -63,153 +78,157 @@ class Engine:
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
         out: dict[object, Triplet] = {}
-        for scene, found, unreal in self._paired(doc):
-            if found is None or unreal:
+        for scene, pairing, unreal in self._pair_all(doc):
+            if pairing is None or unreal:
                 continue
-            name, aspects, detail = found
-            for aspect in aspects:
-                rule = name if aspect is aspects[0] else self._rules.conjunction or name
-                triplet = self._triplet(doc, scene, aspect, rule, detail)
+            for aspect in pairing.aspects:
+                rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
+                triplet = self._make_triplet(doc, scene, aspect, rule, pairing.detail)
                 out.setdefault(triplet.key, triplet)
         return tuple(out.values())
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
         """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the rule report."""
-        for scene, found, _ in self._paired(doc):
+        for scene, pairing, _ in self._pair_all(doc):
             phrase = scene.opinion.phrase
             assert phrase is not None
-            chosen = {
-                name: one.aspects[0].start for name, pairer in self._rules.pairers if (one := pairer(scene)) and self._fits(phrase, one)
-            }
-            yield (found[0] if found else None), chosen
+            choices = {name: choice for name, pairer in self._rules.pairers if (choice := pairer(scene))}
+            places = {name: choice.aspects[0].start for name, choice in choices.items() if self._fits(phrase, choice)}
+            yield (pairing.rule if pairing else None), places
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the spans and the polarity that the rules would give them (`engine.weighing`)."""
         if not proposed:
             return []
-        clauses = self._clauses(doc)
+        read_clauses = self._read_clauses(doc)
         opinions, unstated = [], set()
-        for clause in clauses:
+        for clause in read_clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
-                    opinions.append((item, *_opinion(doc.text, item, item.phrase)))
-                    if clause.asked or self._unreal(clause.items, index):
+                    opinions.append((item, *_make_opinion(doc.text, item, item.phrase)))
+                    if clause.asked or self._is_unreal(clause.items, index):
                         unstated.add(item.start)
-        read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
+        read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
         return [weigh(doc.text, read, triplet, self._weight) for triplet in proposed]
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
         """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is none."""
-        if phrase.entry.category == CONTEXT_ONLY and context_row(phrase.entry.word, term, aspect, self._lexicon) is None:
+        if phrase.entry.category == CONTEXT_ONLY and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None:
             return None
-        return valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
+        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
 
-    def _paired(self, doc: Doc) -> Iterator[tuple[Scene, _Pairing | None, bool]]:
+    def _pair_all(self, doc: Doc) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         topic: Topic | None = None
-        clauses = self._clauses(doc)
-        sentences: dict[int, list[Item]] = {}
-        for clause in clauses if self._rules.wide else ():
+        read = self._read_clauses(doc)
+        sentences: dict[int, list[Constituent]] = {}
+        for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
-        for clause in clauses:
+        for clause in read:
             line = "".join([item.symbol for item in clause.items])
-            paired: list[Item] = []
-            for index, item in enumerate(clause.items) if "O" in line else ():
+            paired: list[Constituent] = []
+            for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
-                found = self._pair(scene)
-                paired += found[1] if found else ()
-                yield scene, found, found is not None and (clause.asked or self._unreal(clause.items, index))
+                pairing = self._pair(scene)
+                paired += pairing.aspects if pairing else ()
+                yield scene, pairing, pairing is not None and (clause.asked or self._is_unreal(clause.items, index))
             topic = _next_topic(clause.items, paired, topic, self._rules)
 
-    def _clauses(self, doc: Doc) -> list[_Clause]:
-        """Items per clause. Tokens lie in one clause or, being marks or spaces, in none."""
+    def _read_clauses(self, doc: Doc) -> list[_Clause]:
+        """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
         out = []
         at = 0
-        lexicon, grammar = self._lexicon, self._rules.grammar
-        text = lower(doc.text)
+        lexicon, rules = self._lexicon, self._rules
+        text = lower_case(doc.text)
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
         for clause in doc.clauses:
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
-            asked = doc.text[clause.end : clause.end + 1] in self._rules.questions or doc.text[clause.end - 1] in self._rules.questions
+            asked = doc.text[clause.end : clause.end + 1] in rules.questions or doc.text[clause.end - 1] in rules.questions
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
-                words = units(text, doc.tokens, at, piece, lexicon, self._rules.vocabulary)
+                units = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
                 at = piece
-                if {word.symbol for word in words}.isdisjoint("OA"):
+                if {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
-                listed = left_out(compared(phrases(words, text, lexicon, grammar), grammar), grammar)
-                out.append(_Clause(terms(listed, text, lexicon, grammar), clause.sentence, asked))
+                phrases = read_phrases(units, text, lexicon, rules.phrases)
+                candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
+                out.append(_Clause(join_terms(candidates, text, lexicon, rules.terms), clause.sentence, asked))
         return out
 
-    def _pair(self, scene: Scene) -> _Pairing | None:
+    def _pair(self, scene: Scene) -> Pairing | None:
         """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
         phrase = scene.opinion.phrase
         assert phrase is not None
         if phrase.entry.word in self._rules.blocked:
             return None
         for name, pairer in self._rules.pairers:
-            found = pairer(scene)
-            if found and self._fits(phrase, found):
-                touching = self._rules.grammar.list_touching
-                aspects = _coordinated(scene.items, found.aspects, touching) if self._rules.conjunction else found.aspects
-                return name, aspects, found.detail
+            choice = pairer(scene)
+            if choice and self._fits(phrase, choice):
+                aspects = _share(scene.items, choice.aspects, self._rules) if self._rules.conjunction else choice.aspects
+                return Pairing(name, aspects, choice.detail)
         return None
 
-    def _fits(self, phrase: Phrase, found: Found) -> bool:
+    def _fits(self, phrase: Phrase, choice: AspectChoice) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit all."""
-        aspect = found.aspects[0]
+        aspect = choice.aspects[0]
         assert aspect.term is not None
-        if context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
+        if find_context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
             return False
         limits = self._rules.compatible.get(phrase.entry.category) if aspect.term.cls else None
         return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
 
-    def _unreal(self, listed: Sequence[Item], index: int) -> bool:
+    def _is_unreal(self, clause: Sequence[Constituent], index: int) -> bool:
         """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question).
 
         A word of contrast ends the marker's reach: 以為會很乾但超多汁.
         """
         contrast = self._rules.contrast
-        for item in reversed(listed[:index]):
-            if item.symbol == "I" and self._lexicon.irrealis[item.word] in self._rules.irrealis:
+        for item in reversed(clause[:index]):
+            if item.symbol == IRREALIS and self._lexicon.irrealis[item.word] in self._rules.irrealis:
                 return True
             if item.word in contrast:
                 return False
         return False
 
-    def _triplet(self, doc: Doc, scene: Scene, aspect: Item, rule: str, detail: str) -> Triplet:
+    def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, detail: str) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
-        assert term is not None and phrase is not None
-        value, evidence = valence(phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials)
-        entry = self._lexicon.aspects.get(aspect.word.lower())
-        told = f"{aspect.word} {term.cls or 'unlisted noun'} ({entry.where})" if entry else f"{aspect.word} {term.cls or 'unlisted noun'}"
-        steps = dependency_path(doc.tokens, aspect.last, token_at(doc.tokens, item))
+        assert term is not None
+        assert phrase is not None
+        value, evidence = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials)
+        steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         path = " ".join(steps) if steps is not None else NO_PATH
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        first, start = _full_start(scene.items, aspect), aspect.start + term.lead
-        aspect_full = _element(doc.text, ((first, aspect.end),))
-        opinion, opinion_full = _opinion(doc.text, item, phrase)
+        first, start = _find_full_start(scene.items, aspect, self._rules.terms.rule.determiners), aspect.start + term.lead
+        aspect_full = _make_element(doc.text, ((first, aspect.end),))
+        opinion, opinion_full = _make_opinion(doc.text, item, phrase)
         return Triplet(
-            aspect=aspect_full if first == start else _element(doc.text, ((start, aspect.end),)),
+            aspect=aspect_full if first == start else _make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
             opinion=opinion,
             opinion_full=opinion_full,
             polarity=polarity_of(value),
             valence=round(value, 2),
-            owner=_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
+            owner=_make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
             rules=(rule,),
-            evidence=(("aspect", told), *evidence, *negators, ("pairing", detail), ("path", path)),
+            evidence=(("aspect", self._describe(aspect)), *evidence, *negators, ("pairing", detail), ("path", path)),
         )
 
+    def _describe(self, aspect: Constituent) -> str:
+        """An aspect with its class and, if a lexicon holds it, the line there."""
+        assert aspect.term is not None
+        entry = self._lexicon.aspects.get(aspect.word.lower())
+        where = f" ({entry.where})" if entry else ""
+        return f"{aspect.word} {aspect.term.cls or 'unlisted noun'}{where}"
 
-def _full_start(clause: Sequence[Item], aspect: Item) -> int:
+
+def _find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
     """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
     at = 0
     while at < len(clause) and clause[at] is not aspect:
@@ -217,24 +236,24 @@ def _full_start(clause: Sequence[Item], aspect: Item) -> int:
     if at == len(clause):
         return aspect.start
     while at > 0 and clause[at - 1].end == clause[at].start:
-        before = clause[at - 1].symbol
-        if before in "pmnj" or (before == "t" and clause[at - 1].word[0] in _POINTERS):
+        before = clause[at - 1]
+        if before.symbol in _MODIFIERS or (before.symbol == BLOCKED and before.word.startswith(determiners)):
             at -= 1
-        elif before == "d" and at > 1 and clause[at - 2].symbol in "pnAt" and clause[at - 2].end == clause[at - 1].start:
+        elif before.symbol == DE and at > 1 and clause[at - 2].symbol in _OWNERS and clause[at - 2].end == before.start:
             at -= 2
         else:
             break
     return clause[at].start
 
 
-def _opinion(text: str, item: Item, phrase: Phrase) -> tuple[Element, Element]:
+def _make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element, Element]:
     """The opinion of a phrase, its core with its negators, and the whole stretch."""
-    full = _element(text, ((item.start, item.end),))
+    full = _make_element(text, ((item.start, item.end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
-    return (full if bare else _element(text, (*phrase.negators, phrase.core))), full
+    return (full if bare else _make_element(text, (*phrase.negators, phrase.core))), full
 
 
-def _element(text: str, spans: Sequence[Span]) -> Element:
+def _make_element(text: str, spans: Sequence[Span]) -> Element:
     if len(spans) == 1:  # nearly all of them
         start, end = spans[0]
         return Element(text[start:end], (spans[0],))
@@ -247,31 +266,25 @@ def _element(text: str, spans: Sequence[Span]) -> Element:
     return Element("".join(text[start:end] for start, end in merged), tuple(merged))
 
 
-def _coordinated(listed: Sequence[Item], aspects: tuple[Item, ...], touching: bool) -> tuple[Item, ...]:
-    """The found aspect and those of its coordination (paper: `conj`)."""
-    if len(aspects) != 1:
-        return aspects
-    for at, item in enumerate(listed):
-        if item is aspects[0]:
-            return aspects + tuple([listed[i] for i in chain(listed, at, touching) if i != at])
-    return aspects
+def _share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
+    return add_coordinated(clause, aspects, rules.terms.rule.gathering, rules.terms.rule.list_touching)
 
 
-def _subject(listed: Sequence[Item], named: Sequence[Item], joining: Collection[str]) -> Item:
+def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
     """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
     first, last = named[0], named[-1]
     if is_kind(first) or not (first.term and first.term.cls.startswith(("food", "drink"))):
         return last
-    return first if any(item.word in joining and first.end <= item.start < last.start for item in listed) else last
+    return first if any(item.word in joining and first.end <= item.start < last.start for item in clause) else last
 
 
-def _next_topic(listed: Sequence[Item], paired: list[Item], topic: Topic | None, rules: Compiled) -> Topic | None:
+def _next_topic(clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
-    named = [item for item in listed if item.term is not None]
+    named = [item for item in clause if item.term is not None]
     if not paired and not named:
         return topic
-    last = paired[-1] if paired else _subject(listed, named, rules.joining)
-    aspects = _coordinated(listed, (last,), rules.grammar.list_touching)
+    last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
+    aspects = _share(clause, (last,), rules)
     if is_dish(last):
         return Topic(aspects, not paired, None)
     dishes = [item for item in named if item.start < last.start and is_dish(item)]

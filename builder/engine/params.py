@@ -1,41 +1,115 @@
-"""Parameters of rules as the engine needs them: strings, tables, numbers; ResourceError names the rule that lacks one."""
+"""Parameters of rules: each kind of rule declares its own as a frozen dataclass, and `read_params` fills it.
+
+In: a rule as its TOML file has it. Out: the dataclass of its kind. A parameter that the kind does not declare, that is missing, or
+that has the wrong type is a ResourceError with file and line; nothing is ignored.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
+
+from builder.config import Convention
 from builder.errors import ResourceError
-from builder.lexicon.resources import Rule
+from builder.lexicon.rules import Rule
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Params = TypeVar("Params", bound="DataclassInstance")
 
 
-def strings(rule: Rule, key: str) -> tuple[str, ...]:
-    value = rule.params.get(key, ())
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
-        raise ResourceError(f"rule {rule.name!r}: {key} is no list of strings", where=rule.where)
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Parameters that every rule has: the conventions it belongs to (all, if it names none), and whether it is switched on."""
+
+    conventions: tuple[str, ...] = ()
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NoParams:
+    """Parameters of a kind that takes none."""
+
+
+def in_force(rule: Rule, convention: Convention) -> bool:
+    """Whether a rule counts in a convention. ResourceError where it names a convention that does not exist."""
+    known = get_args(Convention)
+    given = {key: value for key, value in rule.params.items() if key in _names(Scope)}
+    scope = _filled(rule, given, Scope)
+    for name in scope.conventions:
+        if name not in known:
+            message = f"rule {rule.name!r}: unknown convention {name!r}"
+            raise ResourceError(message, where=rule.at("conventions"), fix=f"known: {', '.join(known)}")
+    return scope.enabled and (not scope.conventions or convention in scope.conventions)
+
+
+def read_params(rule: Rule, declared: type[Params]) -> Params:
+    """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and its line."""
+    known, shared = _names(declared), _names(Scope)
+    for key in rule.params:
+        if key not in known and key not in shared:
+            fix = f"parameters of kind {rule.kind!r}: {', '.join(sorted({*known, *shared}))}"
+            raise ResourceError(f"rule {rule.name!r}: unknown parameter {key!r}", where=rule.at(key), fix=fix)
+    return _filled(rule, {key: value for key, value in rule.params.items() if key in known}, declared)
+
+
+def _filled(rule: Rule, given: Mapping[str, object], declared: type[Params]) -> Params:
+    types = get_type_hints(declared)
+    values: dict[str, object] = {}
+    for field in fields(declared):
+        if not field.init:
+            continue
+        if field.name not in given:
+            if field.default is MISSING and field.default_factory is MISSING:
+                wanted = _READERS[types[field.name]][0]
+                raise ResourceError(f"rule {rule.name!r} needs {field.name} = {wanted}", where=rule.where)
+            continue
+        wanted, read = _READERS[types[field.name]]
+        value = read(given[field.name])
+        if value is None:
+            raise ResourceError(f"rule {rule.name!r}: {field.name} is not {wanted}", where=rule.at(field.name))
+        values[field.name] = value
+    return declared(**values)
+
+
+@cache
+def _names(declared: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(declared) if field.init)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _strings(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        return None
     return tuple(value)
 
 
-def table(rule: Rule, key: str) -> dict[str, list[str]]:
-    value = rule.params.get(key)
-    if not isinstance(value, dict):
-        raise ResourceError(f"rule {rule.name!r} needs a table {key}", where=rule.where)
-    return {str(name): [str(one) for one in listed] for name, listed in value.items()}
+def _string_set(value: object) -> frozenset[str] | None:
+    strings = _strings(value)
+    return None if strings is None else frozenset(strings)
 
 
-def number(rule: Rule, key: str) -> float:
-    value = rule.params.get(key)
-    if not isinstance(value, int | float):
-        raise ResourceError(f"rule {rule.name!r} needs {key} = a number", where=rule.where)
-    return float(value)
+def _table(value: object) -> Mapping[str, tuple[str, ...]] | None:
+    if not isinstance(value, Mapping):
+        return None
+    table = {str(name): strings for name, cell in value.items() if (strings := _strings(cell)) is not None}
+    return table if len(table) == len(value) else None
 
 
-def string(rule: Rule, key: str) -> str:
-    value = rule.params.get(key)
-    if not isinstance(value, str):
-        raise ResourceError(f'rule {rule.name!r} needs {key} = "…"', where=rule.where)
-    return value
-
-
-def whole_number(rule: Rule, key: str) -> int:
-    value = rule.params.get(key)
-    if not isinstance(value, int):
-        raise ResourceError(f"rule {rule.name!r} needs {key} = a whole number", where=rule.where)
-    return value
+_READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
+    str: ("a string", lambda value: value if isinstance(value, str) else None),
+    bool: ("true or false", lambda value: value if isinstance(value, bool) else None),
+    int: ("a whole number", lambda value: value if isinstance(value, int) and not isinstance(value, bool) else None),
+    float: ("a number", _number),
+    float | None: ("a number", _number),
+    tuple[str, ...]: ("a list of strings", _strings),
+    frozenset[str]: ("a list of strings", _string_set),
+    Mapping[str, tuple[str, ...]]: ("a table of lists of strings", _table),
+}
+"""Type of a parameter -> what a person calls it, and its reader, which answers None for a value of another type."""

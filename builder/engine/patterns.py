@@ -1,6 +1,6 @@
 """The pattern language of rules: names of units with regular-expression operators, compiled to `re` over symbol strings.
 
-`TARGET` is the aspect that the pattern finds, `CURRENT` the opinion being paired; the other names are those of `units.SYMBOLS`.
+`TARGET` is the aspect that the pattern finds, `CURRENT` the opinion being paired; the other names are those of `symbols.SYMBOLS`.
 `TARGET (ADV|COP)* CURRENT` matches 牛肉麵 真的 是 好吃; `WORD` stands for any unit, `^` and `$` for the edges of the clause.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from builder.engine.units import SYMBOLS
+from builder.engine.symbols import SYMBOLS
 from builder.errors import ResourceError
 
 CURRENT = "!"
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Z_]+")
 _SYMBOLS = {symbol: name for name, symbol in SYMBOLS.items()} | {CURRENT: "CURRENT"}
 
 
-def named(symbols: str) -> str:
+def spell_symbols(symbols: str) -> str:
     """A symbol string in the names that rules use, for people."""
     return " ".join(_SYMBOLS[symbol] for symbol in symbols)
 
@@ -30,7 +30,8 @@ def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
 
     def symbol(match: re.Match[str]) -> str:
         if match[0] not in _NAMES:
-            raise ResourceError(f"unknown unit {match[0]!r} in pattern {pattern!r}", where=where, fix="known: " + ", ".join(sorted(_NAMES)))
+            fix = "known: " + ", ".join(sorted(_NAMES))
+            raise ResourceError(f"unknown unit {match[0]!r} in pattern {pattern!r}", where=where, fix=fix)
         return _NAMES[match[0]]
 
     try:

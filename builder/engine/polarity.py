@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.engine.items import Phrase, Term
+from builder.engine.constituents import Phrase, Term
 from builder.lexicon.resources import Lexicon
 
 NEGATED_NEUTRAL, LACK = 4.0, 3.0
@@ -18,68 +18,77 @@ CONTEXT_ONLY = "context.only"
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
-    """Parameters of rules/30_polarity.toml: after a degree word of `kinds`, words of `categories` have the valence `value`.
+class ExcessRule:
+    """Parameters of a rule of kind `excess`: after a degree word of `kinds`, words of `categories` have the valence `value`.
 
-    Words of less than `least` (unless said, `value`) keep their own; words of `below` or more praise even then (太好吃). `aspects`: the classes
-    of which it is so, all unless said.
+    Words of less than `least` (`value`, if not given) keep their own; words of `below` or more praise even then (太好吃). `aspects`: the
+    classes of which it is so. Categories and classes are prefixes, and all of them if not given.
     """
 
     kinds: tuple[str, ...]
-    categories: tuple[str, ...]
-    least: float
     below: float
     value: float
+    least: float | None = None
+    categories: tuple[str, ...] = ("",)
     aspects: tuple[str, ...] = ("",)
+
+    def applies(self, base: float, phrase: Phrase, term: Term) -> bool:
+        """Whether the rule changes the valence `base` of a phrase about a term."""
+        least = self.value if self.least is None else self.least
+        return (
+            any(kind in self.kinds for kind in phrase.degrees)
+            and phrase.entry.category.startswith(self.categories)
+            and least <= base < self.below
+            and term.cls.startswith(self.aspects)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Denial:
-    """To deny a positive word of `categories` with a negator of `kinds` says that a degree is not reached (不多), and blames nothing."""
+class DenialRule:
+    """Parameters of a rule of kind `denial`.
+
+    To deny a positive word of `categories` (prefixes; all if not given) with a negator of `kinds` says that a degree is not reached
+    (不多), and blames nothing.
+    """
 
     kinds: tuple[str, ...]
-    categories: tuple[str, ...]
+    categories: tuple[str, ...] = ("",)
+
+    def applies(self, phrase: Phrase) -> bool:
+        """Whether the phrase has one such negator."""
+        return len(phrase.kinds) == 1 and phrase.kinds[0] in self.kinds and phrase.entry.category.startswith(self.categories)
 
 
-def valence(
-    phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[Excess], denials: Sequence[Denial]
+def judge_valence(
+    phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[ExcessRule], denials: Sequence[DenialRule]
 ) -> tuple[float, list[tuple[str, str]]]:
     """Valence in 1..10 and the evidence for it."""
-    base, evidence = _base(phrase, term, aspect, lexicon)
+    base, evidence = _find_base(phrase, term, aspect, lexicon)
     good = base >= 5  # 沒有太多 denies that there is much, not that it is too much
-    for rule in excess if phrase.degrees else ():
-        if (
-            any(kind in rule.kinds for kind in phrase.degrees)
-            and phrase.entry.category.startswith(rule.categories)
-            and rule.least <= base < rule.below
-            and term.cls.startswith(rule.aspects)
-        ):
-            base = rule.value
-            evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
-            break
+    if phrase.degrees and (rule := next((rule for rule in excess if rule.applies(base, phrase, term)), None)):
+        base = rule.value
+        evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
     if not phrase.kinds:
         return base, evidence
     if "short" in phrase.kinds:  # whoever finds 冷氣 不夠 冷 wants it colder, whatever 冷 is worth; 並非 不夠 冷
-        return LACK if len(phrase.kinds) % 2 else negated(LACK), [*evidence, ("negation", "lack")]
+        return LACK if len(phrase.kinds) % 2 else negate(LACK), [*evidence, ("negation", "lack")]
     if any(kind in ("fail", "without") for kind in phrase.kinds):
-        return LACK if base >= 5 else negated(base), [*evidence, ("negation", "lack")]
-    if good and any(
-        phrase.kinds == (kind,) and phrase.entry.category.startswith(rule.categories) for rule in denials for kind in rule.kinds
-    ):
+        return LACK if base >= 5 else negate(base), [*evidence, ("negation", "lack")]
+    if good and any(rule.applies(phrase) for rule in denials):
         return 5.0, [*evidence, ("negation", "a degree denied")]
     if len(phrase.kinds) % 2:
-        return negated(base), [*evidence, ("negation", "flip")]
+        return negate(base), [*evidence, ("negation", "flip")]
     return base, evidence
 
 
-def negated(value: float) -> float:
+def negate(value: float) -> float:
     """Mirror a valence at the middle of the scale; not bad is milder than good. Neutral becomes negative (data facts)."""
     if value > 5:
         return max(2.0, 11 - value)
     return NEGATED_NEUTRAL if value == 5 else min(7.0, 11 - value)
 
 
-def context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
+def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
     """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price).
 
     A word of one character must end the aspect: 多 沙 is not about 沙拉.
@@ -90,17 +99,21 @@ def context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[s
         return None
     for target, value in rows:
         literal = target[0] != "@"
-        if (target in aspect if len(target) > 1 else aspect.endswith(target)) if literal else term.cls and term.cls.startswith(target[1:]):
+        if literal:
+            fits = target in aspect if len(target) > 1 else aspect.endswith(target)
+        else:
+            fits = bool(term.cls) and term.cls.startswith(target[1:])
+        if fits:
             rank = len(target) + (100 if literal else 0)
             if best is None or rank > best[0]:
                 best = rank, target, value
     return None if best is None else best[1:]
 
 
-def _base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[tuple[str, str]]]:
+def _find_base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[tuple[str, str]]]:
     entry = phrase.entry
     evidence = [("opinion", f"{entry.word} {entry.category} {entry.valence:g} ({entry.where})")]
-    row = context_row(entry.word, term, aspect, lexicon)
+    row = find_context_row(entry.word, term, aspect, lexicon)
     if row is None:
         return entry.valence, evidence
     return row[1], [*evidence, ("context", f"{entry.word} of {row[0]} {row[1]:g}")]

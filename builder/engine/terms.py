@@ -1,252 +1,222 @@
-"""Aspect terms: the parts of one aspect joined (餐點口感, 水蓮炒肉絲), what is only compared with set aside, coordinations found.
+"""Aspect terms: the parts of one aspect joined (餐點口感, 水蓮炒肉絲), and what one does without set aside.
 
-In: a clause's items with its opinion phrases. Out: the items that rules pair.
+In: a clause's constituents with its opinion phrases. Out: the constituents that rules pair.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
 
-from builder.engine.items import GENERAL, Grammar, Item, Term, is_dish, is_kind
+from builder.engine.constituents import GENERIC, Constituent, Term, is_dish, is_kind
+from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
+from builder.engine.naming import DishGrammar, begins_name, ends_name, names_a_kind
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, symbol_set
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
-PRAISE = 7.5
-"""From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""
-
-_DISHES = tuple(
-    f"food.{kind}"
-    for kind in ["dish", "noodle", "rice", "soup", "hotpot", "grill", "fried", "dumpling", "bread", "snack", "dessert", "set"]
-)
-"""Classes of whole dishes: 牛肉 of 牛肉麵 is none."""
-_POINTS = re.compile("[這那此該]一?[道款份碗盤種樣味]")
-"""What points at a dish, and at no place (這家)."""
-_ALL = frozenset(("都", "皆", "均", "俱", "全都", "也都"))
+_SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
 
 
-def compared(listed: list[Item], grammar: Grammar) -> list[Item]:
-    """像麻糬, 跟外面的牛肉麵一樣, 相較於豬排: what something is held against is no aspect of the opinion that follows."""
-    words = grammar.standards | grammar.companions
-    held = [i for i, item in enumerate(listed) if item.word in words]
-    if not held:
-        return listed
-    out = list(listed)
-    for i in held:
-        item = listed[i]
-        reach = next((j for j in range(i + 1, len(out)) if out[j].phrase or out[j].word in grammar.sameness), len(out))
-        if item.word in grammar.companions and (reach == len(out) or out[reach].word not in grammar.sameness):
-            continue
-        for j in range(i + 1, reach):
-            if out[j].symbol == "A":
-                out[j] = out[j]._replace(symbol="t", term=None)
+@dataclass(frozen=True, slots=True)
+class TermRule:
+    """Parameters of a rule of kind `term`.
+
+    `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never one term: side
+    by side they are a list without a comma (餐點服務都好). `list_touching`: whether such lists share an opinion behind a word of
+    `gathering`. `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a
+    place or dish that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading`
+    (餐廳 餐點). `houses`: words for a house, which a dish before them names (炸雞 店). `refusals`: negators before what one does
+    without (不 沾醬). `pointing` and `measures`: what names a dish again, as this kind of dish (豬腳 這道 菜). `dishes`: classes of
+    whole dishes, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of what belongs to
+    `aspect_full` in front of an aspect (這家 的 麵).
+    """
+
+    attributes: tuple[str, ...] = ()
+    separate: tuple[str, ...] = ()
+    list_touching: bool = True
+    gathering: frozenset[str] = frozenset()
+    heads: frozenset[str] = frozenset()
+    wholes: frozenset[str] = frozenset()
+    leading: tuple[str, ...] = ()
+    houses: frozenset[str] = frozenset()
+    refusals: frozenset[str] = frozenset()
+    pointing: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    dishes: tuple[str, ...] = ()
+    determiners: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TermGrammar:
+    """A `TermRule` and a `DishGrammar` made ready for reading.
+
+    `are_separate` and `is_leading` look up pairs of classes; `pointers` are the words that point at a dish, and at no place (這道).
+    """
+
+    rule: TermRule
+    dishes: DishGrammar
+    are_separate: Callable[[str, str], bool]
+    is_leading: Callable[[str, str], bool]
+    pointers: frozenset[str]
+
+    @classmethod
+    def of(cls, rule: TermRule, dishes: DishGrammar) -> TermGrammar:
+        """The rule with its pairs of classes and its pointing words compiled."""
+        pointers = frozenset("".join(parts) for parts in product(rule.pointing, ("", "一"), rule.measures))
+        return cls(rule, dishes, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers)
+
+
+def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
+    """Whether two classes are one of some pairs ("food service"), by prefix."""
+    prefixes = [(first, second) for first, second in (pair.split(" ") for pair in pairs)]
+
+    @cache
+    def holds(first: str, second: str) -> bool:
+        return any(first.startswith(a) and second.startswith(b) for a, b in prefixes)
+
+    return holds
+
+
+def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
+    """Entries of the aspect lexicon that begin with one of `wholes` -> how many of their characters it takes (整體 口感)."""
+    lengths = {len(word) for word in wholes}
+    return {
+        word: length + (word[length : length + 1] == "的")
+        for word in lexicon.aspects
+        for length in lengths
+        if word[:length] in wholes and word[length:].removeprefix("的") in lexicon.aspects
+    }
+
+
+def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
+    """The clause with what one does without as no aspect: 不沾醬就很好吃, 不用醬料."""
+    out = clause
+    for i in [i for i, item in enumerate(clause[:-1]) if item.symbol == NEG and item.word in rule.refusals]:
+        after = clause[i + 1]
+        if after.symbol == ASPECT and after.start == clause[i].end:
+            out = [*out[: i + 1], after._replace(symbol=BLOCKED, term=None), *out[i + 2 :]]
     return out
 
 
-def left_out(listed: list[Item], grammar: Grammar) -> list[Item]:
-    """不沾醬就很好吃, 不用醬料: what one does not take is no aspect."""
-    out = listed
-    for i in [i for i, item in enumerate(listed[:-1]) if item.symbol == "N" and item.word in grammar.refusals]:
-        after = listed[i + 1]
-        if after.symbol == "A" and after.start == listed[i].end:
-            out = [*out[: i + 1], after._replace(symbol="t", term=None), *out[i + 2 :]]
-    return out
-
-
-def terms(listed: list[Item], text: str, lexicon: Lexicon, grammar: Grammar) -> list[Item]:
+def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: TermGrammar) -> list[Constituent]:
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
-    out: list[Item] = []
-    for i, item in enumerate([_cut(item, grammar) for item in listed] if grammar.heads else listed):
-        if item.term and item.word in grammar.wholes and out and _touches(out[-1], item) and not _touches(item, *listed[i + 1 : i + 2]):
-            item = item._replace(symbol="r", term=None)  # 餐點 整體 不錯
-        joined = _join(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
-        if joined and grammar.list_touching and _listed_dishes(out[-1], listed, i):
+    rule, compounds = grammar.rule, grammar.dishes.rule.compounds
+    out: list[Constituent] = []
+    for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
+        if item.term and item.word in rule.wholes and out and _touches(out[-1], item) and not _touches(item, *clause[i + 1 : i + 2]):
+            item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
+        joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
+        if joined and rule.list_touching and _are_listed_dishes(out[-1], clause, i, rule):
             joined = None
         if joined is None:
-            out.append(item._replace(symbol="t", term=None) if item.term and is_kind(item) and _apposed(out, item) else item)
+            renamed = item.term and is_kind(item) and _names_again(out, item, grammar)
+            out.append(item._replace(symbol=BLOCKED, term=None) if renamed else item)
             continue
         out[-joined[0] :] = [joined[1]]
-        while grammar.compounds and len(out) > 1 and out[-2].end == out[-1].start and _leads(out, listed, i, lexicon, grammar):
-            out[-2:] = [
-                _joined(out[-2], out[-1], text, out[-1].term and out[-1].term.owner, _lead(out[-2], out[-1], grammar))
-            ]  # 清蒸 野生石斑
-    return _listed_nouns(out)
+        while compounds and len(out) > 1 and out[-2].end == out[-1].start and _goes_on_left(out, clause, i, lexicon, grammar):
+            first, last = out[-2:]  # 清蒸 野生石斑
+            owner = last.term and last.term.owner
+            out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
+    return make_listed_nouns_aspects(out)
 
 
-def _touches(first: Item, *after: Item) -> bool:
+def _touches(first: Constituent, *after: Constituent) -> bool:
     """Whether two aspects stand side by side, if there is a second one."""
     return bool(first.term and after and after[0].term and first.end == after[0].start)
 
 
-def _apposed(out: Sequence[Item], item: Item) -> bool:
+def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGrammar) -> bool:
     """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of dish `item` is the dish named before it again."""
-    if len(out) < 2 or not _POINTS.fullmatch(out[-1].word) or out[-1].end != item.start:
+    if len(out) < 2 or out[-1].word not in grammar.pointers or out[-1].end != item.start:
         return False
-    before = out[-3] if len(out) > 2 and out[-2].symbol == "d" else out[-2]
+    before = out[-3] if len(out) > 2 and out[-2].symbol == DE else out[-2]
     return before.term is not None and before.term.cls.startswith(("food", "drink"))
 
 
-def _listed_dishes(before: Item, listed: Sequence[Item], i: int) -> bool:
+def _are_listed_dishes(before: Constituent, clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
     """牛肉麵排骨飯都很油: two names of whole dishes before a word that gathers them are a list, not one name."""
-    item = listed[i]
+    item = clause[i]
     return (
         item.term is not None
         and before.term is not None
         and before.end == item.start
-        and item.term.cls.startswith(_DISHES)
-        and before.term.cls.startswith(_DISHES)
-        and _said_of_all(listed, i)
+        and item.term.cls.startswith(rule.dishes)
+        and before.term.cls.startswith(rule.dishes)
+        and are_gathered(clause, i, rule.gathering)
     )
 
 
-def _join(out: Sequence[Item], item: Item, text: str, lexicon: Lexicon, grammar: Grammar) -> tuple[int, Item] | None:
-    """How many of the last items of `out` the new item joins, and the item they become; None if it stands alone."""
-    before = out[-1]
-    if before.term and before.end == item.start and item.symbol in "nvxk" and _suffix(before.term, item, lexicon, grammar):
+def _join_to_last(
+    out: Sequence[Constituent], item: Constituent, text: str, lexicon: Lexicon, grammar: TermGrammar
+) -> tuple[int, Constituent] | None:
+    """How many of the last constituents of `out` the new one joins, and what they become; None if it stands alone."""
+    before, rule, dishes = out[-1], grammar.rule, grammar.dishes
+    suffixed = before.term and before.end == item.start and item.symbol in _SUFFIX_UNITS
+    if suffixed and before.term and ends_name(before.term, item, lexicon, dishes):
         return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
-    attribute = item.term.cls.startswith(grammar.attributes)
-    if (
-        before.symbol == "A"
-        and before.term
-        and before.end == item.start
-        and (before.word in grammar.wholes or item.word in grammar.houses or not grammar.separate(before.term.cls, item.term.cls))
-    ):
+    attribute = item.term.cls.startswith(rule.attributes)
+    if before.symbol == ASPECT and before.term and before.end == item.start and _is_one_term(before, item, grammar):
         owner = (before.start + before.term.lead, before.end) if attribute else before.term.owner
-        return 1, _joined(before, item, text, owner, _lead(before, item, grammar))
+        return 1, _make_one(before, item, text, owner, _count_lead(before, item, grammar))
     first = out[-2] if len(out) > 1 else before
-    if before.symbol == "d" and attribute and first.symbol == "A" and first.term and item.start == before.end:
-        return 2, _joined(first, item, text, (first.start + first.term.lead, first.end), _lead(first, item, grammar))
-    touches = len(out) > 1 and out[-2].symbol == "A" and out[-2].end == before.start
-    if grammar.compounds and (_modifies(before, item, lexicon, grammar) or (not touches and _names_a_kind(before, item, out, grammar))):
-        return 1, _joined(before, item, text, None, _lead(before, item, grammar))
+    if before.symbol == DE and attribute and first.symbol == ASPECT and first.term and item.start == before.end:
+        owner = first.start + first.term.lead, first.end
+        return 2, _make_one(first, item, text, owner, _count_lead(first, item, grammar))
+    if not dishes.rule.compounds:
+        return None
+    touches = len(out) > 1 and out[-2].symbol == ASPECT and out[-2].end == before.start
+    if begins_name(before, item, lexicon, dishes) or (not touches and names_a_kind(before, item, out, dishes)):
+        return 1, _make_one(before, item, text, None, _count_lead(before, item, grammar))
     return None
 
 
-def _suffix(term: Term, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
-    """Whether a word belongs to the aspect it touches: a suffix of any, or the head of a dish (麵, 湯, 鍋)."""
-    if item.word in grammar.suffixes:
+def _is_one_term(before: Constituent, item: Constituent, grammar: TermGrammar) -> bool:
+    """Whether two aspects that touch are one term rather than a list."""
+    assert before.term is not None
+    assert item.term is not None
+    if before.word in grammar.rule.wholes or item.word in grammar.rule.houses:
         return True
-    food = term.cls.startswith("food")
-    return food and (
-        lexicon.morphemes.get(item.word) == "head"
-        or (item.symbol in "nk" and item.word in grammar.ends and _unknown(item.word, lexicon, grammar))
-    )
+    return not grammar.are_separate(before.term.cls, item.term.cls)
 
 
-def _unknown(word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
-    """Whether a character that touches a dish is likely a part of its name (羊油拌麵 線)."""
-    return grammar.compounds and len(word) == 1 and word.isalpha() and word not in grammar.loose and word not in lexicon.general
-
-
-def _cut(item: Item, grammar: Grammar) -> Item:
+def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
     """The aspect's head alone where the convention wants it so."""
     if item.term is None or item.term.cls.startswith(("food", "drink", "staff")):
         return item
-    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in grammar.heads), None)
+    head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in rule.heads), None)
     return item if head is None else item._replace(start=item.end - len(head), word=head, term=Term(item.term.cls))
 
 
-def _joined(first: Item, last: Item, text: str, owner: Span | None, lead: int) -> Item:
+def _make_one(first: Constituent, last: Constituent, text: str, owner: Span | None, lead: int) -> Constituent:
     assert last.term is not None
     owner = owner if owner and owner[0] >= first.start + lead else None
     return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner, lead))
 
 
-def _lead(first: Item, last: Item, grammar: Grammar) -> int:
+def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> int:
     """How many characters of the name that the two become only say where it is or of what kind: 店裡 座位, 甜點 布丁, 餐廳 餐點."""
     assert last.term is not None
-    leads = first.word in grammar.wholes or (
+    leads = first.word in grammar.rule.wholes or (
         first.term
-        and (grammar.leading(first.term.cls, last.term.cls) or (is_kind(first) and is_dish(last) and last.term.cls not in GENERAL))
+        and (grammar.is_leading(first.term.cls, last.term.cls) or (is_kind(first) and is_dish(last) and last.term.cls not in GENERIC))
     )
     if leads or (last.term.lead and not (first.term and is_dish(first) and not is_kind(first))):
         return last.start - first.start + last.term.lead
     return first.term.lead if first.term else 0
 
 
-def _modifies(before: Item, item: Item, lexicon: Lexicon, grammar: Grammar) -> bool:
-    """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from food_morphemes."""
-    if before.end != item.start or item.term is None:
-        return False
-    food = item.term.cls.startswith(("food", "drink"))
-    if food and before.symbol == "t" and lexicon.not_aspects.get(before.word) == "origin":
-        return True
-    if before.symbol == "n":
-        return len(before.word) > 1 or (food and _unknown(before.word, lexicon, grammar))
-    if before.symbol == "k":
-        return food and _unknown(before.word, lexicon, grammar)
-    return food and lexicon.morphemes.get(before.word, "") in ("ingredient", "method", "flavour") and before.symbol in "vjnt"
+def _goes_on_left(out: Sequence[Constituent], clause: Sequence[Constituent], i: int, lexicon: Lexicon, grammar: TermGrammar) -> bool:
+    """Whether the name that ends `out` goes on to the left.
 
-
-def _leads(out: Sequence[Item], listed: Sequence[Item], i: int, lexicon: Lexicon, grammar: Grammar) -> bool:
-    """Whether the name that ends `out` goes on to the left: by a part, or by food that is no kind of food (餐點, 甜點) nor one of a list."""
+    By a part, or by food that is no kind of food (餐點, 甜點) nor one of a list.
+    """
     before, item = out[-2:]
     if before.term is None or item.term is None:
-        return _modifies(before, item, lexicon, grammar)
+        return begins_name(before, item, lexicon, grammar.dishes)
     food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
-    return food and before.term.cls not in GENERAL and not _said_of_all(listed, i)
-
-
-def _names_a_kind(before: Item, item: Item, out: Sequence[Item], grammar: Grammar) -> bool:
-    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a dish, without a degree word, is part of the dish's name.
-
-    Epithets (香酥荔茸鴨, 現沖牛肉湯) only where the clause names nothing before them: 外皮酥脆肉質厚實.
-    """
-    if before.end != item.start or item.term is None or not item.term.cls.startswith(("food", "drink")) or item.term.cls in GENERAL:
-        return False
-    if before.symbol == "j" and len(before.word) == 1:
-        return True
-    phrase = before.phrase
-    if phrase is None or phrase.core != (before.start, before.end):
-        return False
-    category, valence = phrase.entry.category, phrase.entry.valence
-    if category.startswith(grammar.absorbed) and valence < PRAISE:
-        return True
-    return category.startswith(grammar.epithets) and is_dish(item) and not any(one.term or one.phrase for one in out[:-1])
-
-
-def _listed_nouns(out: list[Item]) -> list[Item]:
-    """A noun that a list comma or conjunction joins to an aspect becomes one."""
-    for i in range(1, len(out) - 1):
-        if out[i].symbol in "cl":
-            left, right = out[i - 1], out[i + 1]
-            if left.symbol == "A" and right.symbol == "n" and len(right.word) > 1:
-                out[i + 1] = right._replace(symbol="A", term=Term(""))
-            elif right.symbol == "A" and left.symbol == "n" and len(left.word) > 1:
-                out[i - 1] = left._replace(symbol="A", term=Term(""))
-    return out
-
-
-def chain(listed: Sequence[Item], at: int, touching: bool) -> list[int]:
-    """The places of the aspects coordinated with the one at `at`, itself included: 、 or a conjunction between them, or, if `touching`, nothing."""
-    first = at
-    while step := _link(listed, first, touching):
-        first -= step
-    out = [first]
-    for i in range(first + 1, len(listed)):
-        if listed[i].term is not None:
-            if not _link(listed, i, touching):
-                break
-            out.append(i)
-    return out
-
-
-def _link(listed: Sequence[Item], i: int, touching: bool) -> int:
-    """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
-    if i >= 2 and listed[i - 1].symbol in "cl" and listed[i - 2].symbol == "A":
-        return 2
-    touches = touching and i and listed[i - 1].symbol == "A" and listed[i - 1].end == listed[i].start
-    return 1 if touches and (_attributes(listed[i - 1], listed[i]) or _said_of_all(listed, i)) else 0
-
-
-def _attributes(*items: Item) -> bool:
-    return all(item.term and item.term.cls.startswith("quality.") for item in items)
-
-
-def _said_of_all(listed: Sequence[Item], i: int) -> bool:
-    """餐點服務都好: behind the run of aspects that touch stands a word that gathers them."""
-    while i + 1 < len(listed) and listed[i + 1].symbol == "A" and listed[i + 1].start == listed[i].end:
-        i += 1
-    return i + 1 < len(listed) and listed[i + 1].word in _ALL
+    return food and before.term.cls not in GENERIC and not are_gathered(clause, i, grammar.rule.gathering)

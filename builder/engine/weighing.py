@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from builder.edges import shared, tidied
-from builder.engine.items import Item, Phrase, Term
+from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.symbols import symbol_set
 from builder.records import Element, Triplet, polarity_of
 
-NO_NAME = frozenset("ONDrcIukPblS")
-"""Symbols of items that no aspect holds: opinions, negators, degree words, adverbs, conjunctions, auxiliaries, particles, prepositions, copulas."""
+NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ IRREALIS AUX PART PREP THAN LIST COP")
+"""Units that no aspect holds."""
 Valued = Callable[[Phrase, Term, str], tuple[float, list[tuple[str, str]]] | None]
 """Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not speak."""
 
@@ -24,9 +25,9 @@ class Read:
     """What the engine reads in a document: its opinions with their elements (opinion, opinion_full), those of them that state nothing (a wish,
     a question), by place, and all items in order."""
 
-    opinions: Sequence[tuple[Item, Element, Element]]
+    opinions: Sequence[tuple[Constituent, Element, Element]]
     unstated: frozenset[int]
-    items: Sequence[Item]
+    items: Sequence[Constituent]
 
 
 def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | None:
@@ -55,7 +56,7 @@ def _names_too_much(read: Read, aspect: Element) -> bool:
     return any(item.symbol in NO_NAME and item.start < aspect.end and aspect.start < item.end for item in read.items)
 
 
-def _judging(read: Read, opinion: Element) -> tuple[Item, Element, Element] | None:
+def _judging(read: Read, opinion: Element) -> tuple[Constituent, Element, Element] | None:
     """The phrase whose core shares most characters with the model's opinion; the first of equals."""
     best, most = None, 0
     for item, *elements in read.opinions:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ResourceError
-from builder.lexicon.induce import Candidate, Induced
+from builder.lexicon.induce import Induced, WordCandidate
 from builder.lexicon.overlay import Overlay, Refused, own, save, write
 from builder.lexicon.resources import Lexicon
 
@@ -22,7 +22,7 @@ _FIX = "write candidates with `builder lexicon induce` and change only the colum
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _CandidateLine:
     """A line of a candidate file; `answer` is None where the person said nothing."""
 
     line: int
@@ -38,16 +38,17 @@ class _Row:
 
 def write_candidates(induced: Induced, path: Path) -> None:
     """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of aspects."""
-    rows = [_cells("opinion", one, f"{one.valence}") for one in induced.opinions]
-    rows += [_cells("aspect", one, one.cls) for one in induced.aspects]
+    rows = [_cells("opinion", candidate, f"{candidate.valence}") for candidate in induced.opinions]
+    rows += [_cells("aspect", candidate, candidate.cls) for candidate in induced.aspects]
     save(path, "\t".join(COLUMNS), rows)
 
 
 def accept(path: Path, directory: Path, lexicon: Lexicon, confident: float | None = None, name: str = "induced") -> Overlay:
     """Write the accepted candidates of `path` into the overlay `directory` and return them.
 
-    Accepted is what a person answered with yes and, with `confident`, what nobody answered and has that confidence or more, opinions
-    only if their valence is clear (0.5 or more from 5); a no always stands, and is kept among the refused. ResourceError with file:line for a broken line, and if nothing is accepted.
+    Accepted is what a person answered with yes. With `confident`, so is what nobody answered and has that confidence or more,
+    opinions only if their valence is clear (0.5 or more from 5). A no always stands, and is kept among the refused. ResourceError with
+    file:line for a broken line, and if nothing is accepted.
     """
     rows = list(_read(path, lexicon))
     taken = [row for row in rows if row.answer or (row.answer is None and confident is not None and row.sure(confident))]
@@ -72,12 +73,14 @@ def accept(path: Path, directory: Path, lexicon: Lexicon, confident: float | Non
     return overlay
 
 
-def _cells(kind: str, one: Candidate, meaning: str) -> tuple[str, ...]:
-    places = " ".join(f"{review}:{offset}" for review, offset in one.evidence)
-    return kind, one.word, meaning, f"{one.confidence:.3f}", str(one.support), f"{one.association:.2f}", f"{one.purity:.2f}", places, ""
+def _cells(kind: str, candidate: WordCandidate, meaning: str) -> tuple[str, ...]:
+    places = " ".join(f"{review}:{offset}" for review, offset in candidate.evidence)
+    confidence, support = f"{candidate.confidence:.3f}", str(candidate.support)
+    association, purity = f"{candidate.association:.2f}", f"{candidate.purity:.2f}"
+    return kind, candidate.word, meaning, confidence, support, association, purity, places, ""
 
 
-def _read(path: Path, lexicon: Lexicon) -> Iterator[_Row]:
+def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -92,13 +95,13 @@ def _read(path: Path, lexicon: Lexicon) -> Iterator[_Row]:
         where, cells = f"{path}:{number}", line.split("\t")
         if len(cells) != len(COLUMNS):
             raise ResourceError(f"{len(cells)} cells where {len(COLUMNS)} are due", where=where, fix=_FIX)
-        row = _row(number, cells, where, classes)
+        row = _parse_line(number, cells, where, classes)
         if (first := seen.setdefault((row.kind, row.word), number)) != number:
             raise ResourceError(f"the {row.kind} {row.word!r} stands in line {first} already", where=where, fix="keep one")
         yield row
 
 
-def _row(number: int, cells: list[str], where: str, classes: set[str]) -> _Row:
+def _parse_line(number: int, cells: list[str], where: str, classes: set[str]) -> _CandidateLine:
     kind, word, meaning, confidence, answer = cells[0], cells[1].strip(), cells[2].strip(), cells[3], cells[8].strip().lower()
     if answer not in ANSWERS:
         raise ResourceError(f"{cells[8]!r} in the column accept", where=where, fix="write yes or no or leave it empty")
@@ -114,4 +117,4 @@ def _row(number: int, cells: list[str], where: str, classes: set[str]) -> _Row:
         raise ResourceError(
             f"meaning {meaning!r} with confidence {confidence!r}", where=where, fix=f"write {wanted} into the column meaning"
         )
-    return _Row(number, kind, word, meaning, certain, ANSWERS[answer])
+    return _CandidateLine(number, kind, word, meaning, certain, ANSWERS[answer])

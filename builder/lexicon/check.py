@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from builder.lexicon.reach import never_fire, unreachable
-from builder.lexicon.tables import Finding, Row, read
+from builder.lexicon.tables import Finding, LexiconRow, read
 from builder.records import Token
 from builder.text import Variants, script_of
 
@@ -36,19 +36,19 @@ _WORDS = ("opinions", "aspects", "degree", "negators", "irrealis", "general", "n
 class _Lists:
     """The tables with words as the engine reads them (lower case, variants made one), first entry of each."""
 
-    rows: Mapping[str, list[Row]]
+    rows: Mapping[str, list[LexiconRow]]
     variants: Variants
-    words: Mapping[str, Mapping[str, Row]]
+    words: Mapping[str, Mapping[str, LexiconRow]]
     valences: Mapping[str, float]
 
     @classmethod
-    def of(cls, rows: Mapping[str, list[Row]]) -> _Lists:
+    def of(cls, rows: Mapping[str, list[LexiconRow]]) -> _Lists:
         table = {row.word: row.cells[1] for row in rows["variants"] if len(row.word) == len(row.cells[1])}
         variants = Variants(table)
-        words: dict[str, dict[str, Row]] = {name: {} for name in _WORDS}
-        for name, found in words.items():
+        words: dict[str, dict[str, LexiconRow]] = {name: {} for name in _WORDS}
+        for name, entries in words.items():
             for row in rows[name]:
-                found.setdefault(variants.canonical(row.word.lower()), row)
+                entries.setdefault(variants.canonical(row.word.lower()), row)
         categories = {row.word: _number(row.cells[1]) for row in rows["opinion_categories"]}
         return cls(rows, variants, words, {name: value for name, value in categories.items() if value is not None})
 
@@ -65,7 +65,7 @@ def check(
     tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]] | None = None,
     longest: int = 12,
 ) -> list[Finding]:
-    """All findings about the lexicon under `root`. `longest` is the length the engine looks for (engine.units.MAX_WORD).
+    """All findings about the lexicon under `root`. `longest` is the length the engine looks for (engine.vocabulary.MAX_WORD).
 
     With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize` those that it cuts.
     """
@@ -78,7 +78,9 @@ def check(
         findings += unreachable(lists.words, tokenize)
     if corpus is not None:
         findings += never_fire(lists.words, corpus, lists.variants)
-    return sorted(findings, key=lambda one: (KINDS.index(one.kind), one.where.partition(":")[0], _line(one.where), one.word))
+    return sorted(
+        findings, key=lambda finding: (KINDS.index(finding.kind), finding.where.partition(":")[0], _line(finding.where), finding.word)
+    )
 
 
 def _kinds(lists: _Lists) -> Iterator[Finding]:
@@ -118,13 +120,13 @@ def _variants(lists: _Lists) -> Iterator[Finding]:
 def _duplicates(lists: _Lists) -> Iterator[Finding]:
     """Words listed twice in a table, as written or once variants are made one; opposite signs are a contradiction."""
     for table in ("opinion_categories", "aspect_classes", "food_morphemes", *_WORDS):
-        seen: dict[str, Row] = {}
+        seen: dict[str, LexiconRow] = {}
         for row in lists.rows[table]:
             first = seen.setdefault(lists.variants.canonical(row.word.lower()), row)
             if first is row:
                 continue
             same = "" if first.word == row.word else f" as {first.word!r}"
-            signs = [_sign(lists.valences.get(one.cells[1])) for one in (first, row)] if table == "opinions" else [0, 0]
+            signs = [_sign(lists.valences.get(entry.cells[1])) for entry in (first, row)] if table == "opinions" else [0, 0]
             kind = "contradiction" if signs[0] * signs[1] < 0 else "duplicate"
             yield Finding(kind, row.word, row.where, f"{row.cells[1]!r}; stands in {first.where}{same} with {first.cells[1]!r}")
 
@@ -133,19 +135,15 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
     """Negator + opinion and degree word + opinion whose own entry says the opposite of what the parts make."""
     kinds = {word: row.cells[1] for name in ("negators", "degree") for word, row in lists.words[name].items()}
     for word, row in lists.words["opinions"].items():
-        listed = lists.sign(word)
+        sign = lists.sign(word)
         for cut in range(1, len(word)):
             kind, base = kinds.get(word[:cut]), lists.sign(word[cut:])
-            if kind is None or kind == "post" or base is None or not listed:
+            if kind is None or kind == "post" or base is None or not sign:
                 continue
             made = _made(kind, base)
-            if made * listed < 0 and not (kind in ("over", "low", "lean", "than") and listed < 0):
-                yield Finding(
-                    "contradiction",
-                    word,
-                    row.where,
-                    f"{word[:cut]} ({kind}) + {word[cut:]} makes {made:+d}, {row.cells[1]} says {listed:+d}",
-                )
+            if made * sign < 0 and not (kind in ("over", "low", "lean", "than") and sign < 0):
+                detail = f"{word[:cut]} ({kind}) + {word[cut:]} makes {made:+d}, {row.cells[1]} says {sign:+d}"
+                yield Finding("contradiction", word, row.where, detail)
 
 
 def _made(kind: str, base: int) -> int:
@@ -159,7 +157,7 @@ def _made(kind: str, base: int) -> int:
 
 def _context(lists: _Lists) -> Iterator[Finding]:
     """Rows that contradict or repeat each other, and rows for opinions and classes that do not exist."""
-    seen: dict[tuple[str, str], Row] = {}
+    seen: dict[tuple[str, str], LexiconRow] = {}
     classes = [row.word for row in lists.rows["aspect_classes"]]
     for row in lists.rows["context"]:
         opinion, aspect = (lists.variants.canonical(cell.lower()) for cell in row.cells[:2])
@@ -179,10 +177,10 @@ def _context(lists: _Lists) -> Iterator[Finding]:
 
 
 def _overlaps(lists: _Lists) -> Iterator[Finding]:
-    for one, other, why in _OVERLAPS:
-        for word, row in lists.words[one].items():
-            if (found := lists.words[other].get(word)) is not None:
-                yield Finding("overlap", word, row.where, f"{why} ({found.where})")
+    for table, other, why in _OVERLAPS:
+        for word, row in lists.words[table].items():
+            if (other_row := lists.words[other].get(word)) is not None:
+                yield Finding("overlap", word, row.where, f"{why} ({other_row.where})")
 
 
 def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:

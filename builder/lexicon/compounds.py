@@ -57,8 +57,8 @@ _GENERAL = (
     "TB",  # 喝酒
 )
 _SHAPES = {
-    kind: re.compile("|".join((*_ALL, *listed)))
-    for kind, listed in (("A", _OPINIONS), ("N", _NOUNS), ("X", _FUNCTION), ("Y", _FUNCTION), ("W", _GENERAL))
+    kind: re.compile("|".join((*_ALL, *shapes)))
+    for kind, shapes in (("A", _OPINIONS), ("N", _NOUNS), ("X", _FUNCTION), ("Y", _FUNCTION), ("W", _GENERAL))
 }
 _SINGLE_OF = {"A": "O", "N": "B", "V": "V", "M": "M"}
 """What one character of a kind is: an adjective, a thing, a verb, what stands before the name of a dish."""
@@ -74,15 +74,15 @@ class Kinds:
     general: frozenset[str]
 
     @classmethod
-    def of(cls, listed: Sequence[tuple[str, Iterable[str]]], general: Iterable[str]) -> Kinds:
+    def of(cls, claims: Sequence[tuple[str, Iterable[str]]], general: Iterable[str]) -> Kinds:
         """`listed`: kinds in the order of their claims (A opinions, N nouns, V verbs, M methods and flavours, Y amounts, X others).
 
         Words of `general` are cut in fewer constructions.
         """
         words: dict[str, str] = {}
         singles = dict(_SINGLES)
-        for kind, found in listed:
-            for word in found:
+        for kind, words_of_kind in claims:
+            for word in words_of_kind:
                 if len(word) > 1:
                     words.setdefault(word, "X" if kind in "VM" else kind)
                 elif kind in _SINGLE_OF:
@@ -95,10 +95,10 @@ class Kinds:
         shapes = _SHAPES["W" if word in self.general else kind]
         if len(word) == 2 and not (word[0] in self.singles and word[1] in self.singles):
             return ()
-        found = [cut for cut, shape in self._cuts(word, word) if shapes.fullmatch(shape) and self._clear(cut, word)]
-        if not found and kind == "N":  # 波士頓龍蝦: a name nobody knows before a noun
-            found = [(word[:at], word[at:]) for at in range(2, len(word) - 1) if self.words.get(word[at:]) == "N"]
-        best = min(found, key=lambda cut: (len(cut), len(cut[0])), default=())
+        cuts = [cut for cut, shape in self._cuts(word, word) if shapes.fullmatch(shape) and self._clear(cut, word)]
+        if not cuts and kind == "N":  # 波士頓龍蝦: a name nobody knows before a noun
+            cuts = [(word[:at], word[at:]) for at in range(2, len(word) - 1) if self.words.get(word[at:]) == "N"]
+        best = min(cuts, key=lambda cut: (len(cut), len(cut[0])), default=())
         return tuple(piece for part in best for piece in (self.parts(part) if part in self.words else ()) or (part,))
 
     def _clear(self, cut: tuple[str, ...], word: str) -> bool:

@@ -40,6 +40,7 @@ class Characters:
         return sum(self._share(self.inside, char, own) for char in word) / len(word)
 
     def ending(self, word: str, own: float | None) -> float:
+        """The mean value of words that end in the same character; `own` as in `mean`."""
         return self._share(self.last, word[-1], own)
 
     def _share(self, table: Mapping[str, tuple[float, float]], char: str, own: float | None) -> float:
@@ -109,12 +110,9 @@ def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: fl
 def associations(uses: Mapping[str, Uses], links: Callable[[Uses], Counter[str]], partners: Iterable[str]) -> dict[str, float]:
     """Signed root of the log-likelihood ratio (Dunning 1993) between each word and links with `partners`, on a log scale."""
     wanted = frozenset(partners)
-    linked = {word: sum(count for partner, count in links(found).items() if partner in wanted) for word, found in uses.items()}
-    total, links_total = sum(found.count for found in uses.values()), sum(linked.values())
-    return {
-        word: _association(min(linked[word], found.count), found.count, links_total, max(total, links_total))
-        for word, found in uses.items()
-    }
+    linked = {word: sum(count for partner, count in links(use).items() if partner in wanted) for word, use in uses.items()}
+    total, links_total = sum(use.count for use in uses.values()), sum(linked.values())
+    return {word: _association(min(linked[word], use.count), use.count, links_total, max(total, links_total)) for word, use in uses.items()}
 
 
 def _association(joint: float, word: float, links: float, total: float) -> float:

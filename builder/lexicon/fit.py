@@ -16,20 +16,21 @@ def logistic(rows: Matrix, labels: Matrix, weights: Matrix, penalty: float = 1.0
     """Weights of a penalised, weighted logistic regression by Newton's method; the last weight is the bias."""
     x = _biased(rows)
     keep = np.diag([*[penalty] * rows.shape[1], 1e-6])
-    found = np.zeros(x.shape[1])
+    coefficients = np.zeros(x.shape[1])
     for _ in range(steps):
-        p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
-        slope = x.T @ (weights * (labels - p)) - keep @ found
+        p = 1 / (1 + np.exp(-np.clip(x @ coefficients, -30, 30)))
+        slope = x.T @ (weights * (labels - p)) - keep @ coefficients
         curve = (x * (weights * p * (1 - p))[:, None]).T @ x + keep
         step = np.linalg.solve(curve, slope)
-        found += step
+        coefficients += step
         if float(np.abs(step).max()) < 1e-8:
             break
-    return np.asarray(found)
+    return np.asarray(coefficients)
 
 
-def probability(rows: Matrix, found: Matrix) -> Matrix:
-    return np.asarray(1 / (1 + np.exp(-np.clip(_biased(rows) @ found, -30, 30))))
+def probability(rows: Matrix, coefficients: Matrix) -> Matrix:
+    """The probability of each row by the weights of `logistic`."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(_biased(rows) @ coefficients, -30, 30))))
 
 
 def ridge(rows: Matrix, values: Matrix, weights: Matrix, penalty: float = 1.0) -> Matrix:
@@ -39,8 +40,9 @@ def ridge(rows: Matrix, values: Matrix, weights: Matrix, penalty: float = 1.0) -
     return np.asarray(np.linalg.solve((x * weights[:, None]).T @ x + keep, x.T @ (weights * values)))
 
 
-def linear(rows: Matrix, found: Matrix) -> Matrix:
-    return np.asarray(_biased(rows) @ found)
+def linear(rows: Matrix, coefficients: Matrix) -> Matrix:
+    """The value of each row by the weights of `ridge`."""
+    return np.asarray(_biased(rows) @ coefficients)
 
 
 def standard(rows: Matrix) -> tuple[Matrix, Matrix]:

@@ -17,7 +17,7 @@ from typing import Literal
 from builder.lexicon.links import Uses, gather
 from builder.lexicon.names import like_name
 from builder.lexicon.resources import Lexicon
-from builder.lexicon.scoring import Endings, Score, aspect_scores, opinion_scores, valences
+from builder.lexicon.scoring import Endings, WordScore, aspect_scores, opinion_scores, valences
 from builder.lexicon.slots import Document
 from builder.text import HAN, script_of
 
@@ -29,7 +29,7 @@ _TAGS: Mapping[Kind, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class InductionSettings:
     """`rounds` of propagation, in which candidates of confidence `accepted` or more vouch for others. A candidate is used in `support`
     reviews or more, a phrase in `phrase_support`, one character in `single_support`, and has at most `longest` characters; `shown`
     candidates of a kind, of confidence `floor` or more, are kept. `ratings` are stars by index of the review.
@@ -47,7 +47,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class WordCandidate:
     """A word that may be an opinion (with its valence) or an aspect (with its class), how probable that is, and why.
 
     `support` is the number of reviews, `association` the scaled log-likelihood ratio with known partners, `purity` the share of its
@@ -70,14 +70,14 @@ class Induced:
     the corpus; `counts` are the words of the corpus by what became of them.
     """
 
-    opinions: tuple[Candidate, ...]
-    aspects: tuple[Candidate, ...]
+    opinions: tuple[WordCandidate, ...]
+    aspects: tuple[WordCandidate, ...]
     reviews: int
     agreement: float
     counts: Mapping[str, int]
 
 
-def induce(docs: Iterable[Document], lexicon: Lexicon, settings: Settings = Settings()) -> Induced:
+def induce(docs: Iterable[Document], lexicon: Lexicon, settings: InductionSettings = InductionSettings()) -> Induced:
     """Candidates that no lexicon holds. Deterministic: the same documents give the same answer."""
     reviews = 0
 
@@ -92,20 +92,23 @@ def induce(docs: Iterable[Document], lexicon: Lexicon, settings: Settings = Sett
     opinions = {word: entry.valence for word, entry in lexicon.opinions.items()}
     aspects = {word: entry.cls for word, entry in lexicon.aspects.items()}
     endings = Endings.of(lexicon)
-    said: dict[str, Score] = {}
-    named: dict[str, Score] = {}
+    opinion_scored: dict[str, WordScore] = {}
+    aspect_scored: dict[str, WordScore] = {}
     values: dict[str, float] = {}
     agreement = 0.0
     for _ in range(settings.rounds):
-        said = opinion_scores(uses, pools["opinion"], lexicon, opinions, aspects)
-        named = aspect_scores(uses, pools["aspect"], lexicon, opinions, aspects)
+        opinion_scored = opinion_scores(uses, pools["opinion"], lexicon, opinions, aspects)
+        aspect_scored = aspect_scores(uses, pools["aspect"], lexicon, opinions, aspects)
         values, agreement = valences(uses, pools["opinion"], lexicon, opinions)
-        opinions |= {word: values[word] for word, score in said.items() if score.confidence >= settings.accepted}
-        sure = [word for word, score in named.items() if score.confidence >= settings.accepted]
+        opinions |= {word: values[word] for word, score in opinion_scored.items() if score.confidence >= settings.accepted}
+        sure = [word for word, score in aspect_scored.items() if score.confidence >= settings.accepted]
         aspects |= {word: endings.of_word(word, uses[word], aspects) for word in sure}
-    best = _best(named, said, settings)
+    best = _best(aspect_scored, opinion_scored, settings)
     return Induced(
-        tuple(_candidate(word, score, uses[word], round(values[word], 1), "") for word, score in _best(said, named, settings)),
+        tuple(
+            _candidate(word, score, uses[word], round(values[word], 1), "")
+            for word, score in _best(opinion_scored, aspect_scored, settings)
+        ),
         tuple(_candidate(word, score, uses[word], None, endings.of_word(word, uses[word], aspects)) for word, score in best),
         reviews,
         agreement,
@@ -113,33 +116,33 @@ def induce(docs: Iterable[Document], lexicon: Lexicon, settings: Settings = Sett
     )
 
 
-def _best(scores: Mapping[str, Score], others: Mapping[str, Score], settings: Settings) -> list[tuple[str, Score]]:
+def _best(scores: Mapping[str, WordScore], others: Mapping[str, WordScore], settings: InductionSettings) -> list[tuple[str, WordScore]]:
     """The candidates of a kind: a word that is more probably of the other kind is that one's."""
     likely = [(word, score) for word, score in scores.items() if score.confidence >= settings.floor]
     mine = [(word, score) for word, score in likely if word not in others or score.confidence >= others[word].confidence]
-    return sorted(mine, key=lambda one: (-one[1].confidence, one[0]))[: settings.shown]
+    return sorted(mine, key=lambda scored: (-scored[1].confidence, scored[0]))[: settings.shown]
 
 
-def _candidate(word: str, score: Score, found: Uses, valence: float | None, cls: str) -> Candidate:
-    return Candidate(
+def _candidate(word: str, score: WordScore, uses: Uses, valence: float | None, cls: str) -> WordCandidate:
+    return WordCandidate(
         word,
         round(score.confidence, 3),
-        found.reviews,
+        uses.reviews,
         round(score.association, 2),
         round(score.purity, 2),
         valence,
         cls,
-        tuple(found.snippets),
+        tuple(uses.snippets),
     )
 
 
-def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: Settings) -> tuple[dict[Kind, list[str]], dict[str, int]]:
+def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: InductionSettings) -> tuple[dict[Kind, list[str]], dict[str, int]]:
     """The words that may become candidates of each kind; how many words did not, by reason."""
     pools: dict[Kind, list[str]] = {"opinion": [], "aspect": []}
     counts: Counter[str] = Counter()
-    for word, found in sorted(uses.items()):
-        reason = _unfit(word, found, lexicon, settings)
-        tag = max(sorted(found.tags), key=lambda name: found.tags[name])
+    for word, use in sorted(uses.items()):
+        reason = _unfit(word, use, lexicon, settings)
+        tag = max(sorted(use.tags), key=lambda name: use.tags[name])
         kinds: list[Kind] = [kind for kind, tags in _TAGS.items() if not reason and tag in tags]
         for kind in kinds:
             pools[kind].append(word)
@@ -147,7 +150,7 @@ def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: Settings) -> tu
     return pools, counts
 
 
-def _unfit(word: str, found: Uses, lexicon: Lexicon, settings: Settings) -> str:
+def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings) -> str:
     """Why a word cannot be a candidate, or the empty string."""
     tables = (lexicon.opinions, lexicon.aspects, lexicon.degree, lexicon.negators, lexicon.irrealis, lexicon.general, lexicon.not_aspects)
     if any(word in table for table in tables):
@@ -156,9 +159,9 @@ def _unfit(word: str, found: Uses, lexicon: Lexicon, settings: Settings) -> str:
         return "script"
     if len(word) > settings.longest:
         return "length"
-    least = settings.single_support if len(word) == 1 else settings.phrase_support if found.tags["PHRASE"] else settings.support
-    if found.reviews < least:
+    least = settings.single_support if len(word) == 1 else settings.phrase_support if use.tags["PHRASE"] else settings.support
+    if use.reviews < least:
         return "support"
     if any(word[:i] in table and word[i:] in lexicon.opinions for table in (lexicon.negators, lexicon.degree) for i in range(1, len(word))):
         return "composed"
-    return "name" if like_name(word, found.tags["PROPN"] / found.count, lexicon) else ""
+    return "name" if like_name(word, use.tags["PROPN"] / use.count, lexicon) else ""

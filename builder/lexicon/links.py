@@ -63,8 +63,8 @@ def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, flo
     for index, doc in enumerate(docs):
         before: list[tuple[Slot, int]] = []
         sentence = -1
-        for clause, found in clauses(doc, lexicon):
-            slots = _with_phrases(_with_compounds(found, doc.text, lexicon), doc.text)
+        for clause, read_slots in clauses(doc, lexicon):
+            slots = _with_phrases(_with_compounds(read_slots, doc.text, lexicon), doc.text)
             for slot in slots:
                 _count(uses, slot, index, ratings.get(index))
             _order(uses, slots, index)
@@ -136,19 +136,19 @@ def _with_phrases(slots: list[Slot], text: str) -> list[Slot]:
 
 
 def _count(uses: dict[str, Uses], slot: Slot, index: int, stars: float | None) -> None:
-    found = uses.get(slot.word)
-    if found is None:
-        found = uses[slot.word] = Uses()
-    found.count += 1
-    found.tags[slot.pos] += 1
-    if found.seen != index:
-        found.seen = index
-        found.reviews += 1
+    use = uses.get(slot.word)
+    if use is None:
+        use = uses[slot.word] = Uses()
+    use.count += 1
+    use.tags[slot.pos] += 1
+    if use.seen != index:
+        use.seen = index
+        use.reviews += 1
         if stars is not None:
-            found.rated += 1
-            found.stars += stars
-        if len(found.snippets) < SNIPPETS:
-            found.snippets.append((index, slot.start))
+            use.rated += 1
+            use.stars += stars
+        if len(use.snippets) < SNIPPETS:
+            use.snippets.append((index, slot.start))
 
 
 def _order(uses: dict[str, Uses], slots: Sequence[Slot], index: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from builder.lexicon.tables import Finding, Row
+from builder.lexicon.tables import Finding, LexiconRow
 from builder.records import Token
 from builder.text import Variants, view
 
@@ -24,7 +24,7 @@ _CARRIERS: Mapping[str, tuple[str, ...]] = {
 """Small sentences around a word, two with different neighbours; in isolation a word's edges are the text's and always free."""
 
 
-def never_fire(words: Mapping[str, Mapping[str, Row]], corpus: Iterable[str], variants: Variants) -> list[Finding]:
+def never_fire(words: Mapping[str, Mapping[str, LexiconRow]], corpus: Iterable[str], variants: Variants) -> list[Finding]:
     """Entries that are nowhere in the corpus. One pass over the views of its texts."""
     waiting = {word for table in words.values() for word in table}
     lengths: dict[str, set[int]] = {}
@@ -46,7 +46,9 @@ def never_fire(words: Mapping[str, Mapping[str, Row]], corpus: Iterable[str], va
     ]
 
 
-def unreachable(words: Mapping[str, Mapping[str, Row]], tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]]) -> list[Finding]:
+def unreachable(
+    words: Mapping[str, Mapping[str, LexiconRow]], tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]]
+) -> list[Finding]:
     """Entries whose edges are no token edges in one or more of their carriers; the detail shows the tokens.
 
     A word that a longer entry swallows (怪怪 in 怪怪的) is reached through that one and is left out.
@@ -54,7 +56,7 @@ def unreachable(words: Mapping[str, Mapping[str, Row]], tokenize: Callable[[Sequ
     known = {word for table in words.values() for word in table}
     asked = [(row, word, carrier) for name, table in words.items() for word, row in table.items() for carrier in _carriers(name, row)]
     texts = [carrier.format(word) for _, word, carrier in asked]
-    cut: dict[str, tuple[Row, str, list[str]]] = {}
+    cut: dict[str, tuple[LexiconRow, str, list[str]]] = {}
     for (row, word, carrier), text, tokens in zip(asked, texts, tokenize(texts), strict=True):
         start = carrier.index("{}")
         end = start + len(word)
@@ -69,5 +71,5 @@ def unreachable(words: Mapping[str, Mapping[str, Row]], tokenize: Callable[[Sequ
     ]
 
 
-def _carriers(name: str, row: Row) -> tuple[str, ...]:
+def _carriers(name: str, row: LexiconRow) -> tuple[str, ...]:
     return _CARRIERS["degree-post" if name == "degree" and row.cells[1] == "post" else name]

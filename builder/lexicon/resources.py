@@ -1,13 +1,12 @@
-"""lexicons/ and rules/ become frozen records; every error names file:line.
+"""lexicons/ becomes one frozen record; every error names file:line.
 
-In: the data directories of the project (or of a wheel, which carries them as `builder/data/`). Out: `Lexicon` and `Rule`s with a
-digest each, which stages store as part of their signature. Nothing is cached across paths and nothing is read at import.
+In: the data directory of the project (or of a wheel, which carries it as `builder/data/`), and overlays. Out: `Lexicon` with a digest,
+which stages store as part of their signature. Nothing is cached across paths and nothing is read at import.
 """
 
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +42,7 @@ def overlays(workdir: Path) -> tuple[Path, ...]:
 
 
 def sample_dir() -> Path:
+    """The folder of the shipped sample."""
     return _PACKAGE / "sample"
 
 
@@ -92,10 +92,9 @@ class Lexicon:
 
         S* of the paper's Algorithm 1 holds the triplets whose opinion does not.
         """
-        return any(
-            word in self.opinions or any(word.startswith(one) and word[len(one) :] in self.opinions for one in self.negators)
-            for word in (opinion.lower(), view(opinion, self.variants, "simplified").text.lower())
-        )
+        written = (opinion.lower(), view(opinion, self.variants, "simplified").text.lower())
+        bare = [word[len(negator) :] for word in written for negator in self.negators if word.startswith(negator)]
+        return any(word in self.opinions for word in (*written, *bare))
 
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide, or its parts.
@@ -116,30 +115,8 @@ class Lexicon:
         verbs = [word for word, pos in self.general.items() if pos == "VERB"]
         nouns = [*self.aspects, *self.not_aspects]
         rest = [*known, *self.morphemes]
-        listed = (("A", self.opinions), ("Y", amounts), ("N", nouns), ("V", verbs), ("M", before_dishes), ("X", rest))
-        return Kinds.of(listed, self.general)
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A text and the triplets (`aspect|opinion|POS`) that a rule must or must not make of it."""
-
-    text: str
-    triplets: tuple[str, ...]
-    must: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One phenomenon: `kind` names the mechanism in the engine, `params` are its data, `examples` hold it to its word."""
-
-    name: str
-    kind: str
-    order: int
-    about: str
-    params: Mapping[str, object]
-    examples: tuple[Example, ...]
-    where: str
+        claims = (("A", self.opinions), ("Y", amounts), ("N", nouns), ("V", verbs), ("M", before_dishes), ("X", rest))
+        return Kinds.of(claims, self.general)
 
 
 def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -> Lexicon:
@@ -177,7 +154,7 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
         variants=variants,
         morphemes=plain["food_morphemes"],
         categories=MappingProxyType(categories),
-        digest=_digest(root, "*.tsv"),
+        digest=folder_digest(root, "*.tsv"),
     )
     for overlay in overlays:
         lexicon = _overlaid(lexicon, overlay, classes)
@@ -201,7 +178,7 @@ def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> L
     opinions = _entries(folder / "opinions", categories, lexicon.variants, opinion)
     aspects = _entries(folder / "aspects", classes, lexicon.variants, AspectEntry)
     replaced = [*lexicon.overridden, *sorted(opinions.keys() & lexicon.opinions.keys()), *sorted(aspects.keys() & lexicon.aspects.keys())]
-    digest = hashlib.sha256(f"{lexicon.digest} {_digest(folder, '*.tsv')}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{lexicon.digest} {folder_digest(folder, '*.tsv')}".encode()).hexdigest()[:16]
     return replace(
         lexicon,
         opinions=MappingProxyType({**lexicon.opinions, **opinions}),
@@ -210,45 +187,6 @@ def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> L
         digest=digest,
         overridden=tuple(dict.fromkeys(replaced)),
     )
-
-
-def load_rules(directory: Path | None = None) -> tuple[Rule, ...]:
-    """Read rules/*.toml in their order. ResourceError with the file on a missing key or a rule named twice."""
-    root = directory or data_dir("rules")
-    rules: dict[str, Rule] = {}
-    for path in sorted(root.glob("*.toml")):
-        try:
-            raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise ResourceError(f"not TOML: {error}", where=str(path)) from error
-        for name, body in raw.items():
-            if name in rules:
-                raise ResourceError(f"rule {name!r} stands in {rules[name].where} already", where=str(path))
-            rules[name] = _rule(name, body, str(path))
-    return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
-
-
-def files_digest(overlays: Sequence[Path] = ()) -> str:
-    """The digest of the files of lexicons/, rules/ and `overlays`, as they are now, without reading what they say."""
-    folders = (data_dir("lexicons"), *overlays)
-    return " ".join([*(_digest(folder, "*.tsv") for folder in folders), rules_digest()])
-
-
-def rules_digest(directory: Path | None = None) -> str:
-    return _digest(directory or data_dir("rules"), "*.toml")
-
-
-def _rule(name: str, body: object, where: str) -> Rule:
-    if not isinstance(body, dict):
-        raise ResourceError(f"{name!r} stands outside a rule", where=where, fix="write it under a [rule-name] heading")
-    body = dict(body)
-    missing = {"kind", "order", "about"} - body.keys()
-    if missing:
-        raise ResourceError(f"rule {name!r} lacks {', '.join(sorted(missing))}", where=where)
-    examples = [
-        Example(e["text"], tuple(e.get("triplets", ())), must) for key, must in (("hit", True), ("miss", False)) for e in body.pop(key, ())
-    ]
-    return Rule(name, body.pop("kind"), body.pop("order"), body.pop("about"), MappingProxyType(body), tuple(examples), where)
 
 
 def _entries(folder: Path, kinds: Mapping[str, float], variants: Variants, make: Callable[[str, str, str], Entry]) -> Mapping[str, Entry]:
@@ -309,7 +247,8 @@ def _valence(cell: str, where: str) -> float:
     return value
 
 
-def _digest(root: Path, pattern: str) -> str:
+def folder_digest(root: Path, pattern: str) -> str:
+    """The digest of the names and bytes of the files under `root` that match `pattern`."""
     digest = hashlib.sha256()
     for path in sorted(root.rglob(pattern)):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")

@@ -23,7 +23,7 @@ _DEFAULT_CLASS = "food.dish"
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class WordScore:
     """`confidence` is the probability, less where it rests on few reviews."""
 
     confidence: float
@@ -33,32 +33,29 @@ class Score:
 
 def opinion_scores(
     uses: Mapping[str, Uses], pool: Sequence[str], lexicon: Lexicon, opinions: Mapping[str, float], aspects: Mapping[str, str]
-) -> dict[str, Score]:
+) -> dict[str, WordScore]:
     """How probable it is that a word is an opinion."""
     against = _used(uses, {**lexicon.aspects, **lexicon.general, **lexicon.not_aspects}.keys() - lexicon.opinions.keys())
     examples = {**dict.fromkeys(against, 0.0), **dict.fromkeys(_used(uses, lexicon.opinions), 1.0)}
     spelling = Characters.of(
         {**dict.fromkeys({*lexicon.aspects, *lexicon.general, *lexicon.not_aspects}, 0.0), **dict.fromkeys(lexicon.opinions, 1.0)}
     )
-    association = features.associations(uses, lambda found: found.described, aspects)
+    association = features.associations(uses, lambda use: use.described, aspects)
 
     def row(word: str) -> list[float]:
         return features.opinion(word, uses[word], opinions, association[word], spelling.mean(word, examples.get(word)))
 
     votes = {}
     for word in pool:
-        found = uses[word]
-        votes[word] = (
-            max(found.degree, found.graded)
-            + _shared(found.peers, opinions)
-            + (_shared(found.described, aspects) if found.tags["ADJ"] else 0)
-        )
+        use = uses[word]
+        describing = _shared(use.described, aspects) if use.tags["ADJ"] else 0
+        votes[word] = max(use.degree, use.graded) + _shared(use.peers, opinions) + describing
     return _scored(pool, examples, uses, row, association, votes)
 
 
 def aspect_scores(
     uses: Mapping[str, Uses], pool: Sequence[str], lexicon: Lexicon, opinions: Mapping[str, float], aspects: Mapping[str, str]
-) -> dict[str, Score]:
+) -> dict[str, WordScore]:
     """How probable it is that a word is an aspect."""
     nouns = {word for word, pos in lexicon.general.items() if pos in ("NOUN", "PROPN", "VERB")} | lexicon.not_aspects.keys()
     against = _used(uses, nouns - lexicon.aspects.keys())
@@ -66,7 +63,7 @@ def aspect_scores(
     spelling = Characters.of(
         {**dict.fromkeys({*lexicon.opinions, *lexicon.general, *lexicon.not_aspects}, 0.0), **dict.fromkeys(lexicon.aspects, 1.0)}
     )
-    association = features.associations(uses, lambda found: found.describing, opinions)
+    association = features.associations(uses, lambda use: use.describing, opinions)
 
     def row(word: str) -> list[float]:
         own = examples.get(word)
@@ -91,7 +88,7 @@ def _scored(
     row: Callable[[str], list[float]],
     association: Mapping[str, float],
     votes: Mapping[str, int],
-) -> dict[str, Score]:
+) -> dict[str, WordScore]:
     """Scores of the words of the pool for which something vouches, from a regression over the examples.
 
     `votes` are the uses in which an accepted word vouches; without one, in a tenth of its uses or less, or mostly seen in pieces of
@@ -104,13 +101,13 @@ def _scored(
     rows = np.array([row(word) for word in examples])
     mean, spread = fit.standard(rows)
     sides = np.where(labels > 0.5, 0.5 / labels.sum(), 0.5 / (1 - labels).sum()) * len(labels)
-    found = fit.logistic((rows - mean) / spread, labels, sides)
-    scores = fit.probability((np.array([row(word) for word in pool]) - mean) / spread, found)
+    coefficients = fit.logistic((rows - mean) / spread, labels, sides)
+    scores = fit.probability((np.array([row(word) for word in pool]) - mean) / spread, coefficients)
     out = {}
     for word, score in zip(pool, scores.tolist(), strict=True):
         purity = min(1.0, votes[word] / uses[word].count)
         if len(word) > 1 or (purity >= _SINGLE_PURITY and association[word] >= _SINGLE_ASSOCIATION):
-            out[word] = Score(score * (1 - 0.5 ** min(votes[word], uses[word].reviews)), association[word], purity)
+            out[word] = WordScore(score * (1 - 0.5 ** min(votes[word], uses[word].reviews)), association[word], purity)
     return out
 
 
@@ -126,8 +123,8 @@ def valences(
         return dict.fromkeys(pool, 5.0), 0.0
     distances = {word: entry.valence - 5 for word, entry in lexicon.opinions.items()}
     spelling = Characters.of(distances)
-    rated = sum(found.rated for found in uses.values())
-    stars = sum(found.stars for found in uses.values()) / rated if rated else 0.0
+    rated = sum(use.rated for use in uses.values())
+    stars = sum(use.stars for use in uses.values()) / rated if rated else 0.0
 
     def row(word: str) -> list[float]:
         return features.valence(uses[word], opinions, spelling.mean(word, distances.get(word)), stars)
@@ -135,11 +132,11 @@ def valences(
     rows, goal = np.array([row(word) for word in known]), np.array([distances[word] for word in known])
     mean, spread = fit.standard(rows)
     weights = np.array([uses[word].count / (uses[word].count + _RELIABLE) for word in known])
-    found = fit.ridge((rows - mean) / spread, goal, weights)
-    agreement = float(np.mean(np.sign(fit.linear((rows - mean) / spread, found)) == np.sign(goal)))
+    coefficients = fit.ridge((rows - mean) / spread, goal, weights)
+    agreement = float(np.mean(np.sign(fit.linear((rows - mean) / spread, coefficients)) == np.sign(goal)))
     if not pool:
         return {}, agreement
-    guessed = 5 + fit.linear((np.array([row(word) for word in pool]) - mean) / spread, found)
+    guessed = 5 + fit.linear((np.array([row(word) for word in pool]) - mean) / spread, coefficients)
     return {word: float(np.clip(value, 1.5, 9.0)) for word, value in zip(pool, guessed, strict=True)}, agreement
 
 
@@ -151,19 +148,20 @@ class Endings:
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Endings:
+        """The endings of the aspects of a lexicon."""
         counts: dict[str, Counter[str]] = {}
         for word, entry in lexicon.aspects.items():
             for length in range(1, min(3, len(word)) + 1):
                 counts.setdefault(word[-length:], Counter())[entry.cls] += 1
-        return cls({ending: min(found, key=lambda name: (-found[name], name)) for ending, found in counts.items()})
+        return cls({ending: min(classes, key=lambda name: (-classes[name], name)) for ending, classes in counts.items()})
 
-    def of_word(self, word: str, found: Uses, aspects: Mapping[str, str]) -> str:
+    def of_word(self, word: str, uses: Uses, aspects: Mapping[str, str]) -> str:
         """By the longest ending that known aspects share, else the commonest class among the word's peers, else the default."""
         for length in (3, 2, 1):
             if length < len(word) and word[-length:] in self.classes:
                 return self.classes[word[-length:]]
         peers: Counter[str] = Counter()
-        for peer, count in found.peers.items():
+        for peer, count in uses.peers.items():
             if peer in aspects:
                 peers[aspects[peer]] += count
         return min(peers, key=lambda cls: (-peers[cls], cls)) if peers else _DEFAULT_CLASS

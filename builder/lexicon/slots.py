@@ -34,11 +34,16 @@ class Document(Protocol):
     """What `engine.Doc` is: a view's text with its tokens and clauses."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The view's text."""
+
     @property
-    def tokens(self) -> Sequence[Token]: ...
+    def tokens(self) -> Sequence[Token]:
+        """Its tokens, which tile it."""
+
     @property
-    def clauses(self) -> Sequence[Clause]: ...
+    def clauses(self) -> Sequence[Clause]:
+        """Its clauses, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class Slot:
 
     @property
     def nominal(self) -> bool:
+        """Whether the word is a noun, known as an aspect or not."""
         return self.role in ("aspect", "noun") or (self.role == "known" and self.pos in ("NOUN", "PROPN"))
 
 
@@ -81,7 +87,7 @@ def _slots(doc: Document, first: int, stop: int, lexicon: Lexicon) -> Iterator[S
         role: Role | None = None
         while role is None:
             word = doc.text[start : doc.tokens[last].end].lower()
-            role = _listed(word, lexicon)
+            role = _find_role(word, lexicon)
             if role is None and last == i:
                 role = _ROLES.get(doc.tokens[i].pos, "other")
             elif role is None:
@@ -90,7 +96,7 @@ def _slots(doc: Document, first: int, stop: int, lexicon: Lexicon) -> Iterator[S
         i = last + 1
 
 
-def _listed(word: str, lexicon: Lexicon) -> Role | None:
+def _find_role(word: str, lexicon: Lexicon) -> Role | None:
     if lexicon.contrast.get(word) in AGAINST:
         return "known"  # before negators: 不過 is one now and then
     if word in lexicon.degree:

@@ -22,7 +22,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LexiconRow:
     """An entry of a table: its cells, the first of which is the word."""
 
     cells: tuple[str, ...]
@@ -30,11 +30,12 @@ class Row:
 
     @property
     def word(self) -> str:
+        """The word of the entry."""
         return self.cells[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LexiconTable:
     """What a file or folder of the lexicon must look like. `values` are the kinds its second column may hold, empty for any."""
 
     name: str
@@ -45,24 +46,24 @@ class Table:
 
 _POS = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
 TABLES = (
-    Table("opinion_categories", 3),
-    Table("opinions", 2, folder=True),
-    Table("context", 3),
-    Table("aspect_classes", 2),
-    Table("aspects", 2, folder=True),
-    Table("food_morphemes", 2, frozenset({"ingredient", "method", "flavour", "head"})),
-    Table("degree", 2, frozenset({"high", "mid", "low", "lean", "than", "over", "post"})),
-    Table("negators", 2, frozenset({"not", "hedge", "fail", "short", "without"})),
-    Table("irrealis", 2, frozenset({"wish", "condition", "past", "hearsay", "question"})),
-    Table("general", 2, frozenset(_POS.split())),
-    Table("not_aspects", 2),
-    Table("variants", 2),
+    LexiconTable("opinion_categories", 3),
+    LexiconTable("opinions", 2, folder=True),
+    LexiconTable("context", 3),
+    LexiconTable("aspect_classes", 2),
+    LexiconTable("aspects", 2, folder=True),
+    LexiconTable("food_morphemes", 2, frozenset({"ingredient", "method", "flavour", "head"})),
+    LexiconTable("degree", 2, frozenset({"high", "mid", "low", "lean", "than", "over", "post"})),
+    LexiconTable("negators", 2, frozenset({"not", "hedge", "fail", "short", "without"})),
+    LexiconTable("irrealis", 2, frozenset({"wish", "condition", "past", "hearsay", "question"})),
+    LexiconTable("general", 2, frozenset(_POS.split())),
+    LexiconTable("not_aspects", 2),
+    LexiconTable("variants", 2),
 )
 
 
-def read(root: Path) -> tuple[Mapping[str, list[Row]], list[Finding]]:
+def read(root: Path) -> tuple[Mapping[str, list[LexiconRow]], list[Finding]]:
     """The rows of every table and what could not be read."""
-    rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+    rows: dict[str, list[LexiconRow]] = {table.name: [] for table in TABLES}
     findings: list[Finding] = []
     for table in TABLES:
         paths = sorted((root / table.name).glob("*.tsv")) if table.folder else [root / f"{table.name}.tsv"]
@@ -73,7 +74,7 @@ def read(root: Path) -> tuple[Mapping[str, list[Row]], list[Finding]]:
     return rows, findings
 
 
-def _read_file(path: Path, root: Path, table: Table, rows: list[Row], findings: list[Finding]) -> None:
+def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRow], findings: list[Finding]) -> None:
     name = path.relative_to(root).as_posix()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -91,4 +92,4 @@ def _read_file(path: Path, root: Path, table: Table, rows: list[Row], findings: 
             continue
         if table.values and cells[1] not in table.values:
             findings.append(Finding("unknown-kind", cells[0], where, f"{cells[1]!r}; known: {', '.join(sorted(table.values))}"))
-        rows.append(Row(cells, where))
+        rows.append(LexiconRow(cells, where))

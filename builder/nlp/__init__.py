@@ -17,6 +17,8 @@ __all__ = ["BACKENDS", "Backend", "load"]
 
 
 class Backend(Protocol):
+    """What reads texts: words, universal tags and UD v1 trees."""
+
     @property
     def signature(self) -> str:
         """Name, digests of the model files and of the user's words."""

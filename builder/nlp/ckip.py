@@ -33,7 +33,7 @@ _BATCH = 128
 _RUN = re.compile(r"\s+|\S+")
 _KNOWN_SHARE = 0.9
 
-Item = TypeVar("Item", str, list[str])
+DriverInput = TypeVar("DriverInput", str, list[str])
 Driver = Callable[..., list[list[str]]]
 
 
@@ -54,25 +54,27 @@ class Ckip:
         shown = [texts[row][start:end].encode("utf-8", "replace").decode() for row, (start, end) in places]
         words = _batched(self.segmenter, shown, len)
         spans = [
-            word_spans(sentence, found, f"text {row + 1} of {len(texts)}")
-            for sentence, found, (row, _) in zip(shown, words, places, strict=True)
+            word_spans(sentence, cuts, f"text {row + 1} of {len(texts)}")
+            for sentence, cuts, (row, _) in zip(shown, words, places, strict=True)
         ]
-        tags = self._tags([[sentence[a:b] for a, b in found] for sentence, found in zip(shown, spans, strict=True)])
+        tags = self._tags([[sentence[a:b] for a, b in cuts] for sentence, cuts in zip(shown, spans, strict=True)])
         drafted: list[list[tuple[Span, str, int]]] = [[] for _ in texts]
-        for number, ((row, (start, _)), found, named) in enumerate(zip(places, spans, tags, strict=True)):
-            drafted[row] += [((start + a, start + b), tag, number) for (a, b), tag in zip(found, named, strict=True)]
+        for number, ((row, (start, _)), cuts, named) in enumerate(zip(places, spans, tags, strict=True)):
+            drafted[row] += [((start + a, start + b), tag, number) for (a, b), tag in zip(cuts, named, strict=True)]
         return parsed([Draft.of(text, draft) for text, draft in zip(texts, drafted, strict=True)], self.parser)
 
     def _tags(self, sentences: list[list[str]]) -> list[list[str]]:
         """Universal tags. The tagger reads a word's tag off its first character: of an endless one it is shown the start only."""
-        found = _batched(self.tagger, [[word[: self.window] for word in words] for words in sentences], lambda words: sum(map(len, words)))
+        answers = _batched(
+            self.tagger, [[word[: self.window] for word in words] for words in sentences], lambda words: sum(map(len, words))
+        )
         return [
             ["SPACE" if word.isspace() else self.labels.ours("ckip-pos", tag, word) for word, tag in zip(words, tags, strict=True)]
-            for words, tags in zip(sentences, found, strict=True)
+            for words, tags in zip(sentences, answers, strict=True)
         ]
 
 
-def _batched(driver: Driver, items: Sequence[Item], size: Callable[[Item], int]) -> list[list[str]]:
+def _batched(driver: Driver, items: Sequence[DriverInput], size: Callable[[DriverInput], int]) -> list[list[str]]:
     """The driver's answers in order. One call takes items of like length, because it pads all of a call to its longest."""
     out: list[list[str]] = [[]] * len(items)
     order = sorted(range(len(items)), key=lambda i: (-size(items[i]), i))
@@ -191,5 +193,5 @@ def _stanza(models: Path | None, table: Labels) -> tuple[TreeParser, str]:
 
     if models is None or str(models) in NAMES:
         raise ConfigError("ckip-stanza needs a folder of models", fix="set annotate.models to a folder with ws/, pos/ and stanza/")
-    found = stanza.load(models / "stanza", table)
-    return found, found.signature
+    parser = stanza.load(models / "stanza", table)
+    return parser, parser.signature

@@ -212,9 +212,9 @@ def tag_words(crf: Crf, sentences: Sequence[Sequence[str]]) -> list[tuple[str, .
     chains: list[str] = []
     gaps: list[int] = []
     for words in sentences:
-        text, found = surface(words)
+        text, spans_of_words = surface(words)
         chains += text.split()
-        gaps += [gap for start, end in found for gap in (SPLIT, *[JOIN] * (end - start - 1))]
+        gaps += [gap for start, end in spans_of_words for gap in (SPLIT, *[JOIN] * (end - start - 1))]
     lengths = [len(chain) for chain in chains]
     scores = emissions(crf, chains)
     constrain(crf.tags, scores, lengths, np.array(gaps, np.int8), np.full(len(gaps), ANY, np.int16))

@@ -21,6 +21,8 @@ _BREAKS = frozenset(",;:!?.()~")
 
 
 class TreeParser(Protocol):
+    """What makes trees of words that are cut and tagged already."""
+
     def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
         """(words, universal tags) -> (heads, UD v1 relations) of each unit; heads are word indices, -1 for its one root."""
 
@@ -39,11 +41,12 @@ class Draft:
     @classmethod
     def of(cls, text: str, words: Iterable[tuple[Span, str, int]]) -> Draft:
         """`words`: (span, tag, number of the sentence); they tile the text, whitespace has the tag SPACE."""
-        listed = list(words)
-        spans, tags, unit = [span for span, _, _ in listed], [tag for _, tag, _ in listed], [number for _, _, number in listed]
-        return cls(text, spans, tags, unit, [-1] * len(listed), ["space"] * len(listed))
+        rows = list(words)
+        spans, tags, unit = [span for span, _, _ in rows], [tag for _, tag, _ in rows], [number for _, _, number in rows]
+        return cls(text, spans, tags, unit, [-1] * len(rows), ["space"] * len(rows))
 
     def surface(self, i: int) -> str:
+        """The text of token i."""
         start, end = self.spans[i]
         return self.text[start:end]
 
@@ -69,6 +72,7 @@ class Draft:
         return after - before > 1 or fold(self.surface(before))[-1] in _BREAKS
 
     def tokens(self) -> tuple[Token, ...]:
+        """The tokens, with the trees that were made of them so far."""
         columns = zip(self.spans, self.tags, self.heads, self.rels, strict=True)
         return tuple(Token(start, end, tag, head, rel) for (start, end), tag, head, rel in columns)
 

@@ -60,9 +60,9 @@ class Embedded:
 
     def _block(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
         pieces = [_pieces(text) for text in texts]
-        chains = [text[a:b] for text, found in zip(texts, pieces, strict=True) for a, b, _, blank in found if not blank]
+        chains = [text[a:b] for text, own in zip(texts, pieces, strict=True) for a, b, _, blank in own if not blank]
         words = iter(_words(self.segmenter, self.words, chains))
-        return parsed([self._draft(text, found, words) for text, found in zip(texts, pieces, strict=True)], self.parser)
+        return parsed([self._draft(text, own, words) for text, own in zip(texts, pieces, strict=True)], self.parser)
 
     def _draft(self, text: str, pieces: Sequence[_Piece], words: Iterator[list[tuple[int, int, int]]]) -> Draft:
         """The pieces of a text with the words of its chains, which are the next ones of `words`."""
@@ -97,8 +97,8 @@ def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]
     for first in range(0, len(texts), 1000):
         block = texts[first : first + 1000]
         pieces = [(text, piece) for text in block for piece in _pieces(text) if not piece[3]]
-        found = _words(segmenter, known, [text[a:b] for text, (a, b, *_) in pieces])
-        for (text, (start, *_)), chain in zip(pieces, found, strict=True):
+        cut = _words(segmenter, known, [text[a:b] for text, (a, b, *_) in pieces])
+        for (text, (start, *_)), chain in zip(pieces, cut, strict=True):
             yield [text[start + a : start + b] for a, b, _ in chain]
 
 
@@ -158,9 +158,9 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     segmenter = load_segmenter(words, folder)
     from builder.nlp import parser
 
-    listed = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
+    user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
     parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
-    parts += [f"words={hashlib.sha256(listed.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
+    parts += [f"words={hashlib.sha256(user_words.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
     return Embedded(" ".join([_VERSION, *parts]), segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
 
 
@@ -194,10 +194,10 @@ def _verified(folder: Path) -> dict[str, str]:
     fix = "reinstall builder or train with `builder nlp train`"
     try:
         expected = json.loads((folder / "config.json").read_text(encoding="utf-8"))["sha256"]
-        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+        digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error
-    for name, digest in found.items():
+    for name, digest in digests.items():
         if expected.get(name) != digest:
             raise ResourceError(f"{name} is not the file that config.json describes", where=where, fix=fix)
-    return found
+    return digests

@@ -26,10 +26,10 @@ def evaluate(backend: Backend, conllu: Path) -> dict[str, float]:
     return scores
 
 
-def _end_to_end(gold: Sequence[Sentence], found: Sequence[tuple[Token, ...]]) -> dict[str, float]:
+def _end_to_end(gold: Sequence[Sentence], answers: Sequence[tuple[Token, ...]]) -> dict[str, float]:
     right = dict.fromkeys(("segmentation", "upos", "uas", "las"), 0)
     wanted = given = 0
-    for sentence, tokens in zip(gold, found, strict=True):
+    for sentence, tokens in zip(gold, answers, strict=True):
         expected, predicted = _arcs_of(sentence), _arcs(tokens)
         wanted += len(expected)
         given += len(predicted)
@@ -61,11 +61,11 @@ def _arcs(tokens: Sequence[Token]) -> dict[Span, tuple[str, Span | None, str]]:
 def _gold_words(backend: Embedded, gold: Sequence[Sentence]) -> dict[str, float]:
     """The parts alone: tags for gold words, trees for gold words with those tags."""
     tags = tag_words(backend.segmenter, [sentence.words for sentence in gold])
-    trees = backend.parser.parse([(sentence.words, found) for sentence, found in zip(gold, tags, strict=True)])
+    trees = backend.parser.parse([(sentence.words, predicted) for sentence, predicted in zip(gold, tags, strict=True)])
     words = sum(map(len, gold))
     right = {"upos": 0, "uas": 0, "las": 0}
-    for sentence, found, (heads, rels) in zip(gold, tags, trees, strict=True):
-        right["upos"] += sum(a == b for a, b in zip(sentence.tags, found, strict=True))
+    for sentence, predicted, (heads, rels) in zip(gold, tags, trees, strict=True):
+        right["upos"] += sum(a == b for a, b in zip(sentence.tags, predicted, strict=True))
         arcs = [(a == b, a == b and c == d) for a, b, c, d in zip(sentence.heads, heads, sentence.rels, rels, strict=True)]
         right["uas"] += sum(a for a, _ in arcs)
         right["las"] += sum(b for _, b in arcs)

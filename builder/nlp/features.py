@@ -52,12 +52,13 @@ def fold(text: str) -> str:
 
 
 def char_type(char: str) -> str:
-    found = _type_of.get(char)
-    if found is None:
-        found = "N" if char in _NUMERALS else next((name for name, pattern in _TYPES if pattern.match(char)), "O")
+    """The kind of a character as one letter: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any other."""
+    kind = _type_of.get(char)
+    if kind is None:
+        kind = "N" if char in _NUMERALS else next((name for name, pattern in _TYPES if pattern.match(char)), "O")
         if len(_type_of) < 50_000:
-            _type_of[char] = found
-    return found
+            _type_of[char] = kind
+    return kind
 
 
 def lay_out(chains: Sequence[str]) -> tuple[str, list[int]]:

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from builder.nlp.conllu import Sentence
 from builder.nlp.features import fold
-from builder.nlp.parser import FEATURES, Network, Parser, Shape, Vocabulary
+from builder.nlp.parser import FEATURES, Network, Parser, ParserShape, ParserVocabulary
 from builder.nlp.variants import review_like
 
 _GOLD_TAGS = 0.25
@@ -28,14 +28,14 @@ _VECTOR_LOST = 0.3
 _IGNORED = -100
 
 
-def vocabulary_of(sentences: Sequence[Sentence], vectors: Iterable[str] = ()) -> Vocabulary:
+def vocabulary_of(sentences: Sequence[Sentence], vectors: Iterable[str] = ()) -> ParserVocabulary:
     """Words and characters seen twice or more; all tags and relations."""
     words = Counter(fold(word.lower()) for s in sentences for word in s.words)
     chars = Counter(char for word, n in words.items() for char in word * n)
     tags = sorted({tag for s in sentences for tag in s.tags})
     rels = tuple(sorted({rel for s in sentences for rel in s.rels}))
     frequent = [sorted(item for item, n in counted.items() if n >= 2) for counted in (words, chars)]
-    return Vocabulary(_numbered(frequent[0]), _numbered(vectors), _numbered(frequent[1]), _numbered(tags), rels)
+    return ParserVocabulary(_numbered(frequent[0]), _numbered(vectors), _numbered(frequent[1]), _numbered(tags), rels)
 
 
 def _numbered(items: Iterable[str]) -> dict[str, int]:
@@ -59,7 +59,7 @@ def fit_parser(
     rare = _rare(sentences, known)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = _initial(Shape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors)
+        network = _initial(ParserShape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors)
         parser = Parser(known, network, {})
         optimiser = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
         steps_an_epoch = max(1, sum(map(len, sentences)) // batch_words)
@@ -91,7 +91,7 @@ def fit_parser(
     return parser
 
 
-def _initial(shape: Shape, vectors: Mapping[str, npt.NDArray[np.float32]]) -> Network:
+def _initial(shape: ParserShape, vectors: Mapping[str, npt.NDArray[np.float32]]) -> Network:
     """Small random scores; the fixed vectors scaled to the size of the learned ones."""
     network = Network(shape)
     if vectors:
@@ -101,7 +101,7 @@ def _initial(shape: Shape, vectors: Mapping[str, npt.NDArray[np.float32]]) -> Ne
     return network
 
 
-def _rare(sentences: Sequence[Sentence], known: Vocabulary) -> dict[str, float]:
+def _rare(sentences: Sequence[Sentence], known: ParserVocabulary) -> dict[str, float]:
     """Probability that a known word is shown as unknown: the rarer, the likelier."""
     counts = Counter(fold(word.lower()) for s in sentences for word in s.words)
     return {word: _WORD_LOST / (_WORD_LOST + counts[word] / 4) for word in known.words}
@@ -124,7 +124,7 @@ def _drawn(sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], rando
 
 
 def _tensors(
-    batch: list[Sentence], known: Vocabulary, rare: dict[str, float], random: Random
+    batch: list[Sentence], known: ParserVocabulary, rare: dict[str, float], random: Random
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding ignored)."""
     batch = sorted(batch, key=len, reverse=True)

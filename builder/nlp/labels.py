@@ -32,11 +32,11 @@ class Labels:
 
     def ours(self, scheme: str, label: str, word: str = "") -> str:
         """Our label. One that the table lacks is an error, never a guess."""
-        found = self.table.get((scheme, f"{label} {word}")) or self.table.get((scheme, label))
-        if found is None:
+        own = self.table.get((scheme, f"{label} {word}")) or self.table.get((scheme, label))
+        if own is None:
             self.require(scheme, (label,))
-        assert found, f"{scheme} {label!r} is in the table without a label of ours"
-        return found
+        assert own, f"{scheme} {label!r} is in the table without a label of ours"
+        return own
 
     def require(self, scheme: str, labels: Iterable[str]) -> None:
         """Refuse a model whose labels the table does not know, before it reads its first text."""

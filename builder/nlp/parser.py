@@ -32,7 +32,7 @@ FEATURES = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ParserShape:
     """Sizes of the network; stored with the weights."""
 
     words: int
@@ -52,7 +52,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class ParserVocabulary:
     """Numbers from 1; 0 is unknown or absent."""
 
     words: Mapping[str, int]
@@ -72,7 +72,7 @@ class Vocabulary:
 class Network(nn.Module):
     """Scores of arcs and relations. `shape` fixes every size."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ParserShape) -> None:
         super().__init__()
         self.shape = shape
         self.word = nn.Embedding(shape.words + 1, shape.word_dim, padding_idx=0)
@@ -101,6 +101,7 @@ class Network(nn.Module):
         return out
 
     def view(self, name: str, states: Tensor) -> Tensor:
+        """What the head or the dependent of an arc or relation, `name`, sees of the states: [units, 1 + words, size]."""
         out: Tensor = self.drop(nn.functional.leaky_relu(self.views[name](states), 0.1))
         return out
 
@@ -115,8 +116,8 @@ class Network(nn.Module):
         """[units, 1 + words, relations] for given heads [units, 1 + words]."""
         dependent, head = self.view("rel_dep", states), self.view("rel_head", states)
         head = head.gather(1, heads[..., None].expand(-1, -1, head.shape[2]))
-        one = torch.ones_like(dependent[..., :1])
-        dependent, head = torch.cat([dependent, one], 2), torch.cat([head, one], 2)
+        bias = torch.ones_like(dependent[..., :1])
+        dependent, head = torch.cat([dependent, bias], 2), torch.cat([head, bias], 2)
         size = dependent.shape[2]
         weights = self.rel.permute(1, 0, 2).reshape(size, -1)
         rows = [
@@ -128,7 +129,9 @@ class Network(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    vocabulary: Vocabulary
+    """A network with the vocabulary that turns words into its columns; `cache` keeps those of words seen before."""
+
+    vocabulary: ParserVocabulary
     network: Network
     cache: dict[str, tuple[int, int, int, int, int, int]]
 
@@ -161,12 +164,12 @@ class Parser:
         ]
 
     def _columns(self, word: str, tag: str) -> tuple[int, ...]:
-        found = self.cache.get(word)
-        if found is None:
-            found = self.vocabulary.columns(word)
+        columns = self.cache.get(word)
+        if columns is None:
+            columns = self.vocabulary.columns(word)
             if len(self.cache) < _CACHE:
-                self.cache[word] = found
-        return *found, self.vocabulary.tags.get(tag, 0)
+                self.cache[word] = columns
+        return *columns, self.vocabulary.tags.get(tag, 0)
 
 
 @contextmanager
@@ -222,7 +225,7 @@ def load(path: Path) -> Parser:
     try:
         with safe_open(str(path), "pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        network = Network(Shape(**json.loads(_unpack(tensors["shape"]))))
+        network = Network(ParserShape(**json.loads(_unpack(tensors["shape"]))))
         network.load_state_dict({name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")})
         packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -230,5 +233,5 @@ def load(path: Path) -> Parser:
     network.eval()
     strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
     numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
-    known = Vocabulary(numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"]))
+    known = ParserVocabulary(numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"]))
     return Parser(known, network, {})

@@ -1,4 +1,4 @@
-"""UD v2 trees told in the labels of GSD v1, so that film subtitles and learners' essays can teach the parser too.
+"""UD v2 trees written in the labels of GSD v1, so that film subtitles and learners' essays can teach the parser too.
 
 In: v2 sentences and, as the model, v1 sentences. Out: trees with v1 tags, relations and, where the two differ in shape, v1 arcs. GSD is
 encyclopaedic: 很 modifies an adjective 24 times in its 98,000 words and 92 times in the 17,000 of HK and CFL; reviews are full of it.
@@ -51,8 +51,8 @@ def v1_like(sentences: Sequence[Sentence], model: Sequence[Sentence]) -> list[Se
     known = {rel for sentence in model for rel in sentence.rels}
     out = []
     for sentence in sentences:
-        told = _attach(_retagged(sentence, tags), relations, known)
-        out += clauses(told, 2) if "parataxis" in sentence.rels else [told]
+        relabelled = _attach(_retagged(sentence, tags), relations, known)
+        out += clauses(relabelled, 2) if "parataxis" in sentence.rels else [relabelled]
     return out
 
 

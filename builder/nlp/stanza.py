@@ -22,7 +22,7 @@ _LANGUAGE = "zh-hant"
 _PROCESSORS = {"tokenize": "default", "pos": "default", "lemma": "identity", "depparse": "default"}
 
 
-class Word(Protocol):
+class StanzaWord(Protocol):
     """A word of stanza's: `head` counts from 1, 0 is the root."""
 
     text: str
@@ -30,12 +30,16 @@ class Word(Protocol):
     deprel: str
 
 
-class Sentence(Protocol):
-    words: list[Word]
+class StanzaSentence(Protocol):
+    """A sentence of stanza's."""
+
+    words: list[StanzaWord]
 
 
-class Document(Protocol):
-    sentences: list[Sentence]
+class StanzaDocument(Protocol):
+    """A document of stanza's."""
+
+    sentences: list[StanzaSentence]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +47,19 @@ class StanzaParser:
     """A `draft.TreeParser`; `signature` names the version and the model files."""
 
     signature: str
-    pipeline: Callable[[list[list[str]]], Document]
+    pipeline: Callable[[list[list[str]]], StanzaDocument]
     labels: Labels
 
     def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
+        """The trees of units of words; their tags are not used, stanza tags for itself."""
         if not units:
             return []
-        found = self.pipeline([list(words) for words, _ in units]).sentences
-        assert len(found) == len(units), f"stanza made {len(found)} sentences of {len(units)}"
-        return [tree(sentence, self.labels) for sentence in found]
+        sentences = self.pipeline([list(words) for words, _ in units]).sentences
+        assert len(sentences) == len(units), f"stanza made {len(sentences)} sentences of {len(units)}"
+        return [tree(sentence, self.labels) for sentence in sentences]
 
 
-def tree(sentence: Sentence, labels: Labels) -> tuple[list[int], list[str]]:
+def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]]:
     """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever an ill-trained model says."""
     heads = [word.head - 1 for word in sentence.words]
     rels = ["root" if word.head == 0 else labels.ours("ud2", word.deprel, word.text) for word in sentence.words]

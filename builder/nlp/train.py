@@ -11,7 +11,7 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -29,30 +29,37 @@ _VECTORS = 10_000
 _VECTOR_SIZE = 64
 
 
+@dataclass(frozen=True, slots=True)
+class TrainingFiles:
+    """What the models are trained on.
+
+    `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels (`relabel.py`), Simplified converted;
+    `raw`: text files, one text a line, for word vectors, segmented with the user's `words`.
+    """
+
+    v1: Sequence[Path]
+    v2: Sequence[Path] = ()
+    raw: Sequence[Path] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
 def train(
-    v1: Sequence[Path],
-    v2: Sequence[Path],
+    files: TrainingFiles,
     out: Path,
     seed: int = 1,
     *,
-    raw: Sequence[Path] = (),
-    words: Mapping[str, str] | None = None,
     folds: int = 3,
     iterations: int = 100,
     epochs: int = 40,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Train both models and write them with their config.json to `out`, which is created.
-
-    `v1`: treebanks with the labels of UD v1; `v2`: further ones, retold in those labels (`relabel.py`), Simplified converted; `raw`:
-    text files, one text a line, for word vectors, segmented with the user's `words`. About 25 minutes on one core, 1.5 GB.
-    """
+    """Train both models and write them with their config.json to `out`, which is created. About 25 minutes on one core, 1.5 GB."""
     from builder.nlp import embedded, parser
     from builder.nlp.fit_parser import fit_parser
     from builder.nlp.vectors import word_vectors
 
-    model = [sentence for path in v1 for sentence in conllu.read(path)]
-    trees = [*model, *v1_like([traditional(sentence) for path in v2 for sentence in conllu.read(path)], model)]
+    model = [sentence for path in files.v1 for sentence in conllu.read(path)]
+    trees = [*model, *v1_like([traditional(sentence) for path in files.v2 for sentence in conllu.read(path)], model)]
     out.mkdir(parents=True, exist_ok=True)
     say(f"segmenter: {len(trees)} sentences")
     segmenter = fit_crf(trees, seed, iterations=iterations)
@@ -60,8 +67,8 @@ def train(
     say(f"tags for the parser by {folds} segmenters")
     tags = cross_tagged(trees, seed, folds, iterations // 2)
     say("word vectors")
-    texts = [line for path in raw for line in path.read_text(encoding="utf-8").split("\n")]
-    shown = [*embedded.segmented(segmenter, words or {}, texts), *(list(sentence.words) for sentence in trees)]
+    texts = [line for path in files.raw for line in path.read_text(encoding="utf-8").split("\n")]
+    shown = [*embedded.segmented(segmenter, files.words, texts), *(list(sentence.words) for sentence in trees)]
     vectors = word_vectors([[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed)
     say(f"parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
 
@@ -69,7 +76,7 @@ def train(
         say(f"epoch {epoch + 1}: loss {loss:.3f}")
 
     parser.save(fit_parser(trees, tags, vectors, seed, epochs=epochs, after_epoch=report), out / embedded.FILES[1])
-    embedded.write_config(out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*v1, *v2, *raw)})
+    embedded.write_config(out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*files.v1, *files.v2, *files.raw)})
     return out
 
 

@@ -67,10 +67,10 @@ def _cycle(heads: list[int]) -> list[int]:
             state[at] = start
             at = heads[at]
         if state[at] == start:
-            found = [at]
-            while (at := heads[at]) != found[0]:
-                found.append(at)
-            return found
+            cycle = [at]
+            while (at := heads[at]) != cycle[0]:
+                cycle.append(at)
+            return cycle
     return []
 
 

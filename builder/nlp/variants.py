@@ -23,6 +23,7 @@ def keep(sentence: Sentence, kept: Collection[int]) -> Sentence:
 
 
 def without_final_mark(sentence: Sentence) -> Sentence:
+    """The sentence without the mark that ends it, if there is one and nothing hangs on it."""
     last = len(sentence) - 1
     if last < 1 or sentence.tags[last] != "PUNCT" or last in sentence.heads:
         return sentence

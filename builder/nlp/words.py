@@ -35,7 +35,7 @@ _RUN = re.compile(
 class Words:
     """The user's words, lower case, ready to be found.
 
-    `lengths` holds by the first two characters the lengths to try, longest first; `parts` what a word is told as (微 辣).
+    `lengths` holds by the first two characters the lengths to try, longest first; `parts` what a word is cut into (微 辣).
     """
 
     tags: Mapping[str, str]
@@ -44,12 +44,13 @@ class Words:
 
     @classmethod
     def of(cls, words: Mapping[str, str]) -> Words:
+        """The words of a user's dictionary {word: UPOS, "" or its parts with blanks between}."""
         parts = {word.lower(): tuple(tag.lower().split()) for word, tag in words.items() if " " in tag}
         tags = {word.lower(): "" if " " in tag else TAGS_V1.get(tag, tag) for word, tag in words.items()}
         lengths: dict[str, set[int]] = {}
         for word in tags:
             lengths.setdefault(word[:2], set()).add(len(word))
-        return cls(tags, {key: tuple(sorted(found, reverse=True)) for key, found in lengths.items()}, parts)
+        return cls(tags, {key: tuple(sorted(sizes, reverse=True)) for key, sizes in lengths.items()}, parts)
 
     def matches(self, chain: str) -> Iterator[Span]:
         """Every occurrence of every word, also overlapping ones, by start."""

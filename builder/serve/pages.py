@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from builder.errors import QueryError
+from builder.folding import fold, folded_spans
 from builder.serve import charts, spans
 from builder.serve.metadata import DATABASE
 from builder.store import browse, queries, runs, search, stories
-from builder.text import fold, folded_spans
 
 PAGE = 20
 _STATIC = Path(__file__).parent / "static"

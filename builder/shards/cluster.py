@@ -26,7 +26,7 @@ from builder import __version__
 from builder.errors import ConfigError, ResourceError, WorkerLost, install_command
 from builder.shards import TRIES, Answer, Job, Parcel, State, Task
 from builder.shards.local import perform, undisturbed
-from builder.shards.parcels import folder_of, listed, pack, unpack
+from builder.shards.parcels import folder_of, pack, parcels_in, unpack
 
 _PACKAGE = Path(__file__).parent.parent
 _LIBRARIES = ("numpy", "torch", "rjieba", "opencc")
@@ -86,7 +86,7 @@ class DaskCrew:
         library = _library()
         if self._client is None:
             self._call(library)
-        for parcel in listed(job.arguments):
+        for parcel in parcels_in(job.arguments):
             if parcel.digest not in self._shipped:
                 self._client.register_plugin(_plugin(library)(parcel, pack(parcel)), name=parcel.digest)
                 self._shipped.add(parcel.digest)

@@ -17,8 +17,8 @@ def begin() -> None:
 def peak() -> int | None:
     """The most bytes resident since `begin`."""
     try:
-        told = (_SELF / "status").read_text(encoding="utf-8", errors="replace")
+        status = (_SELF / "status").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    found = next((line for line in told.splitlines() if line.startswith("VmHWM:")), None)
-    return int(found.split()[1]) * 1024 if found else None
+    line = next((line for line in status.splitlines() if line.startswith("VmHWM:")), None)
+    return int(line.split()[1]) * 1024 if line else None

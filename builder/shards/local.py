@@ -22,7 +22,7 @@ from typing import Any, Generic
 
 from builder.errors import WorkerLost
 from builder.shards import TRIES, Answer, Job, Parcel, State, Task
-from builder.shards.parcels import placed
+from builder.shards.parcels import put_in_place
 
 _held: dict[Job[Any, Any, Any], Any] = {}
 """In a worker: the job it is ready for, and its state."""
@@ -34,7 +34,7 @@ def perform(job: Job[State, Task, Answer], task: Task, where: Callable[[Parcel],
     with _busy:
         if job not in _held:
             _held.clear()
-            _held[job] = job.prepare(*placed(job.arguments, where))
+            _held[job] = job.prepare(*put_in_place(job.arguments, where))
         answer: Answer = job.work(_held[job], task)
         return answer
 
@@ -53,8 +53,10 @@ class _Flight(Generic[Task, Answer]):
 
 
 class LocalCrew:
-    """`workers` processes. One worker, or a single task, is this process: the answers are the same, only without the seconds that others
-    take to start."""
+    """`workers` processes.
+
+    One worker, or a single task, is this process: the answers are the same, only without the seconds that others take to start.
+    """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -77,7 +79,7 @@ class LocalCrew:
         waiting = chain(head, queue)
         if self._workers <= 1 or len(head) < 2:
             if head:
-                state = job.prepare(*placed(job.arguments, here))
+                state = job.prepare(*put_in_place(job.arguments, here))
                 yield from (job.work(state, task) for task in waiting)
             return
         flying: deque[_Flight[Task, Answer]] = deque(_Flight(task) for task in islice(waiting, self._workers + 2))
@@ -93,8 +95,8 @@ class LocalCrew:
                         fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: the same command)",
                     ) from error
                 self._close()
-                for one in flying:
-                    one.future = one.future if one.future is not None and _answered(one.future) else None
+                for flight in flying:
+                    flight.future = flight.future if flight.future is not None and _answered(flight.future) else None
                 continue
             deaths = 0
             flying.popleft()
@@ -107,9 +109,9 @@ class LocalCrew:
             others = set(multiprocessing.active_children())
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=_begin_worker)
-            for one in flying:
-                if one.future is None:
-                    one.future = self._pool.submit(perform, job, one.task, here)
+            for flight in flying:
+                if flight.future is None:
+                    flight.future = self._pool.submit(perform, job, flight.task, here)
             self._born |= set(multiprocessing.active_children()) - others
         assert flying[0].future is not None
         return flying[0].future.result()

@@ -26,15 +26,17 @@ class Parcel:
     @classmethod
     def of(cls, root: Path, *patterns: str) -> Parcel:
         """The files under `root` that match one of `patterns` (all, if none is given)."""
-        found = sorted({path for pattern in patterns or ("**/*",) for path in root.glob(pattern) if path.is_file()})
-        return cls(str(root.resolve()), tuple((path.relative_to(root).as_posix(), _sha(path.read_bytes())) for path in found))
+        paths = sorted({path for pattern in patterns or ("**/*",) for path in root.glob(pattern) if path.is_file()})
+        return cls(str(root.resolve()), tuple((path.relative_to(root).as_posix(), _sha(path.read_bytes())) for path in paths))
 
     @property
     def name(self) -> str:
+        """The name of the folder."""
         return Path(self.root).name
 
     @property
     def digest(self) -> str:
+        """The digest of the folder's name and of its files."""
         return _sha(json.dumps([self.name, self.files]).encode())[:16]
 
 
@@ -53,7 +55,7 @@ def pack(parcel: Parcel) -> dict[str, bytes]:
 
 
 def unpack(parcel: Parcel, packed: Mapping[str, bytes], store: Path) -> Path:
-    """Write a parcel below `store` under its digest, whole or not at all, and check every file; its folder, which bears the name of its root."""
+    """Write a parcel below `store` under its digest, whole or not at all, and check every file; returns its folder."""
     place = folder_of(parcel, store)
     if place.is_dir():
         return place
@@ -76,17 +78,30 @@ def unpack(parcel: Parcel, packed: Mapping[str, bytes], store: Path) -> Path:
 
 
 def folder_of(parcel: Parcel, store: Path) -> Path:
+    """Where `unpack` writes a parcel below `store`; its last part is the name of the parcel's root."""
     return store / parcel.digest / parcel.name
 
 
-def placed(arguments: Sequence[object], where: Callable[[Parcel], Path]) -> tuple[object, ...]:
+def put_in_place(arguments: Sequence[object], where: Callable[[Parcel], Path]) -> tuple[object, ...]:
     """Arguments with a folder for each parcel among them, in tuples too."""
-    return tuple(where(one) if isinstance(one, Parcel) else placed(one, where) if isinstance(one, tuple) else one for one in arguments)
+
+    def put(argument: object) -> object:
+        if isinstance(argument, Parcel):
+            return where(argument)
+        return tuple(map(put, argument)) if isinstance(argument, tuple) else argument
+
+    return tuple(map(put, arguments))
 
 
-def listed(arguments: Sequence[object]) -> list[Parcel]:
+def parcels_in(arguments: Sequence[object]) -> list[Parcel]:
     """The parcels among arguments."""
-    return [parcel for one in arguments for parcel in ([one] if isinstance(one, Parcel) else listed(one) if isinstance(one, tuple) else [])]
+    out: list[Parcel] = []
+    for argument in arguments:
+        if isinstance(argument, Parcel):
+            out.append(argument)
+        elif isinstance(argument, tuple):
+            out += parcels_in(argument)
+    return out
 
 
 def _sha(content: bytes) -> str:

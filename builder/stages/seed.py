@@ -9,7 +9,8 @@ from pathlib import Path
 from builder.config import Convention
 from builder.engine import Engine
 from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, data_dir, load_rules, overlays, rules_digest
+from builder.lexicon.resources import Lexicon, data_dir, overlays
+from builder.lexicon.rules import load_rules, rules_digest
 from builder.reader import extract, restored
 from builder.records import Review, Triplet
 from builder.shards import Job, Parcel

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import QueryError, WorkdirError
+from builder.folding import fold
 from builder.store import db, runs
-from builder.text import fold
 
 _SCHEMA = 5
 _STATE = "search.at"

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.engine import Engine
-from builder.lexicon.resources import Lexicon, Rule, load_rules
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.rules import Rule, load_rules
 from builder.metrics import Answer, micro
 from builder.metrics.matching import MEETS
 from builder.reader import Reading, Recipe, extract, make_reader
@@ -64,14 +65,14 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
     yield "without food morphemes", replace(lexicon, morphemes=MappingProxyType({})), rules
     yield "without irrealis words", replace(lexicon, irrealis=MappingProxyType({})), rules
     for name, changed, off in (
-        ("merge", "grammar", {"merge": False}),
-        ("compounds", "grammar", {"compounds": False}),
-        ("standards of comparison", "grammar", {"standards": (), "companions": ()}),
-        ("verdicts apart", "grammar", {"apart": (), "having": ()}),
-        ("qualities had", "grammar", {"had": False}),
-        ("amounts", "grammar", {"amounts": (), "verbal": ()}),
-        ("houses named for food", "grammar", {"houses": ()}),
-        ("lists that touch", "grammar", {"list_touching": False}),
+        ("merge", "joined-opinions", {"merge": False}),
+        ("compounds", "dish-names", {"compounds": False}),
+        ("standards of comparison", "comparisons", {"standards": (), "companions": ()}),
+        ("verdicts apart", "joined-opinions", {"apart": (), "having": ()}),
+        ("qualities had", "joined-opinions", {"had": False}),
+        ("amounts", "joined-opinions", {"amounts": ()}),
+        ("houses named for food", "aspect-terms", {"houses": ()}),
+        ("lists that touch", "aspect-terms", {"list_touching": False}),
         ("names that touch", "shortest-path", {"touching": ()}),
         ("dishes carried", "carried-topic", {"wholes": (), "foreign": {}}),
         ("gates of the carried topic", "carried-topic", {"never": (), "others": (), "before": ()}),

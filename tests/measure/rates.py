@@ -19,7 +19,8 @@ from pathlib import Path
 
 from builder.config import resolve
 from builder.engine import Engine
-from builder.lexicon.resources import Lexicon, load_lexicon, load_rules
+from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.lexicon.rules import load_rules
 from builder.pipeline import Build, run
 from builder.reader import extract, restored
 from builder.records import Review

@@ -23,7 +23,8 @@ from types import ModuleType
 
 from builder import nlp
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon, load_rules
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
 from builder.reader import to_text
 from builder.records import Triplet
 from builder.store import db, runs

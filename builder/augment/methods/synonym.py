@@ -21,9 +21,10 @@ from builder.augment.records import Candidate, Edit, Sentence, seeded
 from builder.augment.settings import Settings
 from builder.augment.settings import Synonym as Options
 from builder.errors import ResourceError
+from builder.folding import fold
 from builder.lexicon.resources import load_lexicon
 from builder.records import Span
-from builder.text import converter, fold, script_of
+from builder.text import converter, script_of
 
 OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 _TRIES = 3

@@ -1,0 +1,99 @@
+"""Whether an opinion word judges something where it stands: 小籠包, 可惜沒位子, 喜歡咖啡的朋友 and 很多人 judge nothing.
+
+In: the units of a clause and the place of an opinion word. Out: yes or no. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from builder.engine.comparing import ComparisonRule
+from builder.engine.symbols import ASPECT, DE, NEG, VERB, symbol_set
+from builder.engine.vocabulary import Unit
+from builder.lexicon.resources import Lexicon
+
+_MODIFIED = symbol_set("VERB ADV ASPECT DEG NEG NOUN AUX PRON NUM HAVE PREP")
+"""Behind an adverb: what it modifies (可惜 沒 位子)."""
+_COUNTED = symbol_set("NOUN BLOCKED NUM")
+"""Behind a quantity: what there is much or little of (很多 人)."""
+_NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
+"""Behind an adjective of one character: the rest of a name (熱 湯)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionRule:
+    """Parameters of a rule of kind `assertion`: words that judge in some places only.
+
+    `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a word that they
+    modify (可惜 沒 位子). `quantities`: words that count the noun behind them (很多 人), unless it begins with one of `numerals`.
+    `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins with one of `adding` (再多 加).
+    `gradable`: words that judge with a degree word only (很 經典), some of them, `predicates`, also as predicates (口感 特別).
+    `likings`: first characters of what `persons` do to what they eat (喜歡 咖啡 的 朋友). `naming`: categories of taste words that
+    name a kind of place before its aspect (麻辣 食堂).
+    """
+
+    bare: frozenset[str] = frozenset()
+    adverbial: frozenset[str] = frozenset()
+    verbal: frozenset[str] = frozenset()
+    adding: tuple[str, ...] = ()
+    gradable: frozenset[str] = frozenset()
+    predicates: frozenset[str] = frozenset()
+    quantities: frozenset[str] = frozenset()
+    numerals: tuple[str, ...] = ()
+    likings: tuple[str, ...] = ()
+    persons: frozenset[str] = frozenset()
+    naming: tuple[str, ...] = ()
+
+
+def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
+    """Whether opinion word k says something here; `plain`: without a degree word or negator.
+
+    小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
+    adverb here. 經典 古早味: words that judge only with a degree word, some also as predicates (口感特別). 喜歡咖啡的朋友: what an
+    eater likes. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb. 比一般的店: what a thing is held against.
+    """
+    unit = units[k]
+    word = unit.word
+    after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
+    if after is not None and _belongs_to_next(word, after, plain, rule):
+        return False
+    if word in comparison.common and k and units[k - 1].word in comparison.introducers:
+        return False
+    if word.startswith(rule.likings) and _is_said_of_the_eater(units, k, rule):
+        return False
+    if not plain:
+        return True
+    touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
+    if word in rule.gradable:
+        return touches and word in rule.predicates and k + 1 == len(units)
+    if touches:  # 湯濃麵硬: said of the aspect it touches
+        return True
+    return not (len(word) == 1 and word not in rule.bare and after is not None and after.symbol in _NAMED)
+
+
+def _belongs_to_next(word: str, after: Unit, plain: bool, rule: AssertionRule) -> bool:
+    """Whether an opinion word modifies, counts or continues the unit that it touches."""
+    if word in rule.adverbial and (after.symbol in _MODIFIED if plain else after.symbol == VERB):
+        return True
+    if word in rule.quantities and after.symbol in _COUNTED and (plain or not after.word.startswith(rule.numerals)):
+        return True
+    return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != "到"
+
+
+def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """喜歡 咖啡 的 朋友, 不 愛喝 湯 的 我: what a person likes, or does not like to eat, is said of nothing that was served."""
+    if units[k].word in rule.gradable and k and units[k - 1].symbol == NEG:
+        return True
+    return any(after.word in rule.persons and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
+
+
+def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """麻辣食堂, 酸辣口味: a taste word right before an aspect that is no food names a kind of it."""
+    unit, after = units[k], units[k + 1] if k + 1 < len(units) else None
+    if after is None or after.start != unit.end or after.symbol != ASPECT or (k and units[k - 1].symbol == ASPECT):
+        return False
+    if not lexicon.opinions[unit.word.lower()].category.startswith(rule.naming):
+        return False
+    return not lexicon.aspects[after.word.lower()].cls.startswith(("food", "drink", "quality"))

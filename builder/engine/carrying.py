@@ -1,0 +1,135 @@
+"""Pairing with what was named before: the dish of an attribute, the topic of an earlier clause.
+
+In: a rule. Out: a `Pairer`, as of `pairing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from builder.engine.constituents import Constituent, Term, is_dish
+from builder.engine.params import read_params
+from builder.engine.patterns import compile_pattern
+from builder.engine.scene import AspectChoice, Pairer, Scene
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION
+from builder.lexicon.rules import Rule
+from builder.records import Span, Token
+
+
+@dataclass(frozen=True, slots=True)
+class BackParams:
+    """`foreign`: class of an attribute -> categories of opinions that do not describe it, both by prefix."""
+
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def pair_back(rule: Rule) -> Pairer:
+    """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
+
+    The owner of an attribute (餐點份量) and the dish of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has an
+    opinion of its own; of 整體 and the like never the latter.
+    """
+    is_foreign = _compile_foreign(read_params(rule, BackParams).foreign)
+
+    def find(scene: Scene) -> AspectChoice | None:
+        at, phrase = scene.symbols.rfind(ASPECT, 0, scene.at), scene.opinion.phrase
+        if at < 0 or phrase is None:
+            return None
+        attribute = scene.items[at]
+        if attribute.term is None or not is_foreign(phrase.entry.category, attribute.term.cls):
+            return None
+        owner = attribute.term.owner
+        described = OPINION in scene.symbols[at : scene.at]
+        if owner and described:
+            return AspectChoice((_cut_to_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
+        dishes = [item for item in scene.items[:at] if item.term is not None and is_dish(item)]
+        if not dishes and described and scene.topic and attribute.term.cls != "quality.generic":
+            about = scene.topic.aspects[-1]
+            dishes = [dish for dish in (scene.topic.whole, about if is_dish(about) else None) if dish]
+        return AspectChoice((dishes[-1],), f"dish before {attribute.word}") if dishes else None
+
+    return find
+
+
+@dataclass(frozen=True, slots=True)
+class CarryParams:
+    """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`: units behind it
+    that make it no predicate. `named`: whether a topic that was only named counts.
+
+    `wholes`: categories of opinions about the dish, not about its attribute or part named last (皮脆，很好吃), as are those that are
+    `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category" pairs, with another subject (很適合聚餐:
+    the place). `others`: words that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the dish).
+    """
+
+    blockers: tuple[str, ...] = ()
+    resuming: frozenset[str] = frozenset()
+    before: tuple[str, ...] = ()
+    named: bool = False
+    wholes: tuple[str, ...] = ()
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    never: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
+    felt: tuple[str, ...] = ()
+
+
+def pair_carried(rule: Rule) -> Pairer:
+    """The topic of the clause before, where this clause names no subject of its own."""
+    params = read_params(rule, CarryParams)
+    blockers = frozenset(compile_pattern(name, rule.at("blockers")).pattern for name in params.blockers)
+    before = frozenset(compile_pattern(name, rule.at("before")).pattern for name in params.before)
+    is_foreign = _compile_foreign(params.foreign)
+    never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in params.never)]
+
+    @cache
+    def reads(category: str, cls: str) -> bool:
+        return not any(category.startswith(barred) and cls.startswith(about) for barred, about in never)
+
+    def has_subject(scene: Scene, category: str) -> bool:
+        symbols, items = scene.symbols[: scene.at], scene.items[: scene.at]
+        if blockers & set(symbols) and any(item.symbol in blockers and item.word not in params.resuming for item in items):
+            return True
+        return BLOCKED in symbols and not category.startswith(params.felt) and any(item.word in params.others for item in items)
+
+    def find(scene: Scene) -> AspectChoice | None:
+        topic, phrase = scene.topic, scene.opinion.phrase
+        assert phrase is not None
+        if topic is None or (topic.named and not params.named):
+            return None
+        category, about = phrase.entry.category, topic.aspects[0].term
+        if has_subject(scene, category):
+            return None
+        after = scene.items[scene.at + 1 : scene.at + 2]
+        if after and after[0].symbol in before and after[0].word != "到":
+            return None
+        if about is None or not reads(category, about.cls):
+            return None
+        of_dish = category.startswith(params.wholes) or is_foreign(category, about.cls)
+        if of_dish and about.owner and about.cls.startswith(("quality", "price")) and len(topic.aspects) == 1:
+            owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)
+            return AspectChoice((owner,), "owner of an earlier attribute")
+        if of_dish and topic.whole is not None:
+            return AspectChoice((topic.whole,), "dish of an earlier clause")
+        return AspectChoice(topic.aspects, "topic of an earlier clause")
+
+    return find
+
+
+def _compile_foreign(table: Mapping[str, tuple[str, ...]]) -> Callable[[str, str], bool]:
+    """Whether opinions of a category do not describe attributes of a class, by prefix of both."""
+
+    @cache
+    def is_foreign(category: str, cls: str) -> bool:
+        return any(cls.startswith(prefix) and category.startswith(categories) for prefix, categories in table.items())
+
+    return is_foreign
+
+
+def _cut_to_owner(item: Constituent, owner: Span, tokens: Sequence[Token]) -> Constituent:
+    """豆皮 of 豆皮份量."""
+    last = item.last
+    while last > 0 and tokens[last].start >= owner[1]:
+        last -= 1
+    word = item.word[owner[0] - item.start : owner[1] - item.start]
+    return item._replace(start=owner[0], end=owner[1], word=word, last=last, term=Term(""))

@@ -1,0 +1,63 @@
+"""What rules pair: the constituents of a clause, one symbol each, some of them opinion phrases and some aspect terms.
+
+`phrases` makes them of a clause's units, `terms` joins what is one aspect.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from builder.lexicon.resources import OpinionEntry
+from builder.records import Span
+
+
+class Phrase(NamedTuple):
+    """An opinion phrase: 不 會 太 鹹 has core 鹹, negators (不會), degrees (太)."""
+
+    core: Span
+    entry: OpinionEntry
+    negators: tuple[Span, ...]
+    kinds: tuple[str, ...]
+    degrees: tuple[str, ...]
+
+
+class Term(NamedTuple):
+    """An aspect term: its class (empty for a noun no lexicon knows) and, for 餐點口感, the span of the owner 餐點.
+
+    `lead`: how many of its first characters belong to `aspect_full` alone (整體 口感, 店裡 座位, 甜點 布丁).
+    """
+
+    cls: str
+    owner: Span | None = None
+    lead: int = 0
+
+
+class Constituent(NamedTuple):
+    """A symbol with its place in the view, the last token it covers (its head in Chinese), and what it is.
+
+    A tuple, as phrases and terms are, because the engine makes millions: a frozen dataclass takes three times as long to make.
+    """
+
+    start: int
+    end: int
+    symbol: str
+    word: str
+    last: int
+    phrase: Phrase | None = None
+    term: Term | None = None
+
+
+GENERIC = ("food.generic", "food.kind", "drink.generic", "drink.kind")
+"""Classes of words for food and drink that name no dish."""
+
+
+def is_kind(item: Constituent) -> bool:
+    """Whether a constituent only says what kind of dish or drink something is (餐點, 甜點, 飲料)."""
+    return item.term is not None and item.term.cls in ("food.kind", "drink.kind")
+
+
+def is_dish(item: Constituent) -> bool:
+    """Whether an aspect names a dish or a drink itself, no attribute or part of one."""
+    assert item.term is not None
+    cls = item.term.cls
+    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))

@@ -1,0 +1,122 @@
+"""From where to where an opinion phrase reaches: its degree words and negators, also over the fillers between (沒有想像中好吃).
+
+In: the units of a clause and the place of an opinion. Out: the first unit of its phrase and where its text begins. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builder.engine.symbols import COP, DE, DEG, NEG, symbol_set
+from builder.engine.vocabulary import Unit
+from builder.lexicon.resources import Lexicon
+
+_STRENGTHENING = symbol_set("NEG DEG")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtentRule:
+    """Parameters of a rule of kind `extent`.
+
+    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level (那麼 好吃);
+    a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins with one of `meeting`
+    stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase begins before a degree word or
+    negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but
+    `wishing` stands before it (再 甜 一點). `bits`: those that say a bit too much (甜 了點).
+    """
+
+    fillers: frozenset[str] = frozenset()
+    gap: int = 3
+    levels: frozenset[str] = frozenset()
+    unequal: frozenset[str] = frozenset()
+    level_gap: int = 0
+    meeting: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    trailing: frozenset[str] = frozenset()
+    bits: frozenset[str] = frozenset()
+    wishing: frozenset[str] = frozenset()
+
+
+def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) -> int:
+    """Index of the first unit of the phrase around opinion k.
+
+    Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one phrase,
+    覺得好吃 is not.
+    """
+    edge = k
+    while edge > taken:
+        before = units[edge - 1].symbol
+        if before in _STRENGTHENING:
+            edge -= 1
+        elif before == DE and edge - 1 > taken and units[edge - 2].symbol == DEG:
+            edge -= 2
+        else:
+            j = edge - 1
+            while j >= taken and edge - j <= rule.gap and (units[j].word in rule.fillers or units[j].symbol == DEG):
+                j -= 1
+            if j < taken or units[j].symbol != NEG or edge - j > rule.gap + 1:
+                break
+            edge = j
+    return _find_unequal(units, edge, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
+
+
+def _find_unequal(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:
+    """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the opinion.
+
+    好久沒有吃到這麼好喝的 denies that it was met before, not that it is good.
+    """
+    at = edge if units[edge].word in rule.levels else edge - 1
+    if at < taken or units[at].word not in rule.levels:
+        return edge
+    for j in range(at - 1, max(taken, at - rule.level_gap) - 1, -1):
+        if units[j].word in rule.unequal:
+            return j
+        if units[j].word.startswith(rule.meeting):
+            break
+    return edge
+
+
+def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> int:
+    """Where in the view the phrase begins whose first unit is `first`.
+
+    Behind adverbs of the clause (還 蠻好吃, 都還 可以) and words of level (這麼 好吃).
+    """
+    while first < k and (
+        (units[first].word in rule.scope and units[first + 1].symbol == DEG)
+        or units[first].word in rule.levels
+        or units[first].symbol == DE
+    ):
+        first += 1
+    return units[first].start + (count_lead(units[first].word, lexicon, rule) if first < k else 0)
+
+
+def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
+    """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
+    leads = word.startswith(rule.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
+    return 1 if leads else 0
+
+
+def strip_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:
+    """A negator without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is 沒有, 不夠 stays."""
+    for cut in range(1, len(word)):
+        same = lexicon.negators.get(word[:cut]) == lexicon.negators.get(word)
+        if same and (word[cut:] in lexicon.degree or word[cut:] in fillers):
+            return word[:cut]
+    return word
+
+
+def is_doubled(units: Sequence[Unit], k: int) -> bool:
+    """Whether the last unit of the clause is a 的 that belongs to the doubled predicate before it.
+
+    麵條QQ的, 餅皮酥酥脆脆的; 湯頭是燙燙的 has 是 … 的.
+    """
+    word = units[k].word
+    if len(word) < 2 or word[-1] != word[-2]:
+        return False
+    return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
+
+
+def is_wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, rule: ExtentRule) -> bool:
+    """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 say how it is."""
+    return lexicon.opinions[unit.word.lower()].valence >= 5 and all(u.word in rule.wishing for u in before)

@@ -1,0 +1,126 @@
+"""Words with two roles take the one that their neighbours ask for.
+
+In: the units of a clause, the lexicon, and the rule that names function words. Out: the units with their final symbols. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builder.engine.symbols import ADV, ASPECT, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
+from builder.engine.vocabulary import FunctionWordRule, Unit
+from builder.lexicon.resources import Lexicon
+
+SMELL = "quality.smell"
+"""Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
+_TWO_ROLES = symbol_set("OPINION NEG POST")
+_STRENGTHENED = symbol_set("OPINION DEG NEG ADJ")
+"""What a degree word stands before."""
+_JUDGED_BEHIND = symbol_set("DEG NEG")
+_JUDGED_BEHIND_HAVING = symbol_set("DEG NEG HAVE")
+"""What an opinion stands behind that may be an aspect as well."""
+_LACK_ENDS = symbol_set("PART DE")
+_LACK_ENDS_BEHIND_ASPECT = symbol_set("ASPECT CONJ")
+_CONTINUING = symbol_set("DE ASPECT NOUN")
+_ADVERBIAL = symbol_set("ADV DEG NEG COP")
+
+
+def join_lacks(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> list[Unit]:
+    """根本沒有 味道 is 根本 沒有味道: a negator of several words gives its last one to the aspect behind it.
+
+    Only where an opinion is made of both.
+    """
+    out = units
+    for i in range(len(units) - 2, -1, -1):
+        negator, after = units[i], units[i + 1]
+        if negator.symbol != NEG or after.symbol not in NOMINALS or negator.end != after.start:
+            continue
+        noun = after.word.lower()
+        lack = next((lack for lack in rule.lacking if negator.word.endswith(lack) and lack + noun in lexicon.opinions), "")
+        if lack and (at := len(negator.word) - len(lack)):
+            lead = negator.word[:at]
+            adverb = Unit(negator.start, negator.start + at, lead, DEG if lead in lexicon.degree else ADV, *negator[4:])
+            whole = Unit(adverb.end, after.end, lack + after.word, OPINION, negator.last, after.last)
+            out = [*out[:i], adverb, whole, *out[i + 2 :]]
+    return out
+
+
+def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, had: bool) -> list[Unit]:
+    """The units, changed in place from the last to the first; `had`: whether a word of having makes a quality an opinion."""
+    judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
+    for i in range(len(units) - 1, -1, -1):
+        unit = units[i]
+        if unit.symbol not in _TWO_ROLES and unit.word not in rule.degrees:
+            continue
+        symbol = _settle_role(units, i, lexicon, rule, judged)
+        if symbol != unit.symbol:
+            units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
+    return units
+
+
+def _settle_role(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule, judged: frozenset[str]) -> str:
+    """The symbol of unit i among its neighbours, of which those behind it are settled.
+
+    Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
+    behind one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it is the opinion.
+    帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過 before an opinion says too much of it unless a verb
+    stands before it, and 不過 between an aspect and its only opinion denies that if it is a taste (紅豆 不過 甜). Degree words with
+    nothing to strengthen are plain adverbs, POST words that follow no opinion likewise.
+    """
+    word, symbol = units[i].word, units[i].symbol
+    before = units[i - 1].symbol if i else ""
+    after = units[i + 1].symbol if i + 1 < len(units) else ""
+    if after == DE and i + 2 < len(units) and units[i + 2].symbol == OPINION:  # 意外的好吃
+        after = OPINION
+    degree = lexicon.degree.get(word) if symbol == OPINION else None
+    if degree == "post":
+        return POST if before == OPINION else OPINION
+    if degree and after in _STRENGTHENED:
+        return DEG
+    if symbol == OPINION and word in lexicon.aspects and before not in judged and _is_described(word, units, i, lexicon):
+        return ASPECT
+    if symbol == NEG and word in lexicon.opinions and _closes_phrase(word, before, after):
+        return OPINION
+    if symbol == POST and before != OPINION:
+        return ADV
+    if word in rule.degrees and after == OPINION and _gives_degree(units, i, lexicon, rule):
+        return DEG
+    if word in rule.barely and not (before == ASPECT and after == OPINION and _denies_excess(units, i, lexicon, rule)):
+        return ADV
+    return symbol
+
+
+def _closes_phrase(word: str, before: str, after: str) -> bool:
+    """Whether a lack (不夠) stands where nothing is left that it could deny."""
+    if not after or after in _LACK_ENDS:
+        return True
+    return after in _LACK_ENDS_BEHIND_ASPECT and before == ASPECT and word[-1] != "了"
+
+
+def _gives_degree(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
+    """炒得 過 硬, but not 吃 過 好吃的; 口味 帶點 甜, but not 帶點 濃郁的香味 nor a quality (帶點 嚼勁)."""
+    word, before = units[i].word, units[i - 1] if i else None
+    if word in rule.excessive:
+        return before is None or before.symbol != VERB or before.word[-1] == "得"
+    ends = i + 2 == len(units) or units[i + 2].symbol not in _CONTINUING
+    return ends and units[i + 1].word not in lexicon.aspects
+
+
+def _denies_excess(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
+    """紅豆 不過 甜: of a taste that may be too much, where nothing was judged before; but not 停車 不過 方便."""
+    entry = lexicon.opinions.get(units[i + 1].word)
+    if entry is None or not entry.category.startswith(rule.overdone):
+        return False
+    return all(unit.symbol != OPINION for unit in units[:i])
+
+
+def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+    """Whether word i of two roles is what an opinion is about.
+
+    A smell only if one follows, over adverbs, or stands before 的 (很重的 腥味).
+    """
+    if lexicon.aspects[word].cls != SMELL:
+        return True
+    if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in lexicon.context:
+        return True
+    return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION

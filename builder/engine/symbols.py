@@ -1,0 +1,76 @@
+"""The kinds of unit that a clause is made of, one character each, so that rules can be regular expressions over a clause.
+
+In: names as rules write them (`ASPECT`, `NEG`). Out: their characters, alone or as a set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ASPECT = "A"
+OPINION = "O"
+NEG = "N"
+DEG = "D"
+POST = "Q"
+IRREALIS = "I"
+BLOCKED = "t"
+NOUN = "n"
+VERB = "v"
+ADJ = "j"
+ADV = "r"
+PRON = "p"
+NUM = "m"
+CONJ = "c"
+LIST = "l"
+PREP = "P"
+THAN = "b"
+AUX = "u"
+PART = "k"
+DE = "d"
+DEGREE_DE = "e"
+COP = "S"
+HAVE = "H"
+OTHER = "x"
+
+SYMBOLS: Mapping[str, str] = {
+    "ASPECT": ASPECT,
+    "OPINION": OPINION,
+    "NEG": NEG,
+    "DEG": DEG,
+    "POST": POST,
+    "IRREALIS": IRREALIS,
+    "BLOCKED": BLOCKED,
+    "NOUN": NOUN,
+    "VERB": VERB,
+    "ADJ": ADJ,
+    "ADV": ADV,
+    "PRON": PRON,
+    "NUM": NUM,
+    "CONJ": CONJ,
+    "LIST": LIST,
+    "PREP": PREP,
+    "THAN": THAN,
+    "AUX": AUX,
+    "PART": PART,
+    "DE": DE,
+    "DEGREE_DE": DEGREE_DE,
+    "COP": COP,
+    "HAVE": HAVE,
+    "OTHER": OTHER,
+}
+"""Name of a unit in rules -> its character. `CURRENT` (!) and `TARGET` belong to the pattern language (`patterns`)."""
+
+
+def symbol_set(names: str) -> frozenset[str]:
+    """The characters of units named with blanks between: `symbol_set("NOUN ASPECT")`. KeyError on an unknown name."""
+    return frozenset(SYMBOLS[name] for name in names.split())
+
+
+NOMINALS = symbol_set("NOUN ASPECT")
+JUDGING = symbol_set("OPINION ASPECT")
+"""Units without which a clause judges nothing."""
+JOINERS = symbol_set("CONJ LIST")
+"""What stands between the parts of a coordination: 和, 、."""
+DE_WORDS = symbol_set("DE DEGREE_DE")
+STATEMENT_ENDS = symbol_set("PART CONJ ADV")
+"""What may follow a finished statement: a particle, or the beginning of the next one."""

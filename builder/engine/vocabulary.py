@@ -1,0 +1,174 @@
+"""Every word that has a role for the engine, with the symbol of the unit that it becomes.
+
+In: a lexicon and the rule that names function words. Out: `UnitVocabulary`, in which `units` looks words up and takes unknown ones
+apart. The lexicon decides a symbol first, function words override it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from builder.engine.symbols import (
+    ADJ,
+    ADV,
+    ASPECT,
+    AUX,
+    BLOCKED,
+    CONJ,
+    DEG,
+    IRREALIS,
+    JUDGING,
+    NEG,
+    NOUN,
+    NUM,
+    OPINION,
+    OTHER,
+    PART,
+    POST,
+    PREP,
+    PRON,
+    SYMBOLS,
+    VERB,
+)
+from builder.errors import ResourceError
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.rules import Rule
+
+SYMBOL_OF_TAG: Mapping[str, str] = {
+    "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM, "CCONJ": CONJ,
+    "CONJ": CONJ, "SCONJ": ADV, "ADP": PREP, "AUX": AUX, "PART": PART, "INTJ": PART, "PUNCT": OTHER, "SYM": OTHER, "X": OTHER,
+}  # fmt: skip
+"""Universal tag -> symbol of a word that no lexicon holds."""
+_SYMBOL_OF_MORPHEME = {"method": VERB, "flavour": ADJ, "ingredient": NOUN}
+"""Parts of dish names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
+LONGEST_SPLIT = 6
+"""Longest unknown word in characters that is taken apart into known ones."""
+MAX_WORD = 12
+"""Longest lexicon entry in characters that is looked for."""
+_CACHE = 100_000
+Piece = tuple[int, int, str]
+"""Start, end and symbol of a part of a word."""
+
+
+class Unit(NamedTuple):
+    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it covers.
+
+    A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
+    """
+
+    start: int
+    end: int
+    word: str
+    symbol: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionWordRule:
+    """Parameters of a rule of kind `function-words`.
+
+    `units`: name of a unit -> the words that are it whatever their part of speech. `lacking`: last words of negators that an
+    aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the degree of an opinion behind
+    them in some places. `barely` (不過): negators that deny only a taste that can be too much, one of the categories `overdone`.
+    """
+
+    units: Mapping[str, tuple[str, ...]]
+    lacking: tuple[str, ...] = ()
+    excessive: frozenset[str] = frozenset()
+    slight: frozenset[str] = frozenset()
+    barely: frozenset[str] = frozenset()
+    overdone: tuple[str, ...] = ()
+    degrees: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degrees", self.excessive | self.slight)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitVocabulary:
+    """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
+
+    `had`: whether a quality becomes an opinion behind a word of having. `pieces`: words that a convention reads apart (吃到飽 as 吃 到
+    飽), each as its parts. `splits` remembers how unknown words fall apart: most come again and again.
+    """
+
+    symbols: Mapping[str, str]
+    reach: Mapping[str, int]
+    rule: FunctionWordRule
+    had: bool = True
+    pieces: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    splits: dict[str, tuple[Piece, ...]] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, rule: FunctionWordRule, apart: Collection[str] = (), had: bool = True) -> UnitVocabulary:
+        """Opinion before negator, degree word, aspect …; `roles` settles words with two roles. `apart` become `pieces`."""
+        morphemes = lexicon.morphemes.items()
+        symbols = {word: _SYMBOL_OF_MORPHEME[role] for word, role in morphemes if len(word) > 1 and role in _SYMBOL_OF_MORPHEME}
+        tagged = {word: SYMBOL_OF_TAG.get(pos, OTHER) for word, pos in lexicon.general.items()}
+        symbols |= {word: BLOCKED if symbol == NOUN else symbol for word, symbol in tagged.items()}
+        symbols |= dict.fromkeys(lexicon.not_aspects, BLOCKED)
+        symbols |= dict.fromkeys(lexicon.irrealis, IRREALIS)
+        symbols |= dict.fromkeys(lexicon.aspects, ASPECT)
+        symbols |= {word: POST if kind == "post" else DEG for word, kind in lexicon.degree.items()}
+        symbols |= dict.fromkeys(lexicon.negators, NEG)
+        lacking = {word for word, kind in lexicon.negators.items() if kind in ("fail", "short")}
+        symbols |= dict.fromkeys(lexicon.opinions.keys() - lacking, OPINION)
+        symbols |= {word: SYMBOLS[name] for name, words in rule.units.items() for word in words}
+        reach: dict[str, int] = {}
+        for word in symbols:
+            reach[word[:2]] = max(reach.get(word[:2], 0), min(len(word), MAX_WORD))
+        pieces = {word: cut for word in apart if (cut := _cut_longest_first(word, symbols))}
+        return cls(symbols, reach, rule, had, pieces)
+
+    def split(self, word: str) -> tuple[Piece, ...]:
+        """偏甜 太乾 皮脆肉嫩: the parts of a word that no lexicon holds.
+
+        Only of one that falls apart into known words, an opinion among them; else nothing.
+        """
+        if pieces := self.pieces.get(word):
+            return pieces
+        if not 2 <= len(word) <= LONGEST_SPLIT:
+            return ()
+        pieces = self.splits.get(word)
+        if pieces is None:
+            pieces = _cut_into_fewest(word, self.symbols)
+            if len(self.splits) < _CACHE:
+                self.splits[word] = pieces
+        return pieces
+
+
+def check_units(function_words: FunctionWordRule, rule: Rule) -> FunctionWordRule:
+    """The parameters, if every name in `units` is one of a unit; ResourceError with the line otherwise."""
+    for name in function_words.units:
+        if name not in SYMBOLS:
+            fix = "known: " + ", ".join(sorted(SYMBOLS))
+            raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("units"), fix=fix)
+    return function_words
+
+
+def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]:
+    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect or opinion."""
+    out: list[Piece] = []
+    at = 0
+    while at < len(word):
+        stop = next((s for s in range(len(word), at + 1, -1) if word[at:s] in symbols and word[at:s] != word), at + 1)
+        out.append((at, stop, symbols.get(word[at:stop], OTHER)))
+        at = stop
+    return tuple(out) if any(symbol in JUDGING for _, _, symbol in out) else ()
+
+
+def _cut_into_fewest(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]:
+    """The fewest known words that make up `word`; nothing if none of them is an opinion."""
+    best: list[list[Piece] | None] = [[]] + [None] * len(word)
+    for stop in range(1, len(word) + 1):
+        for at in range(stop):
+            before, known = best[at], best[stop]
+            symbol = symbols.get(word[at:stop], "")
+            usable = before is not None and symbol and symbol != BLOCKED
+            if usable and before is not None and (known is None or len(before) + 1 < len(known)):
+                best[stop] = [*before, (at, stop, symbol)]
+    pieces = best[-1] or []
+    return tuple(pieces) if any(symbol == OPINION for _, _, symbol in pieces) else ()
