@@ -15,6 +15,7 @@ import click
 from builder import __version__
 from builder.commands import (
     annotate,
+    audit,
     augment,
     bench,
     build,
@@ -67,6 +68,7 @@ for command in (
     inspect.rules,
     gold.pool,
     annotate.annotate,
+    audit.audit,
     gold.judge,
     score.score,
     report.report,

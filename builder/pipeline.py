@@ -30,7 +30,7 @@ from builder.release.reading import shelf_of
 from builder.shards import footprint
 from builder.sources.opening import check_readable
 from builder.stages.context import Context
-from builder.store import db, runs
+from builder.store import audits, db, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("training_sets", "metrics"),
         writes=("releases",),
         settings=("release.",),
+        data=("audit",),
     ),
 )
 _BY_NAME = {stage.name: stage for stage in STAGES}
@@ -240,6 +241,7 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
         "rules": rules_digest(),
         "models": _models(build.resolved.config),
         "base": _base(build.resolved.config),
+        "audit": _audit(build.workdir),
     }
     keys: dict[str, str] = {}
     for stage in STAGES:
@@ -364,6 +366,14 @@ def _models(config: Config) -> str:
     from builder import nlp
 
     return nlp.load(config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None).signature
+
+
+def _audit(workdir: Path) -> str:
+    """What people have said of the last release's sample: a release states it."""
+    if not (workdir / db.NAME).is_file():
+        return ""
+    with db.reading(workdir) as connection:
+        return audits.digest(connection)
 
 
 def _base(config: Config) -> object:

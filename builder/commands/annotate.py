@@ -51,7 +51,7 @@ def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, w
     from builder.gold.formats import named
     from builder.usecases.labelling import import_labels
 
-    _report(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
+    report_import(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
 
 
 @annotate.command()
@@ -102,7 +102,7 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
         if path is not None and path.suffix.lower()[1:] not in SHEETS:
             raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
     if source:
-        _report(source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True))
+        report_import(source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True))
     elif target:
         made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
         click.echo(f"{target}: pool {made}, {count:,} disputes")
@@ -146,7 +146,7 @@ def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, work
     click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}")
 
 
-def _report(path: Path, done: Imported) -> None:
+def report_import(path: Path, done: Imported) -> None:
     """Counts, or every bad row and an error."""
     from builder.errors import InputError
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.release import layers, parquet
 from builder.release.manifest import Content, Facts, size_of
+from builder.release.quality import quality_section
 from builder.release.statistics import table
 
 HUB_SPLITS = {"train": "train", "valid": "validation", "test": "test"}
@@ -46,7 +47,8 @@ dataset = load_dataset("PATH")                      # Table 7's splits; or one l
 - Parent: {_parent(facts)}.
 {f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
 
-{_augmented(facts)}## Numbers
+{_augmented(facts)}{quality_section(facts)}
+## Numbers
 
 {table(facts.statistics) if facts.statistics else "No statistics."}
 

@@ -12,6 +12,7 @@ from builder.release import parquet
 from builder.release.card import HUB_SPLITS, known_licence
 from builder.release.citation import cite_as, creator
 from builder.release.manifest import PRIVACY, Content, Facts, digest_of, size_of
+from builder.release.quality import quality_sentence
 
 Node = dict[str, object]
 CONTEXT: Node = {
@@ -126,6 +127,7 @@ def _responsible(facts: Facts) -> Node:
         "rai:dataCollection": "Reviews given by the user of builder; distinct texts with at least one Han character.",
         "rai:dataAnnotationProtocol": "Iterative weak supervision (Lu et al. 2024): rules, discriminator, self-training. "
         + (f"{facts.gold} reviews were labelled by people." if facts.gold else "No human labels."),
+        "rai:dataAnnotationAnalysis": quality_sentence(facts),
         "rai:machineAnnotationTools": [
             f"builder {facts.builder}",
             *(f"{name} {signature}" for name, signature in facts.signatures.items()),

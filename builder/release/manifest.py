@@ -43,7 +43,8 @@ class Facts:
 
     `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel did (if there is one),
     `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split. `augmentations` are the
-    layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's.
+    layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's. `quality` is what people
+    measured on a sample (`builder audit`), with a `summary` in sentences; empty where nobody has.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Facts:
     statistics: Mapping[str, Json] = field(default_factory=dict)
     augmentations: Mapping[str, Json] = field(default_factory=dict)
     parent_name: str = ""
+    quality: Json = field(default_factory=dict)
 
     @property
     def reviews(self) -> int:
@@ -118,6 +120,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "statistics": {split: dict(numbers) for split, numbers in facts.statistics.items()},
         "dropped": dict(facts.dropped),
         "panel": facts.panel,
+        "quality": facts.quality,
         "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
         "ingest": dict(facts.ingest),
         "signatures": dict(facts.signatures),

@@ -29,6 +29,7 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
         made.triplets(connection),
         _examples(connection, examples),
         scores,
+        quality.audit(connection),
         made.growth(connection),
         quality.discriminator(connection, measured),
         quality.beyond_lexicon(connection, lexicon, measured),

@@ -8,13 +8,15 @@ from functools import cache
 from itertools import combinations
 
 from builder.gold import agreement
+from builder.gold.audit import describe_audit
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.records import VERDICTS
 from builder.report import scores
 from builder.report.blocks import Cell, Figure, Section, Table
 from builder.report.yardsticks import Yardstick, answers, final_systems
-from builder.store import labels
+from builder.stages.audited import measured
+from builder.store import audits, labels
 from builder.store import report as asked
 from builder.store.labels import Pool
 
@@ -49,6 +51,28 @@ def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) ->
         "" if quality else f"These scores say how alike the models are to the rules, not how good they are. {NO_GOLD}"
     )
     return Section("scores", "Scores", lead.strip(), tuple(tables), tuple(figures)), head
+
+
+def audit(connection: sqlite3.Connection) -> Section:
+    """What people found in a sample of the release: precision by stratum, and recall over reviews read in full."""
+    pool = audits.latest(connection)
+    result = measured(connection, pool) if pool is not None else None
+    rows: list[tuple[Cell, ...]] = []
+    if result is not None:
+        shares = [
+            ("precision", result.precision),
+            *result.strata.items(),
+            ("precision, exact words", result.exact),
+            ("recall", result.recall),
+        ]
+        rows = [(name, share.answers, share.value, share.low, share.high) for name, share in shares if share is not None]
+    lead = (describe_audit(result) if result is not None else "") or "Not measured: no person has judged a sample of this release."
+    table = Table(
+        "audit", "What people found in a sample", ("measure", "answers", "percent", "from", "to"), tuple(rows),
+        note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are weighted by their sizes.",
+        missing="No answers yet: `builder audit draw`.",
+    )  # fmt: skip
+    return Section("audit", "Audit", lead, (table,))
 
 
 def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -> Section:

@@ -27,6 +27,7 @@ from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.stages import discriminate
 from builder.stages import rows as released
+from builder.stages.audited import quality
 from builder.stages.context import Context
 from builder.stages.rows import Draft
 from builder.store import db, reviews, runs, triplets
@@ -189,6 +190,7 @@ def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, 
         creator=settings.creator,
         url=settings.url,
         panel=_panel(context),
+        quality=quality(context.connection),
         statistics=numbers,
     )
 

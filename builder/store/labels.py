@@ -47,10 +47,10 @@ class Pool:
 
 
 def pools(connection: sqlite3.Connection) -> list[Pool]:
-    """Every pool, oldest first."""
+    """Every pool, oldest first; but for audits, which hold a few triplets of a review and are no gold of it."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'pools'").fetchone() is None:
         return []
-    rows = connection.execute("SELECT id, split FROM pools ORDER BY created, id").fetchall()
+    rows = connection.execute("SELECT id, split FROM pools WHERE config ->> '$.kind' IS NOT 'audit' ORDER BY created, id").fetchall()
     kinds = dict(connection.execute("SELECT name, kind FROM annotators ORDER BY id"))
     return [_pool(connection, i, split, kinds) for i, split in rows]
 

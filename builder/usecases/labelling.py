@@ -47,7 +47,7 @@ def export(workdir: Path, pool_id: str | None, path: Path, form: Format, annotat
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         said = gold.of_pool(connection, pool.id).get(annotator, {})
         checked = frozenset(gold.checked(connection, pool.id, annotator))
-    _write(path, form, items(pool, said, checked), force)
+    write_items(path, form, items(pool, said, checked), force)
     return pool.id, pool.size
 
 
@@ -116,7 +116,7 @@ def export_queue(workdir: Path, pool_id: str | None, path: Path, form: Format, *
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         open_ = undecided(connection, pool)
-    _write(path, form, items(pool, only=frozenset(open_), said=open_), force)
+    write_items(path, form, items(pool, only=frozenset(open_), said=open_), force)
     return pool.id, len(open_)
 
 
@@ -183,8 +183,8 @@ def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer],
     gold.check(connection, who, [one.review.id for one in listed if one.checked], tool)
 
 
-def _write(path: Path, form: Format, listed: Iterable[Item], force: bool) -> None:
-    """Beside the target, then renamed. A file that is there may hold somebody's work."""
+def write_items(path: Path, form: Format, listed: Iterable[Item], force: bool) -> None:
+    """Write items beside the target, then renamed. A file that is there may hold somebody's work."""
     if path.exists() and not force:
         raise InputError("exists already, and may hold labels", where=str(path), fix="choose another name, or --force to replace it")
     if path.suffix.lower() != form.ending:
