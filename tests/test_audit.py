@@ -236,9 +236,9 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
         before = audits.digest(connection)
         book = DatabaseBook(connection, drawn.pool.id, "bob")
         for item in book.items(0, 100):
-            if item["candidate"] is not None:
-                book.answer(item["place"], {"op": "label", "label": "YY"})
-            book.answer(item["place"], {"op": "check"})
+            said = {"op": "check"} if item["candidate"] is None else {"op": "label", "label": "YY"}
+            book.answer(item["place"], said)
+        assert book.head()["done"] == book.head()["total"] == drawn.pool.size + drawn.reviews, "each review to read asks what is missing"
         assert audits.digest(connection) != before
     result = audit.result(workdir)
     assert result.precision is not None and result.recall is not None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from builder.gold.audit import READ
 from builder.gold.items import triplet as added_triplet
 from builder.gold.mention import surface
 from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span
@@ -122,7 +123,8 @@ class DatabaseBook:
                 yield from ((review.id, one) for one in review.candidates if one.id in self._said)
             else:
                 own: list[Candidate | None] = [one for one in review.candidates if one.n is not None]
-                yield from ((review.id, one) for one in own or [None])
+                last: list[Candidate | None] = [None] if not own or review.stratum == READ else []  # what is missing is asked for
+                yield from ((review.id, one) for one in [*own, *last])
 
     def _candidate(self, place: int) -> tuple[PoolReview, Candidate]:
         review, one = self._places[place]
