@@ -55,18 +55,18 @@ def _is_wide(char: str) -> bool:
     return ord(char) > 0x2E7F
 
 
-def shared(one: Element, other: Element) -> bool:
+def shared(first: Element, second: Element) -> bool:
     """Whether two elements share a character."""
-    return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
+    return any(a < d and c < b for a, b in first.spans for c, d in second.spans)
 
 
 def tidied(text: str, triplet: Triplet) -> Triplet | None:
     """The triplet with trimmed elements; None where nothing is left of one, an aspect has a mark inside, or aspect and opinion overlap."""
-    parts = [trimmed(text, one) for one in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
+    parts = [trimmed(text, element) for element in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
     aspect, aspect_full, opinion, opinion_full = parts
     if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
         return None
-    if shared(aspect, opinion) or any(edge_fault(text, one.spans) for one in (aspect, aspect_full)):
+    if shared(aspect, opinion) or any(edge_fault(text, element.spans) for element in (aspect, aspect_full)):
         return None
     owner = trimmed(text, triplet.owner) if triplet.owner else None
     if (aspect, aspect_full, opinion, opinion_full, owner) == (*_elements(triplet), triplet.owner):

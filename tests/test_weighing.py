@@ -29,11 +29,11 @@ def weigh() -> Weigh:
     lexicon = load_lexicon()
     backend, engine = nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules())
 
-    def one(text: str, aspect: str, opinion: str, polarity: Polarity) -> Triplet | None:
+    def weigh_text(text: str, aspect: str, opinion: str, polarity: Polarity) -> Triplet | None:
         doc = Doc.of(text, backend.annotate([text])[0])
         return engine.weigh(doc, [proposed(text, aspect, opinion, polarity)])[0]
 
-    return one
+    return weigh_text
 
 
 def test_the_lexicon_decides_the_polarity_where_it_speaks(weigh: Weigh) -> None:
@@ -58,6 +58,16 @@ def test_what_is_wished_for_is_no_triplet(weigh: Weigh) -> None:
 
 def test_an_aspect_that_overlaps_its_opinion_is_no_triplet(weigh: Weigh) -> None:
     assert weigh("湯頭很好喝", "湯頭很好", "好喝", "POS") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "aspect", "opinion"),
+    [("湯頭好但服務差", "但服務", "差"), ("雞翅划算漢堡也很好吃", "划算漢堡", "好吃"), ("這裡的口感好", "的口感", "好")],
+)
+def test_an_aspect_runs_over_no_opinion_conjunction_or_particle(weigh: Weigh, text: str, aspect: str, opinion: str) -> None:
+    polarity: Polarity = "NEG" if opinion == "差" else "POS"
+    assert weigh(text, aspect, opinion, polarity) is None
+    assert weigh(text, aspect[-2:], opinion, polarity) is not None
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def hold(context: Context, judge: Judge | None) -> None:
     shown = ModelBar("self-train E0")
     trusted = judge if judge is not None and judge.trust else None
     digest = judge.digest if judge is not None else "rules"
-    found = (_ruled(context, split) if trusted is None else _held(context, trusted, split, shown) for split in SPLITS)
+    predictions = (_ruled(context, split) if trusted is None else _held(context, trusted, split, shown) for split in SPLITS)
     finish(
-        context, judge, Made("E", 0, digest, chain.from_iterable(found), None), None, started, shown,
+        context, judge, Made("E", 0, digest, chain.from_iterable(predictions), None), None, started, shown,
         lambda source: _rate(context, source, trusted),
     )  # fmt: skip
 

@@ -189,9 +189,9 @@ def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
 def _let_in(context: Context, source: int, variant: str, number: int, name: str) -> Iterator[StoredTriplet]:
     """What a source proposes for a split, less what the variant's judge would keep out of train (`number` 0: of the rules' triplets)."""
     judge = triplets.source_id(context.connection, discriminate.NAME)
-    for one in triplets.judged(context.connection, source, judge or 0, name):
-        if one.score is None or lets_in(variant, number, one):
-            yield one.stored
+    for verdict in triplets.judged(context.connection, source, judge or 0, name):
+        if verdict.score is None or lets_in(variant, number, verdict):
+            yield verdict.stored
 
 
 def _row(
