@@ -194,7 +194,7 @@ class Release:
     """`hash` replaces review ids that lead back to a site."""
     train_source: str = ""
     """Variant that the train split is taken from; empty: the first of `self_train.variants`."""
-    min_confidence: float = 0.35
+    min_confidence: float = 0.3
     """Leave out triplets of a lower calibrated confidence; those without a confidence stay."""
 
 

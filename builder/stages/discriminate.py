@@ -62,7 +62,7 @@ def _without(context: Context, number: int) -> runs.Counts:
     with db.atomic(context.connection):
         triplets.drop_sources(context.connection, "discriminator")
     (_folder(context) / "panel.json").unlink(missing_ok=True)
-    return {"judged": 0, "judge": TOO_FEW, "reviews": number, "least": context.config.discriminate.least}
+    return {"judged": 0, "judge": f"none: {TOO_FEW} ({number:,} of {context.config.discriminate.least:,})"}
 
 
 def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts, Known]:

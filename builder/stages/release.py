@@ -78,7 +78,7 @@ def _run(context: Context, folder: Path) -> runs.Counts:
             for review, row in zip(draft.released_ids(), rows(target, name), strict=True):
                 released_rows.add_row(context.connection, review, version, name, row)
     told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.name: one.triplets for one in facts.splits}
-    silent = ((UNTRUSTED, "not trusted; releasing what the rules hold"), (NO_JUDGE, discriminate.TOO_FEW))
+    silent = ((UNTRUSTED, "not trusted; releasing what the rules hold"), (NO_JUDGE, f"none: {discriminate.TOO_FEW}"))
     reasons = [why for start, why in silent if facts.panel.startswith(start)]
     return told | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
 
