@@ -46,6 +46,10 @@ class ConfigError(BuilderError):
     """A config file, option or name is not known or not valid."""
 
 
+class OutputError(BuilderError):
+    """A file cannot be written."""
+
+
 class ResourceError(BuilderError):
     """A lexicon, rule or model file is broken or missing."""
 

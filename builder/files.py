@@ -1,30 +1,67 @@
-"""Atomic writes: a file is there as a whole or not at all, and on the disk before its name is."""
+"""Atomic writes: a file is there as a whole or not at all, and on the disk before its name is.
+
+In: a path and its content, at once or piece by piece. Out: the file. Whatever goes wrong on the way leaves the old file as it was, and no
+file that is half written. An error of the system is an `OutputError` that names the file.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+from builder.errors import OutputError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A handle for the new content of `path`, which takes its place when the block ends without an error.
+
+    The folder is made if need be. Several processes may write the same path: the last one wins, and none sees a mixture.
+
+    Raises:
+        OutputError: the file system refuses.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.building")
+    try:
+        with refusals(path, draft):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            os.replace(draft, path)
+            sync(path.parent)
+    finally:
+        with suppress(NotADirectoryError):
+            draft.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, over what was there; an error leaves the old file as it was."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    building = path.with_name(f".{path.name}.building")
-    try:
-        with building.open("wb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(building, path)
-    except BaseException:
-        building.unlink(missing_ok=True)
-        raise
+    """Write `content` to `path`, over what was there; OutputError where the file system refuses."""
+    with replacing(path) as handle:
+        handle.write(content)
 
 
 def sync(path: Path) -> None:
-    """A file, or the names in a folder, on the disk."""
+    """Wait until a file, or the names in a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
+    """What the file system refuses about `path` inside the block, as an `OutputError`; errors about other files pass through."""
+    try:
+        yield
+    except OSError as error:
+        place = path if error.filename in (None, str(draft)) else Path(error.filename)
+        if place not in (path, *path.parents):
+            raise
+        fix = "check the path, the permissions and the free space"
+        raise OutputError(f"cannot write: {error.strerror or error}", where=str(place), fix=fix) from error

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from builder.augment.cues import Cues, chinese, english_cues
-from builder.augment.records import Candidate, Edit, Mark, Sentence
+from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.lexicon.resources import load_lexicon
 from builder.records import POLARITIES
@@ -86,13 +86,13 @@ def sentence(marked: str, language: str = "en", label: str | None = None) -> Sen
     return Sentence("s", text, tuple(words), tuple(marks), label, language)  # type: ignore[arg-type]
 
 
-def candidate(source: Sentence, *replaced: tuple[str, str]) -> Candidate:
+def candidate(source: Sentence, *replaced: tuple[str, str]) -> Rewrite:
     """The source with the first place of each word replaced; "" before a word inserts in front of it: ("+word", "new ")."""
     edits = []
     for old, new in replaced:
         start = source.text.index(old.removeprefix("+"))
         edits.append(Edit(start, start if old.startswith("+") else start + len(old), new))
-    return Candidate(source.id, tuple(sorted(edits, key=lambda one: one.start)))
+    return Rewrite(source.id, tuple(sorted(edits, key=lambda one: one.start)))
 
 
 @cache

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from builder.augment import fluency, measures
 from builder.augment.constraints import CONSTRAINTS, broken, trial
-from builder.augment.judging import NOTHING, Judged, Seen, judge, lost
-from builder.augment.records import Candidate, Changed, Doubt, Edit, Mark, Sentence, applied, moved, seeded, stretched, written
-from builder.augment.views import Unit, cut, layer_row, parts, units
+from builder.augment.judging import NOTHING, Judgement, Seen, judge, lost
+from builder.augment.records import Changed, Doubt, Edit, Mark, Rewrite, Sentence, applied, moved, seeded, stretched, written
+from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.errors import ConfigError, install_command
 from builder.release.layers import rewritten
 
@@ -62,7 +62,7 @@ def test_a_contrast_may_be_said_otherwise_but_not_made() -> None:
 def test_a_candidate_that_is_mostly_gone_is_too_short() -> None:
     source = sentence("{food} was there on the table for all of us to eat before the evening had begun")
     edits = (Edit(8, len(source.text), ""),)
-    assert broken(trial(source, Candidate("s", edits), cues_of("en"))) == "too-short"
+    assert broken(trial(source, Rewrite("s", edits), cues_of("en"))) == "too-short"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_candidate_that_is_mostly_gone_is_too_short() -> None:
 )
 def test_edits_that_cannot_be_applied_are_bad(edits: tuple[Edit, ...]) -> None:
     seen = Seen(str.lower, set(), set())
-    told = judge([(BATTERY, [Candidate("s", edits)])], 4, cues_of("en"), seen)
+    told = judge([(BATTERY, [Rewrite("s", edits)])], 4, cues_of("en"), seen)
     assert told.reasons == {"bad-edits": 1}
 
 
@@ -89,7 +89,7 @@ def test_a_word_that_is_split_makes_a_text_of_its_own_which_counts_once() -> Non
 
 
 def test_a_candidate_of_another_sentence_is_bad() -> None:
-    told = judge([(BATTERY, [Candidate("other", (Edit(0, 1, "We"),))])], 4, cues_of("en"), Seen(str, set(), set()))
+    told = judge([(BATTERY, [Rewrite("other", (Edit(0, 1, "We"),))])], 4, cues_of("en"), Seen(str, set(), set()))
     assert told.reasons == {"bad-edits": 1}
 
 
@@ -142,14 +142,14 @@ def test_a_relabelled_candidate_may_change_its_opinion_but_not_its_aspect() -> N
     start = source.marks[1].start
     edits = (Edit(0, 0, "we say "), Edit(start, start + 4, "bad"))
     told = Changed(start, start + 4, "bad", "NEG", 2.5)
-    one = trial(source, Candidate("s", edits, changed=(told,)), cues_of("en"))
+    one = trial(source, Rewrite("s", edits, changed=(told,)), cues_of("en"))
     assert broken(one) is None
     assert one.marks[1] == Mark(start + 7, start + 10, "opinion", "NEG")
-    assert broken(trial(source, Candidate("s", edits), cues_of("en"))) == "label-touched"
+    assert broken(trial(source, Rewrite("s", edits), cues_of("en"))) == "label-touched"
     other = replace(told, text="worse")
-    assert broken(trial(source, Candidate("s", edits, changed=(other,)), cues_of("en"))) == "offsets-wrong"
+    assert broken(trial(source, Rewrite("s", edits, changed=(other,)), cues_of("en"))) == "offsets-wrong"
     nowhere = replace(told, start=0, end=2)
-    assert broken(trial(source, Candidate("s", edits, changed=(told, nowhere)), cues_of("en"))) == "offsets-wrong"
+    assert broken(trial(source, Rewrite("s", edits, changed=(told, nowhere)), cues_of("en"))) == "offsets-wrong"
 
 
 def test_every_constraint_can_be_broken() -> None:
@@ -185,7 +185,7 @@ def test_the_chance_of_a_sentence_is_its_own() -> None:
 def test_texts_that_are_known_are_rejected_and_so_is_what_is_too_much() -> None:
     source = Sentence("s", "we came at night", ((0, 2),))
     texts = ["we came at noon", "we came at noon", "we came late", "we came early", "we came by bus", "call 0912345678"]
-    candidates = [Candidate("s", (Edit(0, len(source.text), text),)) for text in texts]
+    candidates = [Rewrite("s", (Edit(0, len(source.text), text),)) for text in texts]
     seen = Seen(str, {"we came early"}, {"we came late"})
     told = judge([(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda text: "09" in text)
     assert [one.text for one in told.kept] == ["we came at noon", "we came by bus"]
@@ -197,13 +197,13 @@ def test_texts_that_are_known_are_rejected_and_so_is_what_is_too_much() -> None:
     assert lost(told, {0}, "near-held-out").reasons["near-held-out"] == 1
 
 
-def listed(i: str, view: str, keep: str) -> list[Unit | tuple[str, str]]:
+def listed(i: str, view: str, keep: str) -> list[ViewUnit | tuple[str, str]]:
     return list(units(row(i, *TRAIN[i]), view, keep))  # type: ignore[arg-type]
 
 
 def test_a_review_is_cut_into_sentences_but_never_inside_a_triplet() -> None:
     found = listed("a2", "triplets", "aspect+opinion")
-    assert [one.sentence.text for one in found if isinstance(one, Unit)] == ["因為路過所以進門，牛肉麵真的好吃！", "價格也便宜。"]
+    assert [one.sentence.text for one in found if isinstance(one, ViewUnit)] == ["因為路過所以進門，牛肉麵真的好吃！", "價格也便宜。"]
     joined = row("x", "湯頭。很濃郁", [("湯頭", "濃郁", "很濃郁", "POS")])
     assert parts(joined) == [(0, 6)]
     assert ("a5:5-24", "no-label") in listed("a5", "triplets", "aspect+opinion")
@@ -211,19 +211,19 @@ def test_a_review_is_cut_into_sentences_but_never_inside_a_triplet() -> None:
 
 def test_an_opinion_is_kept_with_what_stands_inside_its_phrase() -> None:
     (one,) = listed("a1", "triplets", "aspect+opinion")
-    assert isinstance(one, Unit)
+    assert isinstance(one, ViewUnit)
     assert [one.sentence.text[m.start : m.end] for m in one.sentence.marks] == ["湯頭", "很濃郁", "店員", "不太親切"]
 
 
 def test_each_view_marks_what_it_needs() -> None:
     ate = listed("a1", "ate", "aspect")[0]
-    assert isinstance(ate, Unit)
+    assert isinstance(ate, ViewUnit)
     assert [(m.kind, m.polarity) for m in ate.sentence.marks] == [("aspect", None)] * 2
-    judged = [one for one in listed("a1", "aspect", "aspect") if isinstance(one, Unit)]
+    judged = [one for one in listed("a1", "aspect", "aspect") if isinstance(one, ViewUnit)]
     assert [one.sentence.label for one in judged] == ["POS", "NEG"]
     assert listed("a1", "sentence", "aspect") == [("a1:0-25", "mixed-polarity")]
     agreed = listed("a4", "sentence", "aspect")[0]
-    assert isinstance(agreed, Unit)
+    assert isinstance(agreed, ViewUnit)
     assert agreed.sentence.label == "NEG"
 
 
@@ -231,7 +231,7 @@ def test_labels_that_overlap_are_a_reason() -> None:
     nested = row("x", "牛肉麵的麵很硬", [("牛肉麵", "硬", "很硬", "NEG"), ("肉麵的麵", "硬", "很硬", "NEG")])
     assert list(units(nested, "ate", "aspect")) == [("x:0-7", "overlapping-labels")]
     (merged,) = units(nested, "triplets", "aspect+opinion")
-    assert isinstance(merged, Unit)
+    assert isinstance(merged, ViewUnit)
     assert merged.sentence.marks[0] == Mark(0, 5, "aspect", "NEG")
     crossed = row("x", "沒有味道", [("味道", "沒有味道", "沒有味道", "NEG")])
     assert list(units(crossed, "triplets", "aspect+opinion")) == [("x:0-4", "overlapping-labels")]
@@ -243,7 +243,7 @@ def test_words_are_cut_where_a_mark_begins_or_ends() -> None:
 
 def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
     one = listed("a1", "triplets", "aspect+opinion")[0]
-    assert isinstance(one, Unit)
+    assert isinstance(one, ViewUnit)
     made = layer_row(
         one,
         trial(one.sentence, candidate(one.sentence, ("今天", "就在今天"), ("但是", "可")), cues_of("zh")),
@@ -263,8 +263,8 @@ def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
 
 def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
     one = listed("a5", "triplets", "aspect+opinion")[0]
-    assert isinstance(one, Unit)
-    flipped = Candidate(one.sentence.id, (Edit(0, 0, "今天"), Edit(2, 4, "軟趴趴")), changed=(Changed(2, 4, "軟趴趴", "NEG", 2.5),))
+    assert isinstance(one, ViewUnit)
+    flipped = Rewrite(one.sentence.id, (Edit(0, 0, "今天"), Edit(2, 4, "軟趴趴")), changed=(Changed(2, 4, "軟趴趴", "NEG", 2.5),))
     made = layer_row(one, trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m")
     assert not isinstance(made, str)
     (told,) = made["triplets"]
@@ -293,8 +293,8 @@ def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
 
 def test_measures_of_a_run() -> None:
     source = Sentence("s", "a b c d e f", ((0, 1),), language="en")
-    kept = (trial(source, Candidate("s", (Edit(10, 11, "g"),)), cues_of("en")),)
-    told = measures.measures(Judged(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i)
+    kept = (trial(source, Rewrite("s", (Edit(10, 11, "g"),)), cues_of("en")),)
+    told = measures.measures(Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i)
     assert told["kept of candidates"] == 0.5
     assert told["distinct-1 (words)"] == {"kept": 1.0, "their sources": 1.0}
     assert measures.distinct([["a", "a", "a"]], 2) == 0.5

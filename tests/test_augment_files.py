@@ -17,8 +17,8 @@ from builder.augment.constraints import trial
 from builder.augment.cues import english_cues
 from builder.augment.files import FORMATS, Language, language_of
 from builder.augment.methods import synonym
-from builder.augment.records import Candidate, Edit, Sentence, applied
-from builder.augment.settings import Given, settings
+from builder.augment.records import Edit, Rewrite, Sentence, applied
+from builder.augment.settings import Given, make_settings
 from builder.errors import ConfigError, ResourceError
 
 BIO = "The\tO\nbattery\tB\nlife\tI\nis\tO\nfine\tO\n\nNice\tO\nscreen\tB\n\n"
@@ -31,8 +31,8 @@ TSV = 'sentence\tlabel\na warm and gentle film\t1\n"he said ""maybe"" twice"\t0\
 ZH = "# id = r1\n湯\tB\n頭\tI\n很\tO\n香\tO\n\n"
 
 
-def untouched(source: Sentence) -> Candidate:
-    return Candidate(source.id, (Edit(len(source.text), len(source.text), " again"),))
+def untouched(source: Sentence) -> Rewrite:
+    return Rewrite(source.id, (Edit(len(source.text), len(source.text), " again"),))
 
 
 @pytest.mark.parametrize(("name", "content"), [("bio", BIO), ("tsv", TSV), ("apc", APC)])
@@ -40,7 +40,7 @@ def test_what_is_read_is_written_back(name: str, content: str) -> None:
     form = FORMATS[name]
     items = form.read(content, "en")
     assert len(items) == 2
-    empty = [trial(item.sentence, Candidate(item.sentence.id, ()), english_cues()) for item in items]
+    empty = [trial(item.sentence, Rewrite(item.sentence.id, ()), english_cues()) for item in items]
     assert form.head + "".join(form.write(item, one) for item, one in zip(items, empty, strict=True)) == content
 
 
@@ -56,7 +56,7 @@ def test_atepc_blocks_of_one_sentence_are_one_item_and_become_blocks_again() -> 
 
 def test_tags_follow_their_term_and_new_words_are_outside() -> None:
     (item, _) = FORMATS["bio"].read(BIO, "en")
-    one = trial(item.sentence, Candidate("1", (Edit(0, 3, "This very"), Edit(20, 20, "quite "))), english_cues())
+    one = trial(item.sentence, Rewrite("1", (Edit(0, 3, "This very"), Edit(20, 20, "quite "))), english_cues())
     assert FORMATS["bio"].write(item, one) == "This\tO\nvery\tO\nbattery\tB\nlife\tI\nis\tO\nquite\tO\nfine\tO\n\n"
 
 
@@ -70,7 +70,7 @@ def test_tags_follow_their_term_and_new_words_are_outside() -> None:
 def test_chinese_bio_is_over_characters_or_words_as_it_was(content: str, written: str) -> None:
     (item,) = FORMATS["bio"].read(content, "zh")
     assert item.sentence.text == "湯頭很香"
-    assert FORMATS["bio"].write(item, trial(item.sentence, Candidate("r1", (Edit(0, 0, "真的"),)), english_cues())) == written
+    assert FORMATS["bio"].write(item, trial(item.sentence, Rewrite("r1", (Edit(0, 0, "真的"),)), english_cues())) == written
 
 
 def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
@@ -81,7 +81,7 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         [(4, None), (27, "NEG")],
     ]
     assert (first.sentence.label, second.sentence.label) == ("POS", "NEG")
-    flipped = trial(first.sentence, Candidate(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG"), english_cues())
+    flipped = trial(first.sentence, Rewrite(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG"), english_cues())
     assert FORMATS["apc"].write(first, flipped).endswith("\nbattery life\nNegative\n")
 
 
@@ -220,7 +220,7 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
 
 
 def english(net: Path) -> synonym.Synonym:
-    made = load("synonym", replace(settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")))
+    made = load("synonym", replace(make_settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")))
     assert isinstance(made, synonym.Synonym)
     return made
 
@@ -250,7 +250,7 @@ def test_a_sentence_without_synonyms_has_no_candidate(net: Path) -> None:
 
 
 def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence() -> None:
-    method = load("synonym", settings({}))
+    method = load("synonym", make_settings({}))
     texts = ["今天跟朋友去，很好喝", "今天跟朋友们还不错的时间"]
     told = [
         Sentence(str(n), text, ((0, 2), (2, 3), (3, 5), (5, 6), (6, 7), (7, 8), (8, 10)), language="zh") for n, text in enumerate(texts)
@@ -265,12 +265,12 @@ def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence(
 @pytest.mark.parametrize(("text", "due"), [("最后还是走了这条路", "最终"), ("最后還是走了這條路", "最終")])
 def test_a_word_that_both_scripts_share_is_replaced_in_the_script_of_its_text(name: str, text: str, due: str) -> None:
     sentence = Sentence("s", text, ((0, 2), (2, 4), (4, 6), (6, 8), (8, 9)), (), "1", "zh")
-    (found,) = load(name, settings({"eda.operations": "synonym", "eda.natural": False})).propose([sentence], 4, 1)
+    (found,) = load(name, make_settings({"eda.operations": "synonym", "eda.natural": False})).propose([sentence], 4, 1)
     assert [edit.text for one in found for edit in one.edits] == [due]
 
 
 def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_the_same() -> None:
-    method = load("synonym", settings({}))
+    method = load("synonym", make_settings({}))
     assert isinstance(method, synonym.Synonym)
     for word in ("焦香", "晚了半個小時"):
         found = method.thesaurus.synonyms(word)
@@ -281,10 +281,10 @@ def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_t
 def test_a_thesaurus_in_the_layout_of_cilin_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sets.txt"
     path.write_text("Aa01A01= 湯匙 調羹\nAa01A02# 蘋果 香蕉\n筷子 箸\n", encoding="utf-8")
-    method = load("synonym", settings({"synonym.thesaurus": str(path)}))
+    method = load("synonym", make_settings({"synonym.thesaurus": str(path)}))
     assert isinstance(method, synonym.Synonym)
     assert [list(method.thesaurus.synonyms(word)) for word in ("湯匙", "蘋果", "筷子")] == [["調羹"], [], ["箸"]]
-    assert method.signature != load("synonym", settings({})).signature
+    assert method.signature != load("synonym", make_settings({})).signature
 
 
 def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Command, net: Path) -> None:
@@ -339,4 +339,4 @@ def test_every_method_is_listed_with_what_it_does_and_can_be_found() -> None:
         assert callable(getattr(importlib.import_module(module), function))
         assert about
     with pytest.raises(ConfigError, match="unknown augmentation method 'x'; known: synonym"):
-        load("x", settings({}))
+        load("x", make_settings({}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,24 +15,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment.barring import Bars
-from builder.augment.beams import Beam, Limits, Reader, fitted, surest, usual
+from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
 from builder.augment.nets.beam import banned, search
 from builder.augment.nets.fitting import alone, around, likely
 from builder.augment.nets.fragments import embedded
-from builder.augment.nets.layers import Reading
-from builder.augment.nets.seq2seq import Labelled, Masked, Shape, collate
+from builder.augment.nets.layers import TwoWayReading
+from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, Seq2SeqShape, collate
 from builder.augment.nets.writing import Writing, trimmed
 from builder.augment.nets.writing import write as write_fragments
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
-from builder.learning.keeping import Schedule, trained
+from builder.learning.checkpoint import Checkpoints
+from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.pieces import BOS, MASK, SPECIAL, Units
 
 TINY = MaskedSeq2SeqSettings(width=32, encoder=1, decoder=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
-SMALL = Shape(16, heads=2, encoder=1, decoder=1)
+SMALL = Seq2SeqShape(16, heads=2, encoder=1, decoder=1)
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +105,17 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> No
         MaskedSeq2SeqSettings(**wrong)  # type: ignore[arg-type]
 
 
-def network(used: bool = True) -> Labelled:
+def network(used: bool = True) -> LabelledSeq2Seq:
     made = embedded(12, 5, SMALL, used, 3)
     with torch.no_grad():
         made.labels.weight.copy_(torch.randn(made.labels.weight.shape, generator=torch.Generator().manual_seed(1)) * used)
     return made.eval()
 
 
-ITEM = Masked((7, MASK, 9, MASK, 8), (0, 0, 1, 0, 0), 1, (6, 9, 10), 7)
+ITEM = MaskedSentence((7, MASK, 9, MASK, 8), (0, 0, 1, 0, 0), 1, (6, 9, 10), 7)
 
 
-def logits(net: Labelled, item: Masked) -> torch.Tensor:
+def logits(net: LabelledSeq2Seq, item: MaskedSentence) -> torch.Tensor:
     with torch.inference_mode():
         return net(collate([item], 0))[0]
 
@@ -142,7 +144,7 @@ def test_the_encoder_reads_labels_and_without_label_embeddings_nothing_does() ->
 
 
 def test_what_is_read_of_a_row_does_not_depend_on_its_padding() -> None:
-    reading = Reading(8)
+    reading = TwoWayReading(8)
     rows, seen = torch.randn(2, 6, 8), torch.tensor([[True] * 4 + [False] * 2, [True] * 6])
     torch.testing.assert_close(reading(rows, seen)[0, :4], reading(rows[:1, :4], seen[:1, :4])[0])
     turned = reading(rows.index_copy(1, torch.tensor([3]), rows[:, :1]), seen)
@@ -151,7 +153,7 @@ def test_what_is_read_of_a_row_does_not_depend_on_its_padding() -> None:
 
 def test_the_network_writes_step_by_step_what_it_was_trained_to_say_at_once() -> None:
     network = embedded(12, len(LABELS), SMALL, True, 1).eval()
-    items = [Masked((5, 2, 2, 6, 7), (0, 0, 0, 1, 0), 1, (8, 9, 6), 5), Masked((5, 2, 2, 2), (0,) * 4, 1, (8, 9, 10), 5)]
+    items = [MaskedSentence((5, 2, 2, 6, 7), (0, 0, 0, 1, 0), 1, (8, 9, 6), 5), MaskedSentence((5, 2, 2, 2), (0,) * 4, 1, (8, 9, 10), 5)]
     rows = collate(items, 0)
     with torch.inference_mode():
         state = network.core.remember(network.encode(rows), rows.seen, rows.start, 1)
@@ -177,7 +179,7 @@ def replace_writing(beams: int) -> object:
 
 
 def test_forced_tokens_at_the_ends_are_not_searched_for() -> None:
-    item = Masked((7, MASK, 9, 8), (1, 0, 1, 2), 0, (7, 6, 9, 8), BOS)
+    item = MaskedSentence((7, MASK, 9, 8), (1, 0, 1, 2), 0, (7, 6, 9, 8), BOS)
     short = trimmed(item, MASK)
     assert (short.start, short.target, short.previous, short.before) == (1, (6,), 7, 1)
 
@@ -260,7 +262,7 @@ def test_the_surest_beams_come_first_and_of_two_that_say_nearly_the_same_the_sur
     ]
     chosen = surest("今天去吃飯", beams, 4)
     assert [one.edits[0].text for one in chosen] == ["昨晚", "來", "中午", "上次"]
-    assert [one.doubt(Limits(5, 0.0, 3.5)) for one in chosen] == [None, "surprising", "unfitting", "unfitting"]
+    assert [one.doubt(BeamLimits(5, 0.0, 3.5)) for one in chosen] == [None, "surprising", "unfitting", "unfitting"]
     assert surest("今天去吃飯", beams, 1) == chosen[:1]
 
 
@@ -287,12 +289,12 @@ def test_each_token_beside_a_fragment_and_in_it_is_hidden_alone_and_surprise_cou
     assert [(one.start, one.target, one.source.count(MASK)) for one in items] == [
         (at, (i,), 1) for at, i in enumerate((8, 9, 10, 11, 6), 1)
     ]
-    reader = Reader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
+    reader = FragmentReader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
     each = usual(reader, [(7, 8, 9)])
     assert each == pytest.approx(-sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 9, 1)) / 3, abs=0.006)
     listed = [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])]
-    (beam,), () = fitted(reader, listed, Limits(1, -99.0, 9.0))
-    (twice,), _ = fitted(replace(reader, usual=0.5), listed, Limits(1, -99.0, 9.0))
+    (beam,), () = fitted(reader, listed, BeamLimits(1, -99.0, 9.0))
+    (twice,), _ = fitted(replace(reader, usual=0.5), listed, BeamLimits(1, -99.0, 9.0))
     assert twice.surprise == pytest.approx(2 * (beam.surprise or 0.0), abs=0.02)
     due = -sum(likely(reader.network, alone((7, 6, 9, 6, 8), 1, 4, MASK, BOS), MASK, 0, 9, 1))
     assert beam.surprise == pytest.approx(due, abs=0.006)
@@ -356,7 +358,7 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(tmp_path: Path)
 
     with pytest.raises(KeyboardInterrupt):
         load(TINY, sentences, tmp_path / "cut", progress=stop)
-    assert list((tmp_path / "cut" / "checkpoints").rglob("epoch-*.safetensors")), "epochs before are kept"
+    assert list((tmp_path / "cut" / "checkpoints").rglob("step-*.safetensors")), "epochs before are kept"
     assert not (tmp_path / "cut" / "model.json").exists()
     first, seen = seen, 0
     assert load(TINY, sentences, tmp_path / "cut", progress=lambda done, total, note: count(note)).digest == due
@@ -373,10 +375,12 @@ def count(note: str) -> None:
 def test_training_stops_when_the_validation_loss_has_converged(tmp_path: Path) -> None:
     linear = torch.nn.Linear(1, 1)
     losses = iter([3.0, 2.0, 2.5, 2.5, 1.0])
-    plan = Schedule(epochs=5, patience=2, threads=1)
-    done = trained(
-        linear, lambda epoch: [4], lambda chosen: linear(torch.ones(1, 1)).sum() ** 2, lambda: next(losses), plan, 1, tmp_path, "k", None
-    )
+
+    def loss(chosen: Sequence[int]) -> torch.Tensor:
+        return torch.tensor(next(losses)) if torch.is_inference_mode_enabled() else linear(torch.ones(1, 1)).sum() ** 2
+
+    phase: Phase[int] = Phase(lambda epoch: [4], [4], Schedule(epochs=5, patience=2, threads=1))
+    done = train_phase(linear, phase, Measure(loss, int, int), TrainingRun(1, Checkpoints(tmp_path, "k")))
     assert len(done.scores) == 4
     assert done.epoch == 2
 
@@ -405,7 +409,7 @@ def test_any_encoder_decoder_of_a_hub_serves_as_base(kind: str, tmp_path: Path) 
 
 def stepwise(made: MaskedSeq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
     ids = made.inventory.cut("麵湯客店好甜香差", ((0, 8),)).ids
-    item = Masked(ids, (0,) * len(ids), 1, ids[1:5], ids[0])
+    item = MaskedSentence(ids, (0,) * len(ids), 1, ids[1:5], ids[0])
     rows = collate([item], 0)
     with torch.inference_mode():
         whole = torch.log_softmax(made.network(rows)[0], -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from builder.augment.one_script import in_one_script
-from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence, applied
+from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied
 from builder.augment.training import raw
 
 OLD = Sentence("t", "湯頭很濃，麵條軟。", tuple((i, i + 1) for i in range(9)), (Mark(0, 2),))
@@ -17,11 +17,11 @@ class Writes:
 
     name, signature, digest = "writes", "writes()", "0123"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for one in sentences:
             self.seen = [*getattr(self, "seen", []), one.text]
             changed = (Changed(0, 2, "麵條", "POS", 7.0),)
-            yield Candidate(one.id, (Edit(7, 8, "彈"), Edit(8, 9, "。")), changed=changed), Candidate(one.id, (Edit(0, 1, "湯"),))
+            yield Rewrite(one.id, (Edit(7, 8, "彈"), Edit(8, 9, "。")), changed=changed), Rewrite(one.id, (Edit(0, 1, "湯"),))
 
 
 def test_a_model_is_shown_traditional_and_what_it_writes_for_simplified_is_converted() -> None:

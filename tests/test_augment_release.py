@@ -14,11 +14,11 @@ from augmenting import release as tiny
 from conftest import Command, contents
 
 from builder.augment import catalog, proposing, travel
-from builder.augment import run as augment
-from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence, seeded
-from builder.augment.run import Plan
-from builder.augment.settings import Given, settings
-from builder.augment.views import Unit, units
+from builder.augment import run_release as augment
+from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
+from builder.augment.run_release import AugmentPlan
+from builder.augment.settings import Given, make_settings
+from builder.augment.views import ViewUnit, units
 from builder.errors import ConfigError
 from builder.records import Element, Polarity, Triplet
 from builder.release.layers import faults
@@ -41,13 +41,13 @@ class Marked:
     signature: str = "marked 1"
     digest: str = "0123"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for one in sentences:
             if one.id in BROKEN:
                 raise KeyboardInterrupt
             ASKED.append(one.id)
             chance = seeded(seed, self.name, one.id)
-            yield tuple(Candidate(one.id, (Edit(0, 0, f"第{chance.randint(1, 10**6)}回"),), score=-1.5) for _ in range(copies))
+            yield tuple(Rewrite(one.id, (Edit(0, 0, f"第{chance.randint(1, 10**6)}回"),), score=-1.5) for _ in range(copies))
 
 
 def load(made: object) -> Marked:
@@ -67,8 +67,8 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny(tmp_path_factory.mktemp("parent"))
 
 
-def plan(parent: Path, to: Path, **changed: Any) -> Plan:
-    made = Plan("marked", parent, to / "out", to / "work", settings({}), copies=2, candidates=2)
+def plan(parent: Path, to: Path, **changed: Any) -> AugmentPlan:
+    made = AugmentPlan("marked", parent, to / "out", to / "work", make_settings({}), copies=2, candidates=2)
     return replace(made, **changed)
 
 
@@ -81,7 +81,7 @@ def child(parent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(catalog.METHODS, "marked", ("a number in front", "test_augment_release:load"))
         patch.setenv("SOURCE_DATE_EPOCH", "1800000000")
-        return augment.run(plan(parent, tmp_path_factory.mktemp("child"))).path
+        return augment.augment_release(plan(parent, tmp_path_factory.mktemp("child"))).path
 
 
 def test_the_child_is_sound_and_holds_all_of_its_parent(parent: Path, child: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
     parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 3)
-    assert contents(augment.run(plan(parent, tmp_path)).path) == contents(child)
+    assert contents(augment.augment_release(plan(parent, tmp_path)).path) == contents(child)
     sentences = [Sentence(str(n), "text", ()) for n in range(5)]
     one, other = Marked(), Marked()
     forwards = dict(zip([s.id for s in sentences], one.propose(sentences, 2, 7), strict=True))
@@ -148,17 +148,17 @@ def test_synonyms_by_any_crew_are_those_of_one_process(
     parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, workers: int
 ) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 3)
-    one = augment.run(plan(parent, tmp_path / "1", method="synonym")).path
+    one = augment.augment_release(plan(parent, tmp_path / "1", method="synonym")).path
     (words,) = (tmp_path / "1" / "work" / "augment").glob("words-*")
     shutil.copytree(words, tmp_path / "2" / "work" / "augment" / words.name)  # the test below asks about them
-    other = augment.run(plan(parent, tmp_path / "2", method="synonym", engine=engine, workers=workers)).path
+    other = augment.augment_release(plan(parent, tmp_path / "2", method="synonym", engine=engine, workers=workers)).path
     assert contents(one) == contents(other)
     assert layer(one, "synonym")
 
 
 def test_words_cut_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 4)
-    found = [one for row in rows(parent, "train") for one in units(row, "triplets", "aspect+opinion") if isinstance(one, Unit)]
+    found = [one for row in rows(parent, "train") for one in units(row, "triplets", "aspect+opinion") if isinstance(one, ViewUnit)]
     told = [proposing.worded(found, tmp_path / str(n), LocalCrew(n)) for n in (1, 2)]
     assert told[0] == told[1]
     assert all(one.sentence.words for one in told[0])
@@ -171,7 +171,7 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
     )
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
     given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en")
-    made = replace(settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
+    made = replace(make_settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
     assert travel.loaded(travel.dumped(made), tmp_path) == made
 
 
@@ -179,40 +179,40 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(parent: Path, child: Path, 
     monkeypatch.setattr(proposing, "CHUNK", 2)
     BROKEN.append("a4:0-16")
     with pytest.raises(KeyboardInterrupt):
-        augment.run(plan(parent, tmp_path))
+        augment.augment_release(plan(parent, tmp_path))
     assert not (tmp_path / "out").exists()
     first = list(ASKED)
     assert len(first) >= 4
     BROKEN.clear()
     ASKED.clear()
-    made = augment.run(plan(parent, tmp_path))
+    made = augment.augment_release(plan(parent, tmp_path))
     assert contents(made.path) == contents(child)
     kept = len(first) // 2 * 2
     assert not set(ASKED) & set(first[:kept]), "what was kept is not asked for again"
     ASKED.clear()
-    assert augment.run(plan(parent, tmp_path)).before
+    assert augment.augment_release(plan(parent, tmp_path)).before
     assert ASKED == []
 
 
 def test_a_chunk_that_is_damaged_is_made_again(parent: Path, child: Path, tmp_path: Path) -> None:
-    augment.run(plan(parent, tmp_path))
+    augment.augment_release(plan(parent, tmp_path))
     (chunk,) = (tmp_path / "work" / "augment").glob("marked-*/000000.json")
     chunk.write_text("[[", encoding="utf-8")
     shutil.rmtree(tmp_path / "out")
-    assert contents(augment.run(plan(parent, tmp_path)).path) == contents(child)
+    assert contents(augment.augment_release(plan(parent, tmp_path)).path) == contents(child)
 
 
 def test_other_settings_make_the_next_version_and_a_taken_one_is_refused(parent: Path, tmp_path: Path) -> None:
-    first = augment.run(plan(parent, tmp_path))
-    second = augment.run(plan(parent, tmp_path, seed=14))
+    first = augment.augment_release(plan(parent, tmp_path))
+    second = augment.augment_release(plan(parent, tmp_path, seed=14))
     assert (first.path.name, second.path.name) == ("v0.1.0", "v0.2.0")
     assert layer(first.path) != layer(second.path)
     with pytest.raises(Exception, match="this version exists with other content"):
-        augment.run(plan(parent, tmp_path, seed=15, version="0.1.0"))
+        augment.augment_release(plan(parent, tmp_path, seed=15, version="0.1.0"))
 
 
 def test_a_child_can_be_augmented_again_and_keeps_its_layers(child: Path, tmp_path: Path) -> None:
-    made = augment.run(plan(child, tmp_path, layer="again", seed=3))
+    made = augment.augment_release(plan(child, tmp_path, layer="again", seed=3))
     assert verify(made.path) == []
     told = opened(made.path)
     assert list(told.manifest["augmentations"]) == ["marked", "again"]
@@ -220,12 +220,12 @@ def test_a_child_can_be_augmented_again_and_keeps_its_layers(child: Path, tmp_pa
     assert layer(made.path) == layer(child)
     assert {row["source_id"] for row in layer(made.path, "again")} <= {f"a{n}" for n in range(1, 8)}
     with pytest.raises(ConfigError, match="'marked' is taken"):
-        augment.run(plan(child, tmp_path))
+        augment.augment_release(plan(child, tmp_path))
 
 
 @pytest.mark.parametrize("view", ["ate", "aspect", "sentence"])
 def test_other_views_make_sound_children(parent: Path, tmp_path: Path, view: str) -> None:
-    made = augment.run(plan(parent, tmp_path, view=view, keep="aspect"))
+    made = augment.augment_release(plan(parent, tmp_path, view=view, keep="aspect"))
     assert verify(made.path) == []
     rows = layer(made.path)
     assert rows
@@ -238,7 +238,7 @@ def test_other_views_make_sound_children(parent: Path, tmp_path: Path, view: str
 
 
 def test_limit_draws_sentences_by_the_seed(parent: Path, tmp_path: Path) -> None:
-    few = augment.run(plan(parent, tmp_path, limit=2))
+    few = augment.augment_release(plan(parent, tmp_path, limit=2))
     assert len({row["source_id"] for row in layer(few.path)}) <= 2
     assert few.measures["sentences"] == 2
 
@@ -358,8 +358,6 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
     [
         (["swap"], "unknown augmentation method 'swap'; known: synonym"),
         (["synonym"], "name either a release"),
-        (["synonym", "--release", "R", "--split", "test"], "only train can be augmented"),
-        (["synonym", "--release", "R", "--split", "dev"], "no split 'dev'"),
         (["synonym", "--release", "R", "--keep", "aspect"], "triplets need their opinions"),
         (["synonym", "--release", "R", "--layer", "gold"], "'gold' is taken"),
         (["synonym", "--release", "R", "--layer", "A/B"], "'A/B' is no name for a layer"),
@@ -388,20 +386,20 @@ class Turning:
     name: str = "turning"
     signature: str = "turning 1"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for one in sentences:
             told = next(mark for mark in one.marks if mark.kind == "opinion")
             polarity: Polarity = "NEG" if told.polarity == "POS" else "POS"
             words = {"POS": "很棒", "NEG": "很糟"}[polarity], "第一回"
             yield tuple(
-                Candidate(one.id, (Edit(told.start, told.end, word),), None, None, (Changed(told.start, told.end, word, polarity, 5.0),))
+                Rewrite(one.id, (Edit(told.start, told.end, word),), None, None, (Changed(told.start, told.end, word, polarity, 5.0),))
                 for word in words
             )
 
 
 def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(catalog.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
-    made = augment.run(plan(parent, tmp_path, method="turning"))
+    made = augment.augment_release(plan(parent, tmp_path, method="turning"))
     rows = layer(made.path, "turning")
     assert made.reasons["flip-unconfirmed"] > 0
     assert rows

@@ -12,12 +12,13 @@ import torch
 
 from builder.augment.conditions import Conditions
 from builder.augment.methods.style_transfer import StyleTransferSettings, load
-from builder.augment.nets.attribution import Classed, classifier, contributions
+from builder.augment.nets.attribution import Classed, classifier, contributions, train
 from builder.augment.opposites import label_of, opinions_of, opposites
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.replacing import unit_inventory
 from builder.errors import ConfigError, ModelError
-from builder.learning.keeping import Schedule, trained
+from builder.learning.checkpoint import Checkpoints
+from builder.learning.obtain import Schedule, TrainingRun
 
 TINY = StyleTransferSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
 
@@ -74,18 +75,8 @@ def test_a_classifier_that_has_learnt_a_word_points_at_it(tmp_path: Path) -> Non
     network = classifier(20, 2, 16, 1, 1)
     draw = random.Random(1)
     items = [Classed((*(draw.randrange(6, 16) for _ in range(6)), 17 + n % 2), n % 2) for n in range(40)]
-    plan = Schedule(epochs=20, patience=0, batch_tokens=64, rate=3e-3, threads=1)
-    trained(
-        network,
-        lambda epoch: [7] * 40,
-        lambda chosen: network.loss([items[i] for i in chosen]),
-        lambda: float(network.loss(items)),
-        plan,
-        1,
-        tmp_path,
-        "k",
-        None,
-    )
+    plan = Schedule(epochs=20, least=1, patience=0, batch_tokens=64, rate=3e-3, threads=1)
+    train(network, items, items, plan, TrainingRun(1, Checkpoints(tmp_path, "k")))
     for item in items[:8]:
         told = contributions(network, item.ids, [(0, 1), (2,), (3, 4, 5), (6,)], item.label)
         assert max(range(4), key=lambda at: told[at]) == 3

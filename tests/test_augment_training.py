@@ -15,8 +15,8 @@ from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.nets.beam import search
 from builder.augment.records import Sentence
-from builder.augment.settings import one_thread, settings
-from builder.augment.told import told
+from builder.augment.settings import make_settings, one_thread
+from builder.augment.signatures import describe_settings
 from builder.augment.training import raw
 from builder.errors import ConfigError, InputError
 
@@ -73,11 +73,11 @@ def texts(given: tuple[Sentence, ...]) -> list[str]:
 
 def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_settings(tmp_path: Path) -> None:
     more = raw("train", GIVEN, texts(GIVEN))
-    settings = replace(SEQ, corpus="train")
-    first = masked_seq2seq.load(settings, GIVEN, tmp_path / "masked-seq2seq", corpus=more)
+    make_settings = replace(SEQ, corpus="train")
+    first = masked_seq2seq.load(make_settings, GIVEN, tmp_path / "masked-seq2seq", corpus=more)
     weights = tmp_path / "corpus-masked-seq2seq" / "weights.safetensors"
     before = weights.stat().st_mtime_ns
-    other = masked_seq2seq.load(replace(settings, label_embeddings=False, r=0.3), GIVEN[:3], tmp_path / "other", corpus=more)
+    other = masked_seq2seq.load(replace(make_settings, label_embeddings=False, r=0.3), GIVEN[:3], tmp_path / "other", corpus=more)
     assert weights.stat().st_mtime_ns == before
     assert first.digest != other.digest
     assert first.inventory == other.inventory, "the corpus's tokens"
@@ -86,9 +86,9 @@ def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_se
 
 def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_path: Path) -> None:
     more = raw("train", GIVEN, texts(GIVEN))
-    settings = replace(CLOZE, corpus="train", labels="bio")
-    plain = cbert.load(settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
-    labelled = cbert.load(settings, GIVEN, tmp_path / "cbert", corpus=more)
+    make_settings = replace(CLOZE, corpus="train", labels="bio")
+    plain = cbert.load(make_settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
+    labelled = cbert.load(make_settings, GIVEN, tmp_path / "cbert", corpus=more)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], "bert learnt nothing of its own"
     assert labelled.network.state_dict()["labels.weight"].shape[0] > plain.network.state_dict()["labels.weight"].shape[0] == 1
     assert list(plain.propose(GIVEN, 1, 1)) != list(labelled.propose(GIVEN, 1, 1))
@@ -104,14 +104,14 @@ class Stuck:
 
 
 def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
-    told = [
+    describe_settings = [
         found.sequences[0][0]
         for marks in (None, (), (3,))
         for found in search(Stuck(), [0], [7], [[-1] * 7], 3, torch.zeros(6), marks=marks)
     ]
-    assert told[0] == (3,) * 7
-    assert len({told[1][i : i + 3] for i in range(5)}) == 5
-    assert (3, 3) not in zip(told[2], told[2][1:], strict=False)
+    assert describe_settings[0] == (3,) * 7
+    assert len({describe_settings[1][i : i + 3] for i in range(5)}) == 5
+    assert (3, 3) not in zip(describe_settings[2], describe_settings[2][1:], strict=False)
     beside = search(Stuck(), [0], [2], [[-1] * 2], 3, torch.zeros(6), marks=(3,), behind=[3])[0].sequences[0][0]
     assert beside == (3, 4), "no mark before the mark that follows"
 
@@ -119,14 +119,14 @@ def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_on_one_thread_no_signature_is_another(method: str) -> None:
     section = method.replace("-", "_").replace("+", "_")
-    made = settings({})
+    made = make_settings({})
     one, many = getattr(one_thread(made), section), getattr(made, section)
-    assert told(one) == told(many)
+    assert describe_settings(one) == describe_settings(many)
     assert getattr(one, "threads", 1) == 1
 
 
 def test_one_thread_is_so_in_every_section_that_counts_them_and_changes_nothing_else() -> None:
-    few, many = one_thread(settings({})), settings({})
+    few, many = one_thread(make_settings({})), make_settings({})
     named = [one.name for one in fields(many) if hasattr(getattr(many, one.name), "threads")]
     assert {"masked_seq2seq", "cbert", "context", "gpt2", "style_transfer"} <= {*named}
     back = {name: replace(getattr(few, name), threads=getattr(many, name).threads) for name in named}

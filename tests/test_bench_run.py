@@ -16,10 +16,10 @@ import pytest
 from conftest import SAMPLE, Command
 
 from builder.augment import catalog
-from builder.augment.records import Candidate, Edit, Mark, Sentence
+from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.bench.rows import Row, example, held_out, item, language, normalised, refuse_shared, sentences, share
+from builder.bench.rows import BenchRow, example, held_out, item, language, normalised, refuse_shared, sentences, share
 from builder.errors import InputError
 from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
@@ -125,7 +125,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str
     assert again.out == out
     assert (workdir / "bench.csv").read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in files[2:]} == kept, "what was whole is not trained again"
-    assert len(json.loads(files[1].read_text(encoding="utf-8"))["scores"]) == 2
+    assert len(json.loads(files[1].read_text(encoding="utf-8"))["result"]["scores"]) == 2
     assert not list((workdir / "training").iterdir()), "checkpoints go when a cell is done"
 
 
@@ -134,14 +134,14 @@ def test_a_run_that_is_stopped_has_compared_all_methods_at_its_first_seeds(
 ) -> None:
     trained = cells._cell
 
-    def stopped(plan: cells.Plan, cell: cells.Cell, *more: Any) -> cells.Cell:
+    def stopped(plan: cells.BenchPlan, cell: cells.Cell, *more: Any) -> cells.Cell:
         if cell.seed == 2:
             raise KeyboardInterrupt
         return trained(plan, cell, *more)
 
     monkeypatch.setattr(cells, "_cell", stopped)
     assert here(*options(data, tmp_path, epochs=1)).code != 0
-    kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "cells").iterdir()]
+    kept = [json.loads(path.read_text(encoding="utf-8"))["result"] for path in (tmp_path / "cells").iterdir()]
     assert sorted((one["method"], one["copies"], one["seed"]) for one in kept) == [
         ("front.jsonl", 1, 1),
         ("front.jsonl", 2, 1),
@@ -340,7 +340,7 @@ def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory
 
 
 def test_what_other_code_or_lexicons_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = tuple(Row(f"r{i}", f"the room was big and the street was good {i}", label="1") for i in range(4))
+    rows = tuple(BenchRow(f"r{i}", f"the room was big and the street was good {i}", label="1") for i in range(4))
     sources = Sources(rows, (), ())
 
     def files() -> int:
@@ -363,13 +363,13 @@ class Fixed:
     name: str = "fixed"
     signature: str = "fixed/1"
 
-    def propose(self, asked: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Candidate, ...]]:
-        return [tuple(Candidate(one.id, (edit,)) for edit in self.edits) for one in asked]
+    def propose(self, asked: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Rewrite, ...]]:
+        return [tuple(Rewrite(one.id, (edit,)) for edit in self.edits) for one in asked]
 
 
 def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
-    row = Row("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=(Triplet(soup, soup, good, good, "POS", 8.0),))
+    row = BenchRow("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=(Triplet(soup, soup, good, good, "POS", 8.0),))
     monkeypatch.setattr(catalog, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
@@ -377,7 +377,7 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(tmp_path:
 
 
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
-    (row,) = (one for one in [Row("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
+    (row,) = (one for one in [BenchRow("r", "the hot soup is good", (Mark(8, 12),), "POS", (8, 12))])
     moved = rewritten(row, [Edit(4, 7, "lukewarm")], None, (Mark(13, 17),), 0)
     assert moved is not None
     assert (moved.text, moved.text[slice(*moved.aspect or (0, 0))], moved.source, moved.label) == (
@@ -392,7 +392,7 @@ def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
 
 
 def test_copies_are_counted_by_source_and_held_out_sources_are_left_out(tmp_path: Path) -> None:
-    train = [Row("1", "the soup is good", (Mark(4, 8),), "POS", (4, 8))]
+    train = [BenchRow("1", "the soup is good", (Mark(4, 8),), "POS", (4, 8))]
     rows = copied([("the $T$ is good", "soup", "Positive"), ("the $T$ is bad", "tea", "Negative")], 3)
     path = jsonl(tmp_path / "a.jsonl", rows)
     made = of_file(path, reading.load(path, "absc"), train)
@@ -408,13 +408,13 @@ def test_copies_are_counted_by_source_and_held_out_sources_are_left_out(tmp_path
 def test_texts_are_the_same_whatever_their_script_width_and_marks() -> None:
     assert normalised("這家店很好吃！！") == normalised("这家店 很好吃")
     assert normalised("Great, SOUP") == normalised("great soup.")
-    refuse_shared([Row("1", "a b")], [Row("2", "a c")], "x")
+    refuse_shared([BenchRow("1", "a b")], [BenchRow("2", "a c")], "x")
     with pytest.raises(InputError, match=r"x: 1 texts are in the test set too \(1 is 2\)"):
-        refuse_shared([Row("1", "Ａ b!")], [Row("2", "a B")], "x")
+        refuse_shared([BenchRow("1", "Ａ b!")], [BenchRow("2", "a B")], "x")
 
 
 def test_as_many_texts_are_held_out_as_the_share_says_and_rows_of_one_text_stay_together() -> None:
-    rows = [Row(f"{i}{side}", f"text number {i}") for i in range(20) for side in "ab"]
+    rows = [BenchRow(f"{i}{side}", f"text number {i}") for i in range(20) for side in "ab"]
     chosen = held_out(rows, 0.1, "valid")
     assert len(chosen) == 4
     assert len({row.text for row in chosen}) == 2
@@ -423,7 +423,7 @@ def test_as_many_texts_are_held_out_as_the_share_says_and_rows_of_one_text_stay_
 
 
 def test_a_share_is_the_same_every_time_and_lies_in_a_larger_one() -> None:
-    rows = [Row(str(i), f"text number {i}") for i in range(400)]
+    rows = [BenchRow(str(i), f"text number {i}") for i in range(400)]
     small, large = share(rows, 0.1, "s"), share(rows, 0.5, "s")
     assert 20 < len(small) < 60
     assert 160 < len(large) < 240
@@ -431,14 +431,14 @@ def test_a_share_is_the_same_every_time_and_lies_in_a_larger_one() -> None:
 
 
 def test_rows_are_what_methods_taggers_and_classifiers_read() -> None:
-    row = Row("1", "the touchpad's fine", (Mark(4, 12),), "POS", (4, 12))
+    row = BenchRow("1", "the touchpad's fine", (Mark(4, 12),), "POS", (4, 12))
     assert [row.text[a:b] for a, b in sentences([row])[0].words] == ["the", "touchpad", "'s", "fine"]
-    han = Row("2", "服務態度 不錯，光明路", (Mark(1, 2),))
+    han = BenchRow("2", "服務態度 不錯，光明路", (Mark(1, 2),))
     assert [han.text[a:b] for a, b in sentences([han])[0].words] == ["服", "務", "態度", "不錯", "，", "光明", "路"]
     assert item(row, "absc").aspect == (4, 12)
     assert language([row]) == "en"
-    assert language([Row("2", "湯好")]) == "zh"
-    assert example(Row("3", "！！")).triplets == ()
+    assert language([BenchRow("2", "湯好")]) == "zh"
+    assert example(BenchRow("3", "！！")).triplets == ()
 
 
 def test_a_bad_plan_stops_before_anything_is_trained(monkeypatch: pytest.MonkeyPatch, data: Path, tmp_path: Path, here: Command) -> None:

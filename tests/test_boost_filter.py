@@ -11,14 +11,25 @@ from pathlib import Path
 import pytest
 
 from builder.augment import catalog
-from builder.augment.boost.filters import REASONS, Judged, Reading, Reference, Thresholds, against, counted, middle, sifted, survive
+from builder.augment.boost.filters import (
+    REASONS,
+    JudgedCandidate,
+    Reference,
+    SurrogateReading,
+    Thresholds,
+    against,
+    counted,
+    middle,
+    sifted,
+    survive,
+)
 from builder.augment.boost.folds import crossed, labels, whole
 from builder.augment.methods import boostaug
-from builder.augment.records import Candidate, Edit, Mark, Sentence
-from builder.augment.settings import settings
-from builder.errors import ConfigError, ModelError
+from builder.augment.records import Edit, Mark, Rewrite, Sentence
+from builder.augment.settings import make_settings
+from builder.errors import ConfigError, OutputError
 
-SURE = Reading("a", True, 0.995, 4.0)
+SURE = SurrogateReading("a", True, 0.995, 4.0)
 
 
 def sentence(n: int, label: str | None = None) -> Sentence:
@@ -29,8 +40,8 @@ def sentence(n: int, label: str | None = None) -> Sentence:
 MANY = tuple(map(sentence, range(25)))
 
 
-def candidates(number: int, source: str = "s") -> tuple[Candidate, ...]:
-    return tuple(Candidate(source, (Edit(0, 0, f"{i} "),)) for i in range(number))
+def candidates(number: int, source: str = "s") -> tuple[Rewrite, ...]:
+    return tuple(Rewrite(source, (Edit(0, 0, f"{i} "),)) for i in range(number))
 
 
 @dataclass
@@ -41,7 +52,7 @@ class Numbered:
     signature: str = "numbered/1"
     asked: list[str] = field(default_factory=list)
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for one in sentences:
             self.asked.append(one.id)
             yield candidates(copies, one.id)
@@ -54,15 +65,15 @@ class Told:
     trained: frozenset[str]
     digest: str = "told"
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         assert not edits or len(edits) == len(sentences)
         return [self._one(one) for one in sentences]
 
-    def _one(self, one: Sentence) -> Reading:
+    def _one(self, one: Sentence) -> SurrogateReading:
         if one.text.startswith("text"):
-            return Reading("a", True, 0.9, 3.0 + (one.text in self.trained))
+            return SurrogateReading("a", True, 0.9, 3.0 + (one.text in self.trained))
         even = int(one.text.split()[0]) % 2 == 0
-        return Reading("a", True, 0.995 if even else 0.5, 4.0)
+        return SurrogateReading("a", True, 0.995 if even else 0.5, 4.0)
 
 
 @dataclass
@@ -157,12 +168,12 @@ def test_monoaug_trains_on_all_that_it_judges() -> None:
         (replace(SURE, perplexity=5.0), ("perplexity",)),
         (replace(SURE, confidence=0.99), ("confidence",)),
         (replace(SURE, right=False), ("label",)),
-        (Reading("b", False, 0.3, 80.0), ("perplexity", "confidence", "label")),
+        (SurrogateReading("b", False, 0.3, 80.0), ("perplexity", "confidence", "label")),
         (replace(SURE, perplexity=float("nan")), ("perplexity",)),
     ],
 )
 def test_perplexity_of_5_and_more_confidence_of_99_percent_and_less_and_another_label_are_dropped(
-    reading: Reading, reasons: tuple[str, ...]
+    reading: SurrogateReading, reasons: tuple[str, ...]
 ) -> None:
     assert against(reading, Thresholds(), Reference()) == reasons
     assert set(reasons) <= REASONS.keys()
@@ -178,11 +189,11 @@ def test_perplexity_of_5_and_more_confidence_of_99_percent_and_less_and_another_
     ],
 )
 def test_each_filter_is_switched_off_by_itself(limits: Thresholds, reasons: tuple[str, ...]) -> None:
-    assert against(Reading("b", False, 0.3, 80.0), limits, Reference()) == reasons
+    assert against(SurrogateReading("b", False, 0.3, 80.0), limits, Reference()) == reasons
 
 
 def test_a_threshold_is_a_share_and_a_multiple_of_its_reference() -> None:
-    said = Reading("a", True, 0.8, 200.0)
+    said = SurrogateReading("a", True, 0.8, 200.0)
     assert against(said, Thresholds(), Reference(0.75, 100.0)) == ()
     assert against(said, Thresholds(), Reference(0.81, 39.0)) == ("perplexity", "confidence")
     assert middle([replace(SURE, confidence=c, perplexity=p) for c, p in ((0.1, 9.0), (0.5, 7.0), (0.9, 1.0))]) == Reference(0.5, 7.0)
@@ -291,7 +302,7 @@ def test_a_fold_that_other_code_has_read_is_read_again(tmp_path: Path, monkeypat
 
 def test_a_damaged_fold_is_made_again(tmp_path: Path) -> None:
     first = list(boost(folder=tmp_path).propose(MANY, 2, 1))
-    path = sorted(tmp_path.glob("boostaug/fold-2-*.jsonl"))[0]
+    path = sorted(tmp_path.glob("boostaug/fold-2-*.json"))[0]
     path.write_text(path.read_text()[:200])
     again = boost(folder=tmp_path, trainer=Teacher())
     assert list(again.propose(MANY, 2, 1)) == first
@@ -314,7 +325,7 @@ def test_filters_that_keep_nothing_say_which_of_them_did_it() -> None:
         "boostaug: the filters keep none of 100 candidates: perplexity (threshold 3.5) dropped most; dropped by perplexity 100, confidence 100; "
         "median confidence 0.748, perplexity 4.0; loosen perplexity, or switch it off with boostaug.by_perplexity = false"
     )
-    survive([Judged(candidates(1)[0], SURE), Judged(candidates(1)[0], SURE, ("label",))], Thresholds(), "boostaug")
+    survive([JudgedCandidate(candidates(1)[0], SURE), JudgedCandidate(candidates(1)[0], SURE, ("label",))], Thresholds(), "boostaug")
     survive([], Thresholds(), "boostaug")
 
 
@@ -322,9 +333,9 @@ def test_a_candidate_that_touches_a_label_is_not_read_but_counted() -> None:
     marked = tuple(replace(one, label=None, marks=(Mark(5, 11, "aspect", "POS" if n % 2 else "NEG"),)) for n, one in enumerate(MANY))
 
     class Rude(Numbered):
-        def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+        def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
             for one in sentences:
-                yield Candidate(one.id, (Edit(6, 8, "xx"),)), Candidate(one.id, (Edit(0, 0, "2 "),))
+                yield Rewrite(one.id, (Edit(6, 8, "xx"),)), Rewrite(one.id, (Edit(0, 0, "2 "),))
 
     every = [one for row in boost(backend=Rude()).judge(marked, 2, 1) for one in row]
     assert counted(every) == {"candidates": 50, "kept": 25, "marks": 25}
@@ -333,11 +344,11 @@ def test_a_candidate_that_touches_a_label_is_not_read_but_counted() -> None:
 
 def test_marks_move_with_the_edits_that_stand_before_them() -> None:
     source = Sentence("x", "good soup", ((0, 4), (5, 9)), (Mark(5, 9, "aspect", "POS"),), None, "en")
-    moved = boostaug.changed(source, Candidate("x", (Edit(0, 4, "excellent"),)))
+    moved = boostaug.changed(source, Rewrite("x", (Edit(0, 4, "excellent"),)))
     assert moved
     assert moved.text == "excellent soup"
     assert moved.marks == (Mark(10, 14, "aspect", "POS"),)
-    assert boostaug.changed(source, Candidate("x", (Edit(4, 6, ""),))) is None
+    assert boostaug.changed(source, Rewrite("x", (Edit(4, 6, ""),))) is None
 
 
 def test_two_sentences_of_one_id_are_refused() -> None:
@@ -347,22 +358,22 @@ def test_two_sentences_of_one_id_are_refused() -> None:
 
 def test_a_filter_is_not_its_own_back_end_and_unknown_ones_are_listed() -> None:
     with pytest.raises(ConfigError, match="a filter cannot be its own back end"):
-        catalog.load("boostaug", settings({"boostaug.backend": "monoaug"}))
+        catalog.load("boostaug", make_settings({"boostaug.backend": "monoaug"}))
     with pytest.raises(ConfigError, match=r"unknown augmentation method 'magic'; known: .*eda.*boostaug"):
-        catalog.load("boostaug", settings({"boostaug.backend": "magic"}))
+        catalog.load("boostaug", make_settings({"boostaug.backend": "magic"}))
 
 
 @pytest.mark.parametrize("option", [{"boostaug.confidence": 1.5}, {"monoaug.perplexity": 0.0}, {"boostaug.oversample": 0}])
 def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=next(iter(option))):
-        settings(option)
+        make_settings(option)
 
 
 def test_every_switch_reaches_the_method() -> None:
-    made = catalog.load("boostaug", settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
+    made = catalog.load("boostaug", make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
     assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "valid", 5)
-    mono = catalog.load("monoaug", settings({"monoaug.by_label": False, "monoaug.ranked": True}))
+    mono = catalog.load("monoaug", make_settings({"monoaug.by_label": False, "monoaug.ranked": True}))
     assert isinstance(mono, boostaug.BoostAug)
     assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
     assert made.signature != mono.signature
@@ -370,7 +381,7 @@ def test_every_switch_reaches_the_method() -> None:
 
 def test_a_folder_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "boostaug").write_text("in the way")
-    with pytest.raises(ModelError, match=r"cannot write.*|.*boostaug"):
+    with pytest.raises(OutputError, match="/boostaug: cannot write: File exists"):
         list(boost(folder=tmp_path).propose(MANY, 2, 1))
 
 

@@ -14,14 +14,14 @@ import torch
 
 from builder.augment import catalog
 from builder.augment.boost import classes, fill, hub, triplets
-from builder.augment.boost.filters import Reading
+from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.masked import load_masked
 from builder.augment.boost.network import TwoWayConfig, collate
-from builder.augment.boost.settings import Boost
 from builder.augment.boost.tokens import SPECIAL, UNKNOWN, Words, cut, pieces
 from builder.augment.records import Edit, Mark, Sentence, applied
-from builder.augment.settings import Given, Settings, settings
+from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_settings
 from builder.errors import ModelError
+from builder.learning import obtain
 from builder.learning.task import DiscriminatorConfig, TaggerConfig, element
 from builder.records import POLARITIES, Polarity, Triplet
 
@@ -54,13 +54,13 @@ def shuffled(one: Sentence) -> Sentence:
     return replace(one, text=" ".join(words), marks=(), label=None)
 
 
-def right(found: Sequence[Reading]) -> float:
+def right(found: Sequence[SurrogateReading]) -> float:
     return sum(one.right for one in found) / len(found)
 
 
 @pytest.fixture(scope="module")
 def surrogate(tmp_path_factory: pytest.TempPathFactory) -> classes.Classes:
-    return classes.Trainer(SMALL, 10).fit(english(160, 1), english(40, 2), 1, tmp_path_factory.mktemp("surrogate"))
+    return classes.ClassTrainer(SMALL, 10).fit(english(160, 1), english(40, 2), 1, tmp_path_factory.mktemp("surrogate"))
 
 
 def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
@@ -85,10 +85,10 @@ def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_i
 
 def test_the_confidence_is_that_of_the_given_label_whatever_the_likeliest_is() -> None:
     chances = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
-    assert classes.said(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7)
-    assert classes.said(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1)
-    assert classes.said(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0), "never seen in training"
-    assert classes.said(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0)
+    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7)
+    assert classes.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1)
+    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0), "never seen in training"
+    assert classes.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0)
 
 
 def test_a_word_of_the_other_polarity_changes_the_predicted_label(surrogate: classes.Classes) -> None:
@@ -115,7 +115,7 @@ def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: classes.Classe
 def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: classes.Classes) -> None:
     """Equation 2: hide each word in turn, as a masked model would, and the probability of what stands there is the same."""
     network, numbers = surrogate.network.eval(), surrogate.words.numbers()
-    items = [classes.item(one, numbers, {}) for one in english(5, 6)]
+    items = [classes.make_item(one, numbers, {}) for one in english(5, 6)]
     with torch.inference_mode():
         batch = collate(items)
         once = network.likelihood(batch, network.predicted(*network.states(batch.words)))
@@ -149,25 +149,25 @@ def test_threads_change_nothing_of_what_is_read(surrogate: classes.Classes, monk
 
 def test_sentence_labels_are_learnt_too_and_a_training_repeats_bit_by_bit_after_an_interruption(tmp_path: Path) -> None:
     train, valid = english(120, 1, aspects=False), english(30, 2, aspects=False)
-    made = classes.Trainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")
+    made = classes.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")
     assert right(made.read(english(40, 3, aspects=False))) > 0.8
     assert made.known == ("bad", "good")
-    again = classes.Trainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")  # from its last checkpoint
+    again = classes.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a")  # from its last checkpoint
     assert again.digest == made.digest
-    sorted((tmp_path / "a").glob("epoch-*"))[-1].unlink()
-    assert classes.Trainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a").digest == made.digest
-    assert classes.Trainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
+    sorted((tmp_path / "a").glob("step-*"))[-1].unlink()
+    assert classes.ClassTrainer(SMALL, 6).fit(train, valid, 1, tmp_path / "a").digest == made.digest
+    assert classes.ClassTrainer(SMALL, 6).fit(train, valid, 2, tmp_path / "b").digest != made.digest
 
 
 def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"epoch \d+, batch \d+: the loss became (nan|inf)"):
-        classes.Trainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(english(60, 1), english(10, 2), 1, tmp_path)
+    with pytest.raises(ModelError, match=r"epoch \d+, step \d+: the loss became (nan|inf)"):
+        classes.ClassTrainer(replace(SMALL, rate=1e30, clip=1e30), 4).fit(english(60, 1), english(10, 2), 1, tmp_path)
 
 
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
     data = english(50, 1)
     options = {"boostaug.epochs": 6, "boostaug.folds": 3, "boostaug.confidence": 0.8, "threads": 1, "boostaug.backend": "eda"}
-    made = catalog.load("boostaug", replace(settings(options), given=Given(sentences=data, language="en", models=tmp_path)))
+    made = catalog.load("boostaug", replace(make_settings(options), given=Given(sentences=data, language="en", models=tmp_path)))
     made = replace(made, trainer=replace(made.trainer, config=SMALL))  # type: ignore[type-var, attr-defined]
     kept = list(made.propose(data, 4, 1))
     assert len(kept) == 50
@@ -205,17 +205,17 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_path: Path) -> None:
     config = hub.HubConfig(rate=5e-3, epochs=8, threads=1, batch_chars=400)
     train, valid, fresh = english(120, 1, aspects=False), english(20, 2, aspects=False), english(30, 3, aspects=False)
-    made = hub.Trainer(str(bert), config).fit(train, valid, 1, tmp_path)
+    made = hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path)
     found = made.read(fresh)
     assert right(found) > 0.8
     before = load_masked(str(bert)).surprise([one.text for one in fresh], 1)
     assert sum(one.perplexity for one in found) < sum(math.exp(one) for one in before) / 2
-    assert hub.Trainer(str(bert), config).fit(train, valid, 1, tmp_path).digest == made.digest
+    assert hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path).digest == made.digest
 
 
 def test_an_encoder_reads_each_aspect_where_it_stands(bert: Path, tmp_path: Path) -> None:
     config = hub.HubConfig(rate=5e-3, epochs=1, threads=1, batch_chars=400)
-    made = hub.Trainer(str(bert), config).fit(english(30, 1), (), 1, tmp_path)
+    made = hub.HubTrainer(str(bert), config).fit(english(30, 1), (), 1, tmp_path)
     one = english(1, 9)[0]
     assert [len(one.label.split()) for one in made.read([one])] == [2]
     item = hub._item(made.network.model, one, {"POS": 0, "NEG": 1})
@@ -262,7 +262,7 @@ def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> Non
     data = english(200, 1)
     made = catalog.load(
         "word-embs",
-        replace(settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}), given=Given(sentences=data, language="en")),
+        replace(make_settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}), given=Given(sentences=data, language="en")),
     )
     fits = total = 0
     for sentence, row in zip(data[:40], made.propose(data[:40], 4, 1), strict=True):
@@ -284,16 +284,16 @@ def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(tmp_path: 
     given = Given(models=tmp_path, sentences=english(20, 1), language="en")
 
     def folders() -> int:
-        catalog.load("word-embs", replace(settings({"threads": 1, "word_embs.epochs": 1}), given=given))
+        catalog.load("word-embs", replace(make_settings({"threads": 1, "word_embs.epochs": 1}), given=given))
         return len(list(tmp_path.iterdir()))
 
     assert [folders(), folders()] == [1, 1]
-    monkeypatch.setattr(fill, "code_digest", lambda *parts: "of an edited network")
+    monkeypatch.setattr(obtain, "code_digest", lambda *parts: "of an edited network")
     assert folders() == 2
 
 
 def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
-    made = catalog.load("word-embs", replace(settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
+    made = catalog.load("word-embs", replace(make_settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
     source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")
     for one in next(iter(made.propose([source], 6, 1))):
         text = applied(source.text, one.edits)
@@ -309,7 +309,7 @@ def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_b
 
 def test_an_embedded_masked_model_without_texts_says_so() -> None:
     with pytest.raises(ModelError, match="word-embs: no sentence to learn from"):
-        fill.embedded(Settings())
+        fill.embedded(AugmentSettings())
 
 
 def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet, ...]]]:
@@ -343,7 +343,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> tuple[triplets.Triplets, 
         "threads": 1,
         "dropout": 0.05,
     }
-    made = triplets.Trainer(told, 1, 12, TaggerConfig(**small), DiscriminatorConfig(**small), SMALL)  # type: ignore[arg-type]
+    made = triplets.TripletTrainer(told, 1, 12, TaggerConfig(**small), DiscriminatorConfig(**small), SMALL)  # type: ignore[arg-type]
     return made.fit(data[:70], data[70:80], 1, tmp_path_factory.mktemp("triplets")), data[80:]
 
 
@@ -381,16 +381,16 @@ def test_a_sentence_without_triplets_survives_while_none_is_found(judge: tuple[t
 def test_a_sentence_of_which_nobody_says_the_triplets_is_an_error(tmp_path: Path) -> None:
     data, told = reviews(3)
     with pytest.raises(ModelError, match="sentence r2: nobody says which triplets it has"):
-        triplets.Trainer({"r0": told["r0"], "r1": told["r1"]}).fit(data, (), 1, tmp_path)
+        triplets.TripletTrainer({"r0": told["r0"], "r1": told["r1"]}).fit(data, (), 1, tmp_path)
 
 
 def test_the_task_chooses_the_surrogate(bert: Path) -> None:
-    plain = settings({"threads": 1})
-    assert isinstance(classes.trainer(plain, Boost(epochs=3)), classes.Trainer)
+    plain = make_settings({"threads": 1})
+    assert isinstance(classes.trainer(plain, BoostSettings(epochs=3)), classes.ClassTrainer)
     kinds = {
-        classes.Trainer: plain,
-        hub.Trainer: settings({"boostaug.base": str(bert), "device": "cpu"}),
-        triplets.Trainer: replace(plain, given=Given(triplets=reviews(2)[1])),
+        classes.ClassTrainer: plain,
+        hub.HubTrainer: make_settings({"boostaug.base": str(bert), "device": "cpu"}),
+        triplets.TripletTrainer: replace(plain, given=Given(triplets=reviews(2)[1])),
     }
     for kind, made in kinds.items():
         assert isinstance(catalog.load("boostaug", made).trainer, kind)  # type: ignore[attr-defined]

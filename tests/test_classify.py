@@ -16,7 +16,7 @@ import torch
 from builder.bench.models import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
 from builder.bench.models.fitting import fit
 from builder.bench.models.learn import quality
-from builder.bench.models.task import MODELS, ClassifierConfig, Item, Means, check, chosen, words_of
+from builder.bench.models.task import MODELS, ClassifierConfig, ClassifierItem, Means, check, chosen, words_of
 from builder.errors import ConfigError, InputError, ModelError
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
@@ -38,16 +38,16 @@ def opinions(n: int, seed: int) -> list[tuple[str, list[tuple[str, str, tuple[in
     return out
 
 
-def items(task: str, n: int, seed: int) -> list[Item]:
+def items(task: str, n: int, seed: int) -> list[ClassifierItem]:
     out = []
     for text, found in opinions(n, seed):
         if task == "ate":
-            out.append(Item(text, words_of(text), spans=tuple(span for _, _, span in found)))
+            out.append(ClassifierItem(text, words_of(text), spans=tuple(span for _, _, span in found)))
         elif task == "absc":
-            out += [Item(text, words_of(text), label, span) for _, label, span in found]
+            out += [ClassifierItem(text, words_of(text), label, span) for _, label, span in found]
         else:
             text = text[: text.index(".")]
-            out.append(Item(text, words_of(text), found[0][1]))
+            out.append(ClassifierItem(text, words_of(text), found[0][1]))
     return out
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_learnt_is_refused() -> None:
     with pytest.raises(ModelError, match="one class is left, 'POS'"):
         check("tc", [item for item in one if item.label == "POS"])
     with pytest.raises(ModelError, match="no aspect in 2 sentences"):
-        check("ate", [Item("a b", words_of("a b"))] * 2)
+        check("ate", [ClassifierItem("a b", words_of("a b"))] * 2)
 
 
 def test_a_training_that_diverges_is_an_error(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_of_a_long_text_the_words_around_the_aspect_are_read() -> None:
 
 def test_the_crf_sums_and_finds_what_trying_all_paths_does() -> None:
     torch.manual_seed(1)
-    crf = taggers.Crf()
+    crf = taggers.TagCrf()
     with torch.no_grad():
         for one in (crf.move, crf.start, crf.end):
             one.normal_()
@@ -224,8 +224,8 @@ def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(tm
 
 
 def test_masking_hides_a_piece_of_every_text_and_never_a_mark() -> None:
-    reader = inputs.OwnPieces.of([["soup", "is", "good"]], 1, 16)
-    batch = inputs.collate([reader.read(Item("soup is good", words_of("soup is good")), 0)] * 50)
+    reader = inputs.PieceReader.of([["soup", "is", "good"]], 1, 16)
+    batch = inputs.collate([reader.read(ClassifierItem("soup is good", words_of("soup is good")), 0)] * 50)
     torch.manual_seed(1)
     ids, gold = posttrain.masked(batch, reader)
     assert ((gold >= 0).sum(1) >= 1).all()

@@ -10,7 +10,7 @@ from test_classify import items, opinions
 
 from builder.bench.models import encoders
 from builder.bench.models.fitting import fit
-from builder.bench.models.task import Item, chosen, words_of
+from builder.bench.models.task import ClassifierItem, chosen, words_of
 from builder.errors import ModelError
 
 
@@ -57,7 +57,7 @@ def test_encoders_of_transformers_are_fine_tuned(name: str, which: str, task: st
 def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Path], tmp_path: Path) -> None:
     _, reader = encoders.load(str(bert["bert"]), longest=500)
     text = "the soup is great . " * 60
-    item = Item(text, words_of(text))
+    item = ClassifierItem(text, words_of(text))
     row = reader.read(item, 0)
     assert len(row.ids) <= 96
     assert len(row.first) == len(reader.shown(item)) < len(item.words)

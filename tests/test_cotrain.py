@@ -17,7 +17,7 @@ from test_model import JUDGED, JUDGED_VALID, TINY, TINY_JUDGE, TRAIN, VALID, tri
 
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
-from builder.learning.task import Example, Judged
+from builder.learning.task import Example, JudgedReview
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.discriminator import Discriminator, train_discriminator
@@ -177,7 +177,7 @@ def test_noise_is_found_where_a_fifth_of_the_triplets_is_spoilt(
     assert 0.1 < told.cut <= 0.5
 
 
-def items_of(judged: list[Judged]) -> list[Example]:
+def items_of(judged: list[JudgedReview]) -> list[Example]:
     return [Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in judged]
 
 

@@ -18,7 +18,7 @@ from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 
 from builder.errors import InputError, ModelError, install_command
 from builder.learning.hub import quiet
-from builder.learning.task import Example, Judged
+from builder.learning.task import Example, JudgedReview
 from builder.model.kinds import load_extractor, load_judge, predict
 from builder.model.negatives import discriminator_data
 from builder.model.paper.fine_tuning import load, save, train_referee, train_writer
@@ -27,7 +27,7 @@ from builder.model.paper.models import AnswerScore, Referee, Writer, problem_cou
 from builder.model.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
 from builder.model.paper.settings import Asking, Seq2SeqConfig
 from builder.model.paper.squad import pretrain, read_squad
-from builder.model.paper.templates import said_of
+from builder.model.paper.templates import triple_of
 from builder.model.paper.trim import MULTIPLE, trim
 from builder.records import Triplet
 
@@ -245,7 +245,7 @@ def test_no_triplet_to_learn_from_is_an_error(folder: Path, tmp_path: Path) -> N
     with pytest.raises(ModelError, match="no triplet in 1 training items; train on reviews with triplets"):
         train_writer([Example("a", "湯", ())], (), str(folder), Asking(), CONFIG, 3, tmp_path)
     with pytest.raises(ModelError, match="no judged triplet in 1 training items"):
-        train_referee([Judged("a", "湯", ())], (), str(folder), True, CONFIG, 3, tmp_path)
+        train_referee([JudgedReview("a", "湯", ())], (), str(folder), True, CONFIG, 3, tmp_path)
 
 
 def test_a_constrained_writer_says_only_what_stands_in_the_review(writer: Path) -> None:
@@ -347,7 +347,7 @@ def test_the_known_aspects_are_named_to_a_model_that_is_asked_about_them(writer:
 def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> None:
     model = load(referee)
     assert isinstance(model, Referee)
-    flat = [(example.text, said_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
+    flat = [(example.text, triple_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
     for (text, said), found in zip(flat, model.chances(flat), strict=True):
         from builder.model.paper.templates import judge_answers, judge_question
 
@@ -367,7 +367,7 @@ def test_a_referee_without_the_constraint_writes_and_falls_back_on_the_chances(r
     model = load(referee)
     assert isinstance(model, Referee)
     free = replace(model, constrained=False)
-    assert free.free([(EXAMPLES[0].text, said_of(EXAMPLES[0].triplets[0]))]) == [None], "an untrained model writes none of the three"
+    assert free.free([(EXAMPLES[0].text, triple_of(EXAMPLES[0].triplets[0]))]) == [None], "an untrained model writes none of the three"
     assert free.classify(EXAMPLES[:1]) == model.classify(EXAMPLES[:1])
 
 
@@ -380,8 +380,8 @@ def test_a_writer_that_has_seen_a_review_often_writes_its_triplets(folder: Path,
     assert score(model.base.network, (0, 2)) == (1.0, 1)
     assert score(model.base.network, (1, 2))[0] < 1, "a review that it has not seen"
     (found,) = model.predict_examples(seen)
-    assert [(said_of(one), one.aspect.spans, one.opinion.spans) for one in found] == [
-        (said_of(one), one.aspect.spans, one.opinion.spans) for one in seen[0].triplets
+    assert [(triple_of(one), one.aspect.spans, one.opinion.spans) for one in found] == [
+        (triple_of(one), one.aspect.spans, one.opinion.spans) for one in seen[0].triplets
     ]
 
 

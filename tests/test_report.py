@@ -431,6 +431,7 @@ def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
 
 def test_report_of_nothing_and_into_nowhere_is_one_line(here: Command, workdir: Path, tmp_path: Path) -> None:
     assert here("report", "--workdir", tmp_path / "none").error.startswith(f"{tmp_path / 'none'}: no database here")
+    (tmp_path / "no").write_text("in the way")
     assert str(tmp_path / "no") in here("report", "--workdir", workdir, "--out", tmp_path / "no" / "a.html", "--samples", "0").error
 
 

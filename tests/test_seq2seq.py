@@ -18,14 +18,13 @@ from conftest import ROOT, environment
 from tiny_mt5 import REVIEWS, TOLD, make_base
 
 from builder.errors import ModelError
-from builder.learning.checkpoint import tensor_digest
+from builder.learning.checkpoint import tensor_digest, weights_of
 from builder.learning.devices import spread
 from builder.model.paper.fine_tuning import fine_tune
-from builder.model.paper.pretrained import Base, load_base, weights
-from builder.model.paper.seq2seq import Pair, batches, cut, fit
+from builder.model.paper.pretrained import Base, load_base
+from builder.model.paper.seq2seq import FineTuned, TokenPair, batches, cut, fit
 from builder.model.paper.settings import Seq2SeqConfig
 from builder.model.paper.templates import answer, question
-from builder.model.paper.training_state import Trained
 
 CONFIG = Seq2SeqConfig(epochs=2, max_output=60, batch_tokens=160, threads=1, rate=3e-3)
 
@@ -51,21 +50,21 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_base(tmp_path_factory.mktemp("still"), dropout=0.0)
 
 
-def pairs_of(base: Base) -> list[Pair]:
+def pairs_of(base: Base) -> list[TokenPair]:
     return [
-        Pair(str(i), base.tokens(question(text, "2"), 999), base.tokens(answer(told, "2")[0], 999))
+        TokenPair(str(i), base.tokens(question(text, "2"), 999), base.tokens(answer(told, "2")[0], 999))
         for i, (text, told) in enumerate(zip(REVIEWS * 2, TOLD * 2, strict=True))
     ]
 
 
-def trained(source: Path, to: Path, config: Seq2SeqConfig = CONFIG, score: Any = Fixed(), progress: Any = None) -> tuple[Trained, str]:
+def trained(source: Path, to: Path, config: Seq2SeqConfig = CONFIG, score: Any = Fixed(), progress: Any = None) -> tuple[FineTuned, str]:
     base = load_base(str(source))
     done = fit(base.network, pairs_of(base), score, config, 3, to, "a training", progress)
-    return done, tensor_digest(weights(base.network))
+    return done, tensor_digest(weights_of(base.network))
 
 
 def test_batches_keep_to_the_budget_and_hold_every_item_once_in_an_order_of_the_epoch() -> None:
-    pairs = [Pair(f"r{i}", (5,) * (3 + i % 40), (6,) * (2 + i % 7)) for i in range(500)]
+    pairs = [TokenPair(f"r{i}", (5,) * (3 + i % 40), (6,) * (2 + i % 7)) for i in range(500)]
     for epoch in (0, 1):
         made = batches(pairs, 300, 1, epoch)
         assert sorted(i for batch in made for i in batch) == list(range(500))
@@ -172,8 +171,8 @@ def test_two_processes_reach_the_losses_and_weights_of_one(still: Path, tmp_path
     alone = fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(config, processes=1), 3, tmp_path / "one")
     both = fine_tune(two, pairs_of(two), Fixed((0.5,)), replace(config, processes=2), 3, tmp_path / "two", lambda *now: told.append(now))
     assert (alone.score, both.score) == (0.5, 0.5)
-    for name, tensor in weights(one.network).items():
-        torch.testing.assert_close(weights(two.network)[name], tensor, rtol=1e-3, atol=1e-4)
+    for name, tensor in weights_of(one.network).items():
+        torch.testing.assert_close(weights_of(two.network)[name], tensor, rtol=1e-3, atol=1e-4)
     assert told
     assert told[-1][0] == told[-1][1]
 
@@ -228,8 +227,8 @@ def test_accelerate_launch_trains_in_two_processes_what_one_trains(still: Path, 
     assert ran.stdout.count("trained 0.5") == 1
     one = load_base(str(still))
     fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300, processes=1), 3, tmp_path / "one")
-    both = weights(load_base(str(tmp_path / "model3")).network)
-    for name, tensor in weights(one.network).items():
+    both = weights_of(load_base(str(tmp_path / "model3")).network)
+    for name, tensor in weights_of(one.network).items():
         torch.testing.assert_close(both[name], tensor, rtol=1e-3, atol=1e-4)
 
 
@@ -246,7 +245,7 @@ class Told:
     seen: list[str]
 
     def __call__(self, network: Any, share: tuple[int, int]) -> tuple[float, float]:
-        self.seen.append(tensor_digest(weights(network)))
+        self.seen.append(tensor_digest(weights_of(network)))
         return self.values[len(self.seen) - 1], 1.0
 
 
@@ -263,12 +262,12 @@ def test_the_epoch_with_the_best_score_wins_and_training_ends_when_none_is_bette
 def test_a_training_that_was_carried_through_is_read_and_not_done_again(folder: Path, tmp_path: Path) -> None:
     base = load_base(str(folder))
     first = fine_tune(base, pairs_of(base), Fixed(), CONFIG, 3, tmp_path)
-    due = tensor_digest(weights(base.network))
+    due = tensor_digest(weights_of(base.network))
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["best.safetensors", "done.json"], "the optimiser's states are gone"
     again = load_base(str(folder))
     second = fine_tune(again, pairs_of(again), Fixed(), CONFIG, 3, tmp_path)
     assert (second.losses, second.scores) == ((), first.scores)
-    assert tensor_digest(weights(again.network)) == due
+    assert tensor_digest(weights_of(again.network)) == due
 
 
 def test_an_empty_training_set_is_an_error(folder: Path, tmp_path: Path) -> None:

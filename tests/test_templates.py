@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.model.paper.grammar import Grammar, Pieces
+from builder.model.paper.grammar import AnswerGrammar, VocabularyPieces
 from builder.model.paper.locate import MAX_GAP, Folded, fold, places
 from builder.model.paper.templates import (
     NAMES,
@@ -23,7 +23,7 @@ from builder.model.paper.templates import (
     parse_judgement,
     question,
     refused,
-    said_of,
+    triple_of,
 )
 from builder.records import Element, Polarity, Triplet
 
@@ -153,7 +153,7 @@ def test_an_attribute_in_brackets_is_found_with_its_owner() -> None:
     found = located("餐點的口感很軟嫩", ("餐點[口感]", "軟嫩", "POS"))
     assert found.aspect.text == "餐點的口感"
     assert found.owner == Element("餐點", ((0, 2),))
-    assert said_of(found) == ("餐點[口感]", "軟嫩", "POS")
+    assert triple_of(found) == ("餐點[口感]", "軟嫩", "POS")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_every_piece_of_a_text_has_its_place_among_those_found(text: str, data: 
         assert all(0 <= a < b <= len(text) for a, b in spans)
 
 
-PIECES = Pieces.of(
+PIECES = VocabularyPieces.of(
     enumerate(
         [
             *"牛肉麵好吃不會太鹹湯喝正負中性面，、。:()[] aB1%😋.",
@@ -204,7 +204,7 @@ PIECES = Pieces.of(
 REVIEW = "牛肉麵不會太鹹，（湯😋）好喝 a1"
 
 
-def write(grammar: Grammar, choose: random.Random, most: int = 60) -> str:
+def write(grammar: AnswerGrammar, choose: random.Random, most: int = 60) -> str:
     """A random answer that the grammar allows."""
     state, out = grammar.start(), ""
     for _ in range(most):
@@ -219,7 +219,7 @@ def write(grammar: Grammar, choose: random.Random, most: int = 60) -> str:
 @TEMPLATES
 @pytest.mark.parametrize("seed", range(40))
 def test_any_answer_that_the_grammar_allows_parses_and_stands_in_the_review(template: Template, seed: int) -> None:
-    text = write(Grammar.of(REVIEW, template, PIECES), random.Random(seed))
+    text = write(AnswerGrammar.of(REVIEW, template, PIECES), random.Random(seed))
     parsed = parse(text, template)
     assert {reason for reason, _ in parsed.problems} <= {"cut", "repeated", "undescribed"}, (text, parsed)
     if not {"cut"} & {reason for reason, _ in parsed.problems}:
@@ -233,7 +233,7 @@ def test_any_answer_that_the_grammar_allows_parses_and_stands_in_the_review(temp
 def test_the_grammar_allows_every_answer_that_is_about_the_review(template: Template) -> None:
     said: list[Said] = [("牛肉麵", "不會鹹", "POS"), ("湯😋", "好喝", "POS"), ("湯😋", "a1", "NEU")]
     due = fold(answer(said, template)[0])
-    grammar, state = Grammar.of(REVIEW, template, PIECES), None
+    grammar, state = AnswerGrammar.of(REVIEW, template, PIECES), None
     state = grammar.start()
     while due:
         token = max((i for i in grammar.allowed(state) if i != 1 and due.startswith(PIECES.text[i])), key=lambda i: len(PIECES.text[i]))
@@ -243,7 +243,7 @@ def test_the_grammar_allows_every_answer_that_is_about_the_review(template: Temp
 
 
 def test_the_grammar_keeps_out_words_that_the_review_lacks_and_other_polarities() -> None:
-    grammar = Grammar.of("湯好喝", "2", PIECES)
+    grammar = AnswerGrammar.of("湯好喝", "2", PIECES)
     first = {PIECES.text.get(i, "END") for i in grammar.allowed(grammar.start())}
     assert first == {"湯", "好", "喝", " ", " 湯", "END"}
     state = grammar.start()

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from builder.augment.records import Doubt, Edit, applied
 
 if TYPE_CHECKING:
-    from builder.augment.nets.seq2seq import Labelled, Masked
+    from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence
     from builder.learning.pieces import Inventory
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BeamLimits:
     """`each`: so many beams of a fragment count. `fit`: the logarithm of how much likelier the context is beside a beam than beside what stood there, at least;
     `surprise`: as many usual tokens the new ones and those next to them are as unlikely as, at most."""
 
@@ -37,30 +37,32 @@ class Beam:
     fit: float | None = None
     surprise: float | None = None
 
-    def doubt(self, limits: Limits) -> Doubt | None:
+    def doubt(self, limits: BeamLimits) -> Doubt | None:
         if self.fit is not None and self.fit < limits.fit:
             return "unfitting"
         return "surprising" if self.surprise is not None and self.surprise > limits.surprise else None
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FragmentReader:
     """A network that reads what it has written; `usual`: -log P of a token of its training sentences that is hidden alone."""
 
-    network: Labelled
+    network: LabelledSeq2Seq
     inventory: Inventory
     usual: float = 1.0
     batch: int = 64
     threads: int = 2
 
-    def told(self, items: Sequence[Masked]) -> list[float]:
+    def told(self, items: Sequence[MaskedSentence]) -> list[float]:
         from builder.augment.nets.fitting import likely
         from builder.augment.nets.fragments import pad_of
 
         return likely(self.network, items, self.inventory.mask, pad_of(self.inventory), self.batch, self.threads)
 
 
-def fitted(reader: Reader, listed: Sequence[tuple[Sequence[int], Masked, Sequence[Beam]]], limits: Limits) -> list[list[Beam]]:
+def fitted(
+    reader: FragmentReader, listed: Sequence[tuple[Sequence[int], MaskedSentence, Sequence[Beam]]], limits: BeamLimits
+) -> list[list[Beam]]:
     """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is told of those alone that fit."""
     from builder.augment.nets.fitting import around
 
@@ -104,7 +106,7 @@ def _differ(one: str, other: str) -> bool:
     return len(one) != len(other) or sum(a != b for a, b in zip(one, other, strict=True)) > 1
 
 
-def _surprises(reader: Reader, texts: Sequence[Text]) -> list[float]:
+def _surprises(reader: FragmentReader, texts: Sequence[Text]) -> list[float]:
     from builder.augment.nets.fitting import alone
 
     asked = [alone(*text) for text in texts]
@@ -112,7 +114,7 @@ def _surprises(reader: Reader, texts: Sequence[Text]) -> list[float]:
     return [round(-sum(next(told) for _ in items) / reader.usual, 2) for items in asked]
 
 
-def usual(reader: Reader, cuts: Sequence[Sequence[int]]) -> float:
+def usual(reader: FragmentReader, cuts: Sequence[Sequence[int]]) -> float:
     """-log P of a token that is hidden alone, the mean over some sentences."""
     from builder.augment.nets.fitting import alone
 
@@ -124,7 +126,7 @@ Text = tuple[Sequence[int], int, int, int, int]
 """Tokens, the range of new ones, and what hides and begins a text."""
 
 
-def _text(ids: Sequence[int], item: Masked, said: Sequence[int], reader: Reader) -> Text:
+def _text(ids: Sequence[int], item: MaskedSentence, said: Sequence[int], reader: FragmentReader) -> Text:
     """A sentence with `said` for its fragment."""
     inventory = reader.inventory
     free = [at for at in range(item.start, item.start + len(said)) if item.source[at] == inventory.mask]

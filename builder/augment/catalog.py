@@ -10,7 +10,7 @@ import importlib
 from typing import cast
 
 from builder.augment.records import Method
-from builder.augment.settings import Settings
+from builder.augment.settings import AugmentSettings
 from builder.errors import ConfigError
 
 METHODS: dict[str, tuple[str, str]] = {
@@ -37,7 +37,7 @@ def check(name: str) -> None:
         raise ConfigError(f"unknown augmentation method {name!r}", fix=f"known: {', '.join(METHODS)}")
 
 
-def load(name: str, settings: Settings) -> Method:
+def load(name: str, settings: AugmentSettings) -> Method:
     """The method `name`, ready to propose; ConfigError or ModelError where it is not known or its model cannot be had."""
     check(name)
     module, _, function = METHODS[name][1].partition(":")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.records import Edit, Rewrite, Sentence
 from builder.records import Span
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Ed
     return tuple(Edit(*sentence.words[i], text) for i, text in sorted(chosen))
 
 
-def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int) -> tuple[Candidate, ...]:
+def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int) -> tuple[Rewrite, ...]:
     """Up to `copies` candidates with different edits; `make` is told the number of the try, and answers () where it finds nothing."""
     seen: dict[tuple[Edit, ...], None] = {}
     for number in range(TRIES * copies):
@@ -68,7 +68,7 @@ def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies
             seen[edits] = None
             if len(seen) == copies:
                 break
-    return tuple(Candidate(sentence.id, edits) for edits in seen)
+    return tuple(Rewrite(sentence.id, edits) for edits in seen)
 
 
 def digest(*parts: object) -> str:

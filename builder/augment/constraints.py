@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from builder.augment.cues import Cue, Cues, Sort
-from builder.augment.records import Candidate, Mark, Sentence, applied, moved, replaced
+from builder.augment.records import Mark, Rewrite, Sentence, applied, moved, replaced
 from builder.records import Span
 from builder.text import clauses
 
@@ -27,7 +27,7 @@ class Trial:
     """A candidate with its text and the place of every mark in it; None where an edit touches a mark that the candidate does not relabel."""
 
     source: Sentence
-    candidate: Candidate
+    candidate: Rewrite
     cues: Cues
     text: str
     marks: tuple[Mark | None, ...]
@@ -48,7 +48,7 @@ def judged(source: Sentence) -> bool:
     return source.label is not None or any(mark.polarity for mark in source.marks)
 
 
-def trial(source: Sentence, candidate: Candidate, cues: Cues) -> Trial:
+def trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
     """Apply a candidate; marks are placed by arithmetic, never by searching."""
     changed = {(one.start, one.end): one for one in candidate.changed}
     marks: list[Mark | None] = []

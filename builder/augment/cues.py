@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from builder.augment import english
+from builder.augment.wordlists import english_words
 from builder.folding import fold
 from builder.lexicon.resources import AGAINST, Lexicon
 from builder.records import polarity_of
@@ -80,7 +80,7 @@ def chinese(lexicon: Lexicon) -> Cues:
 
 def english_cues() -> Cues:
     """The cues of review English: short lists, so that a word they do not hold is no cue."""
-    words = english.words()
+    words = english_words()
     table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]} | {
         word: Cue("contrast", "") for word in words["contrast"]
     }

@@ -1,6 +1,6 @@
 """Files of labelled sentences, both ways: BIO, ATEPC, APC and TSV, the formats of the augmentation papers' own sets. Pure.
 
-In: a file's text. Out: `Item`s, a sentence each with what is needed to write it back; and a candidate of an item in the file's own format. A
+In: a file's text. Out: `FileSentence`s, a sentence each with what is needed to write it back; and a candidate of an item in the file's own format. A
 sentence that stands in a file once for each of its aspects (ATEPC, APC) is one item where only its terms are labelled.
 """
 
@@ -29,7 +29,7 @@ _ID = "# id = "
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FileSentence:
     """`told` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as written, the aspect's mark)."""
 
     sentence: Sentence
@@ -38,12 +38,12 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class FileFormat:
     """`suffix` of a set's segments in tags is kept by `write`; `read` raises ValueError with the line."""
 
     about: str
-    read: Callable[[str, Language], list[Item]]
-    write: Callable[[Item, Trial], str]
+    read: Callable[[str, Language], list[FileSentence]]
+    write: Callable[[FileSentence, Trial], str]
     head: str = ""
 
 
@@ -97,10 +97,10 @@ def _checked(numbers: Sequence[int], rows: Sequence[Sequence[str]], columns: int
             raise ValueError(f"line {number}: no {named}: {' '.join(row)!r}")
 
 
-def read_bio(content: str, language: Language) -> list[Item]:
+def read_bio(content: str, language: Language) -> list[FileSentence]:
     """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same. The others are named by their first line."""
     given = {line.removeprefix(_ID) for _, block in _blocks(content) for line in block if line.startswith(_ID)}
-    items: dict[str, Item] = {}
+    items: dict[str, FileSentence] = {}
     for first, block in _blocks(content):
         name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), _number(first, given))
         lines = [(number, line) for number, line in enumerate(block, start=first) if not line.startswith(_ID)]
@@ -121,20 +121,20 @@ def _number(first: int, given: Set[str]) -> str:
     return name
 
 
-def _item(name: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], language: Language) -> Item:
+def _item(name: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], language: Language) -> FileSentence:
     text, spans = _joined([row[0] for row in rows], language)
     if empty := [number for number, row in zip(numbers, rows, strict=True) if not row[0].strip()]:
         raise ValueError(f"line {empty[0]}: a token without a character")
     marks = tuple(Mark(*span) for span, _ in _tagged(numbers, rows, spans))
-    return Item(Sentence(name, text, spans, marks, None, language))
+    return FileSentence(Sentence(name, text, spans, marks, None, language))
 
 
-def write_bio(item: Item, one: Trial) -> str:
+def write_bio(item: FileSentence, one: Trial) -> str:
     lines = [f"{token}\t{tag}\n" for token, tag, _ in _retagged(item, one)]
     return f"{_ID}{' '.join(item.sentence.id.split())}\n" * (item.sentence.language == "zh") + "".join(lines) + "\n"
 
 
-def _retagged(item: Item, one: Trial) -> Iterator[tuple[str, str, int]]:
+def _retagged(item: FileSentence, one: Trial) -> Iterator[tuple[str, str, int]]:
     """(token as written, tag, index of its mark or -1) of a candidate."""
     shown = one.text if item.sentence.language == "en" else "".join(tokens(one.text))
     marks = [(mark.start, mark.end) for mark in one.marks if mark is not None]
@@ -161,7 +161,7 @@ def by_characters(sentence: Sentence) -> bool:
     return all(len(HAN.findall(sentence.text[start:end])) < 2 for start, end in sentence.words)
 
 
-def read_atepc(content: str, language: Language) -> list[Item]:
+def read_atepc(content: str, language: Language) -> list[FileSentence]:
     """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that alone are one item."""
     merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
     for first, block in _blocks(content):
@@ -172,10 +172,10 @@ def read_atepc(content: str, language: Language) -> list[Item]:
         marks = tuple(Mark(*span) for span, _ in terms)
         _, told = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
         told |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}
-    return [Item(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks)))) for sentence, told in merged.values()]
+    return [FileSentence(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks)))) for sentence, told in merged.values()]
 
 
-def write_atepc(item: Item, one: Trial) -> str:
+def write_atepc(item: FileSentence, one: Trial) -> str:
     """A block for each aspect with a polarity, or one if there is none."""
     rows = list(_retagged(item, one))
     judged = [n for n, polarity in enumerate(item.told) if polarity != "-100"] or [-1]
@@ -187,7 +187,7 @@ def _block(rows: Sequence[tuple[str, str, int]], judged: int, polarity: str) -> 
     return "".join(lines) + "\n"
 
 
-def read_apc(content: str, language: Language) -> list[Item]:
+def read_apc(content: str, language: Language) -> list[FileSentence]:
     """Three lines a judged aspect: the sentence with $T$ in its place, the aspect, its polarity. Other aspects of the sentence are kept too."""
     lines = [line.strip("\r") for line in content.split("\n")]
     while lines and not lines[-1].strip():
@@ -207,16 +207,16 @@ def read_apc(content: str, language: Language) -> list[Item]:
     return [_judged(text, span, label, line, others[text], language) for text, span, label, line in found]
 
 
-def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> Item:
+def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> FileSentence:
     kept = sorted({span} | {one for one in spans if one[1] <= span[0] or span[1] <= one[0]})
     apart = [one for n, one in enumerate(kept) if one == span or not any(other[0] < one[1] and one[0] < other[1] for other in kept[:n])]
     polarity = _POLARITIES.get(label.lower())
     marks = tuple(Mark(*one, "aspect", polarity if one == span else None) for one in apart)
     words = tuple(match.span() for match in re.finditer(r"\S+", text)) if language == "en" else tuple((n, n + 1) for n in range(len(text)))
-    return Item(Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span))
+    return FileSentence(Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span))
 
 
-def write_apc(item: Item, one: Trial) -> str:
+def write_apc(item: FileSentence, one: Trial) -> str:
     mark = one.marks[item.judged]
     assert mark is not None, one.text
     label = item.told[0] if one.candidate.label is None else _named(one.candidate.label, item.told[0])
@@ -229,7 +229,7 @@ def _named(label: str, like: str) -> str:
     return names.get(label, label) if like.lower() in ("positive", "negative", "neutral") else label
 
 
-def read_tsv(content: str, language: Language) -> list[Item]:
+def read_tsv(content: str, language: Language) -> list[FileSentence]:
     """Rows of a sentence and its label, a heading above them; quoted as csv writes it."""
     items = []
     for n, (line, row) in enumerate(_numbered(content)):
@@ -242,7 +242,7 @@ def read_tsv(content: str, language: Language) -> list[Item]:
             if language == "en"
             else tuple((i, i + 1) for i in range(len(row[0])))
         )
-        items.append(Item(Sentence(str(line), row[0], words, (), row[1], language), (row[1],)))
+        items.append(FileSentence(Sentence(str(line), row[0], words, (), row[1], language), (row[1],)))
     return items
 
 
@@ -256,16 +256,16 @@ def _numbered(content: str) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"line {reader.line_num}: {error}") from error
 
 
-def write_tsv(item: Item, one: Trial) -> str:
+def write_tsv(item: FileSentence, one: Trial) -> str:
     out = io.StringIO()
     csv.writer(out, delimiter="\t", lineterminator="\n").writerow([one.text, one.candidate.label or item.told[0]])
     return out.getvalue()
 
 
-FORMATS: dict[str, Format] = {
-    "bio": Format("BIO of aspect terms, a token and its tag a line", read_bio, write_bio),
-    "atepc": Format("BIO with the polarity of one aspect, as PyABSA has it", read_atepc, write_atepc),
-    "apc": Format("a sentence with $T$, the aspect, its polarity", read_apc, write_apc),
-    "tsv": Format("a sentence and its label, under a heading", read_tsv, write_tsv, "sentence\tlabel\n"),
+FORMATS: dict[str, FileFormat] = {
+    "bio": FileFormat("BIO of aspect terms, a token and its tag a line", read_bio, write_bio),
+    "atepc": FileFormat("BIO with the polarity of one aspect, as PyABSA has it", read_atepc, write_atepc),
+    "apc": FileFormat("a sentence with $T$, the aspect, its polarity", read_apc, write_apc),
+    "tsv": FileFormat("a sentence and its label, under a heading", read_tsv, write_tsv, "sentence\tlabel\n"),
 }
 """Name -> how it is read and written."""

@@ -85,7 +85,7 @@ def fold_of(source: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class FluencyJudge:
     """A model for each half, trained on the other one."""
 
     models: tuple[Kneser, ...]
@@ -101,7 +101,7 @@ class Judge:
         return round(2 ** (bits / number), 1) if number else None
 
 
-def judge(reviews: Iterable[tuple[str, str]], tokens: Tokens) -> Judge:
+def judge(reviews: Iterable[tuple[str, str]], tokens: Tokens) -> FluencyJudge:
     """From (id, text) of the train split."""
     halves: list[list[Sequence[str]]] = [[] for _ in range(FOLDS)]
     for i, text in reviews:
@@ -109,4 +109,4 @@ def judge(reviews: Iterable[tuple[str, str]], tokens: Tokens) -> Judge:
         for n in others:
             if len(halves[n]) < MOST_TEXTS:
                 halves[n].append(tokens(text))
-    return Judge(tuple(fit(half) for half in halves), tokens)
+    return FluencyJudge(tuple(fit(half) for half in halves), tokens)

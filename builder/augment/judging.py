@@ -1,6 +1,6 @@
 """From proposals to what is kept: every candidate is kept or rejected with a reason code, and counted. Pure.
 
-In: sentences with their candidates, in order. Out: `Judged`. The predicates of `constraints` come first, then what depends on other texts.
+In: sentences with their candidates, in order. Out: `Judgement`. The predicates of `constraints` come first, then what depends on other texts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from builder.augment.constraints import Trial, bad_edits, broken, respaced, spelt, trial
 from builder.augment.cues import Cues
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.records import Edit, Rewrite, Sentence
 
 NOTHING = "nothing-to-change"
 """The reason of a sentence to which a method does not apply."""
@@ -41,7 +41,7 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """`kept` in order; `proposed` candidates in all, `sources` sentences that any were proposed for."""
 
     kept: tuple[Trial, ...]
@@ -83,12 +83,12 @@ class Seen:
 
 
 def judge(
-    proposals: Iterable[tuple[Sentence, Sequence[Candidate]]],
+    proposals: Iterable[tuple[Sentence, Sequence[Rewrite]]],
     copies: int,
     cues: Cues,
     seen: Seen,
     refused: Callable[[str], bool] = lambda text: False,
-) -> Judged:
+) -> Judgement:
     """Keep up to `copies` a sentence, the first that pass. `refused` says of a text that it shows personal data."""
     kept: list[Trial] = []
     rejected: list[Rejected] = []
@@ -107,7 +107,7 @@ def judge(
                 taken += 1
             else:
                 rejected.append(Rejected(sentence.id, reason, candidate.edits))
-    return Judged(tuple(kept), tuple(rejected), proposed, sources)
+    return Judgement(tuple(kept), tuple(rejected), proposed, sources)
 
 
 def _reason(one: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) -> str | None:
@@ -120,9 +120,9 @@ def _reason(one: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) 
     return "surplus" if full else None
 
 
-def lost(judged: Judged, gone: Set[int], reason: str) -> Judged:
+def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
     """`judged` without the kept candidates at some indices, which are rejected for `reason`."""
-    return Judged(
+    return Judgement(
         tuple(one for n, one in enumerate(judged.kept) if n not in gone),
         (*judged.rejected, *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone))),
         judged.proposed,

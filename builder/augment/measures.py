@@ -10,7 +10,7 @@ from typing import Literal
 
 from builder.augment import fluency
 from builder.augment.constraints import Trial
-from builder.augment.judging import Judged
+from builder.augment.judging import Judgement
 from builder.errors import ConfigError, install_command
 
 Language = Literal["zh", "en"]
@@ -55,7 +55,7 @@ def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:
 
 
 def measures(
-    judged: Judged, sentences: int, language: Language, reviews: Sequence[tuple[str, str]], review_of: Callable[[str], str]
+    judged: Judgement, sentences: int, language: Language, reviews: Sequence[tuple[str, str]], review_of: Callable[[str], str]
 ) -> dict[str, object]:
     """`reviews`: (id, text) of the train split, for the fluency model. `review_of`: sentence id -> review id."""
     unit, cut, _ = TOKENS[language]

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.augment.choice import replacing
-from builder.augment.listed import lines
 from builder.augment.records import Edit, Sentence
+from builder.augment.wordlists import read_words
 from builder.folding import fold
 from builder.records import Span
 from builder.text import converter
 
-WORDS = {kind: tuple(words) for kind, words in lines("chinese.txt")}
+WORDS = {kind: tuple(words) for kind, words in read_words("chinese.txt")}
 JOINTS = frozenset(WORDS["joint"])
 _REACH, _NEAR, _SHOWN = 3, 4, 8
 """Characters that are looked up at once; in how many to both sides a word is not repeated; code points of which so many are left when folded."""

@@ -1,4 +1,4 @@
-"""The loaders of the methods that train a model: their own sections of `Settings`, the given sentences (for an embedded model in one script), and a place
+"""The loaders of the methods that train a model: their own sections of `AugmentSettings`, the given sentences (for an embedded model in one script), and a place
 for the weights."""
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from builder.augment import cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.one_script import in_one_script
 from builder.augment.records import Method, Sentence
-from builder.augment.settings import Settings
+from builder.augment.settings import AugmentSettings
 from builder.augment.training import InDomain, raw
 from builder.learning.task import Progress
 from builder.lexicon.resources import load_lexicon
 
-Loader = Callable[[Settings], Method]
+Loader = Callable[[AugmentSettings], Method]
 
 
 def _one_script(section: str) -> Callable[[Loader], Loader]:
@@ -27,7 +27,7 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 
     def changed(load: Loader) -> Loader:
         @wraps(load)
-        def loaded(settings: Settings) -> Method:
+        def loaded(settings: AugmentSettings) -> Method:
             if getattr(getattr(settings, section), "base", "embedded") != "embedded":
                 return load(settings)
             sentences, given_back = in_one_script(settings.given.sentences)
@@ -39,7 +39,7 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 
 
 @_one_script("masked_seq2seq")
-def load_masked_seq2seq(settings: Settings) -> Method:
+def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
         told = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
@@ -47,58 +47,58 @@ def load_masked_seq2seq(settings: Settings) -> Method:
 
 
 @_one_script("cbert")
-def load_cbert(settings: Settings) -> Method:
+def load_cbert(settings: AugmentSettings) -> Method:
     with _place(settings, cbert.NAME) as (folder, progress):
         corpus = _corpus(settings.cbert, settings)
         return cbert.load(settings.cbert, settings.given.sentences, folder, settings.seed, progress, corpus=corpus)
 
 
 @_one_script("bert")
-def load_bert(settings: Settings) -> Method:
+def load_bert(settings: AugmentSettings) -> Method:
     with _place(settings, cbert.PLAIN) as (folder, progress):
         corpus = _corpus(settings.bert, settings)
         return cbert.load(settings.bert, settings.given.sentences, folder, settings.seed, progress, cbert.PLAIN, corpus)
 
 
 @_one_script("context_label")
-def load_context_label(settings: Settings) -> Method:
+def load_context_label(settings: AugmentSettings) -> Method:
     with _place(settings, context.NAME) as (folder, progress):
         return context.load(settings.context_label, settings.given.sentences, folder, settings.seed, progress)
 
 
 @_one_script("context")
-def load_context(settings: Settings) -> Method:
+def load_context(settings: AugmentSettings) -> Method:
     with _place(settings, context.PLAIN) as (folder, progress):
         return context.load(settings.context, settings.given.sentences, folder, settings.seed, progress, context.PLAIN)
 
 
 @_one_script("gpt2")
-def load_gpt2(settings: Settings) -> Method:
+def load_gpt2(settings: AugmentSettings) -> Method:
     with _place(settings, gpt2.NAME) as (folder, progress):
         return gpt2.load(replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress)
 
 
 @_one_script("style_transfer")
-def load_style_transfer(settings: Settings) -> Method:
+def load_style_transfer(settings: AugmentSettings) -> Method:
     valences = {word: one.valence for word, one in load_lexicon().opinions.items()}
     own, given = settings.style_transfer, settings.given
     with _place(settings, style_transfer.NAME) as (folder, progress):
         return style_transfer.load(own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings))
 
 
-def _corpus(own: InDomain, settings: Settings) -> tuple[Sentence, ...]:
+def _corpus(own: InDomain, settings: AugmentSettings) -> tuple[Sentence, ...]:
     """The raw sentences that a method begins with; none where it names no corpus."""
     given = settings.given
     return raw(own.corpus, given.sentences, given.texts, given.held) if own.corpus else ()
 
 
-def _keep(settings: Settings) -> str:
+def _keep(settings: AugmentSettings) -> str:
     """All that is marked: what the view lets a method touch, it does not mark."""
     return "aspect+opinion" if any(mark.kind == "opinion" for one in settings.given.sentences for mark in one.marks) else "aspect"
 
 
 @contextmanager
-def _place(settings: Settings, name: str) -> Iterator[tuple[Path, Progress]]:
+def _place(settings: AugmentSettings, name: str) -> Iterator[tuple[Path, Progress]]:
     """Where the method's models are kept, beside those of other sentences and settings; nowhere for long if no place is given."""
     from builder.augment.boost.classes import bar
 

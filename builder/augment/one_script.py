@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
+from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
 from builder.text import same_script, script_of, tells_script
 
 _OTHER = ("simplified", "mixed")
@@ -34,7 +34,7 @@ class OneScript:
         found: str | None = getattr(self.method, "digest", None)
         return found
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         found = self.method.propose(list(map(shown, sentences)), copies, seed)
         for one, candidates in zip(sentences, found, strict=True):
             yield tuple(_back(one, candidates) if script_of(one.text) == "simplified" else candidates)
@@ -53,7 +53,7 @@ def shown(one: Sentence) -> Sentence:
     return replace(one, text=same_script(one.text, "traditional")) if one.language == "zh" and script_of(one.text) in _OTHER else one
 
 
-def _back(one: Sentence, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+def _back(one: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite]:
     """Candidates as the Simplified sentence takes them; none of which nothing is left."""
     for candidate in candidates:
         told = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)

@@ -9,19 +9,19 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from itertools import islice
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
 from builder.augment import catalog
 from builder.augment.methods.boostaug import CODE, BoostAug
-from builder.augment.records import Candidate, Changed, Edit, Method, Sentence
-from builder.augment.settings import Settings, one_thread
+from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
+from builder.augment.settings import AugmentSettings, one_thread
 from builder.augment.travel import dumped, loaded
-from builder.augment.views import Unit, cut
+from builder.augment.views import ViewUnit, cut
 from builder.code import code_digest
 from builder.files import write_atomically
+from builder.kept import Kept
 from builder.reader import Reader, Recipe, make_reader
 from builder.records import Span
 from builder.release.manifest import sha256
@@ -29,13 +29,13 @@ from builder.shards import Crew, Job, Parcel
 from builder.stages.context import bar
 
 CHUNK = 256
-_MODELS = ("**/weights.safetensors", "**/model.json", "word-embs-*/*")
+_MODELS = ("**/weights.safetensors", "**/model.json")
 """What loading a method needs; checkpoints of other trainings stay here."""
 State = TypeVar("State")
 Task = TypeVar("Task")
 
 
-def worded(units: Sequence[Unit], workdir: Path, crew: Crew) -> list[Unit]:
+def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUnit]:
     """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
     texts = list(dict.fromkeys(one.sentence.text for one in units))
     folder = workdir / "augment" / f"words-{_sha([cached_reader().backend.signature, texts])}"
@@ -48,8 +48,8 @@ def worded(units: Sequence[Unit], workdir: Path, crew: Crew) -> list[Unit]:
 
 
 def proposals(
-    name: str, settings: Settings, method: Method, copies: int, seed: int, workdir: Path, crew: Crew
-) -> Iterator[tuple[Candidate, ...]]:
+    name: str, settings: AugmentSettings, method: Method, copies: int, seed: int, workdir: Path, crew: Crew
+) -> Iterator[tuple[Rewrite, ...]]:
     """The candidates of each sentence of `settings.given`, in order; `method` is `name` loaded with `settings`, as each worker loads it.
 
     A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is sifted here.
@@ -69,7 +69,7 @@ def proposals(
         yield from map(_candidates, chunk)
 
 
-def _parcels(settings: Settings, workdir: Path) -> tuple[Parcel, Parcel]:
+def _parcels(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Parcel]:
     """The settings as a file, with all that may be learnt from, and the trained models: too much to go with every task."""
     content = dumped(settings)
     folder = workdir / "augment" / f"settings-{sha256(content)[:16]}"
@@ -81,25 +81,15 @@ def _parcels(settings: Settings, workdir: Path) -> tuple[Parcel, Parcel]:
 
 def kept(folder: Path, tasks: Sequence[Task], job: Job[State, Task, list[Any]], crew: Crew, note: str, unit: str) -> Iterator[list[Any]]:
     """The answer of each task as JSON has it: read where a file holds it, else worked out and written. In order."""
-    files = [folder / f"{number:06d}.json" for number in range(len(tasks))]
-    before = [_read(path) for path in files]
-    due = [task for task, found in zip(tasks, before, strict=True) if found is None]
-    answers = crew.map(job, due)
+    chunks = Kept(folder)
+    before = [chunks.find(f"{number:06d}") for number in range(len(tasks))]
+    answers = crew.map(job, [task for task, answer in zip(tasks, before, strict=True) if answer is None])
     with bar(len(tasks) * CHUNK, note, unit) as shown:
-        for path, found in zip(files, before, strict=True):
-            if found is None:
-                (found,) = islice(answers, 1)
-                write_atomically(path, json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+        for number, answer in enumerate(before):
+            if answer is None:
+                answer = chunks.put(f"{number:06d}", next(answers))
             shown.update(CHUNK)
-            yield found
-
-
-def _read(path: Path) -> list[Any] | None:
-    try:
-        found = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, list) else None
+            yield answer
 
 
 def _chunks(items: Sequence[Task]) -> list[tuple[Task, ...]]:
@@ -154,13 +144,13 @@ def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[
     return [[_plain(one) for one in listed] for listed in method.propose(sentences, copies, seed)]
 
 
-def _plain(one: Candidate) -> dict[str, Any]:
+def _plain(one: Rewrite) -> dict[str, Any]:
     return asdict(one)
 
 
-def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Candidate, ...]:
+def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Rewrite, ...]:
     return tuple(
-        Candidate(
+        Rewrite(
             one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"],
             tuple(Changed(**told) for told in one["changed"]), one["doubt"],
         )

@@ -65,7 +65,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Rewrite:
     """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
     marks that are no longer what they were, where the method changes them. `doubt`: why the method itself finds it out of place, where it can tell."""
 
@@ -88,7 +88,7 @@ class Method(Protocol):
     def signature(self) -> str:
         """What its output depends on: method, settings, model digests."""
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Per sentence, in order, up to `copies` candidates; none where it does not apply.
 
         What is chosen for a sentence depends on `seed` and the sentence alone, never on its neighbours.

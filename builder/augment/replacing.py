@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.conditions import Conditions, free_words
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.token_labels import kept
 from builder.augment.training import english
 from builder.errors import ModelError
 
 if TYPE_CHECKING:
     from builder.augment.nets.cloze import Blank, Cloze
-    from builder.augment.nets.filling import Draw, Fill
-    from builder.learning.keeping import Schedule
+    from builder.augment.nets.filling import Fill
+    from builder.learning.obtain import Phase, Schedule
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
 
@@ -53,21 +53,21 @@ class Replacing:
     def signature(self) -> str:
         return f"{self.name}({self.told}; labels={self.conditions.mode}; model {self.digest[:16]})"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """`copies` candidates a sentence, each with words of its own drawn; none where no word may be replaced."""
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
-    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         from builder.augment.nets.filling import fill
 
         plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._fills(one, copies, seed)]
-        made: dict[int, dict[int, Candidate]] = {}
+        made: dict[int, dict[int, Rewrite]] = {}
         for i, (new, score) in fill(self.network, [item for *_, item in plans], self.inventory, self.batch, self.threads, self.progress):
             n, cut, _ = plans[i]
             changed = {at: token for at, token in new.items() if token != cut.ids[at]}
             if edits := edited(self.inventory, sentences[n], cut, changed):
-                made.setdefault(n, {})[i] = Candidate(sentences[n].id, edits, score)
+                made.setdefault(n, {})[i] = Rewrite(sentences[n].id, edits, score)
         for n in range(len(sentences)):
             yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
 
@@ -94,7 +94,7 @@ def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, in
     return () if any("\ufffd" in edit.text for edit in edits) else edits
 
 
-def distinct(candidates: Iterator[Candidate]) -> tuple[Candidate, ...]:
+def distinct(candidates: Iterator[Rewrite]) -> tuple[Rewrite, ...]:
     """The first of every two with the same edits."""
     return tuple({one.edits: one for one in reversed(list(candidates))}.values())[::-1]
 
@@ -129,7 +129,7 @@ class Learning:
         seed: int,
     ) -> Learning:
         """`share` of the words are asked for; `hidden`: they are masked. ModelError where no sentence has a word to learn."""
-        from builder.learning.keeping import held_out
+        from builder.learning.obtain import split_held_out
 
         found = []
         for one in sentences:
@@ -139,7 +139,7 @@ class Learning:
                 found.append((one.id, (cut.ids, conditions.labels(one, cut.spans), words)))
         if not found:
             raise ModelError(f"no sentence to learn from (of {len(sentences)})", fix="give more training text")
-        learnt, held = held_out([name for name, _ in found], 0.05, seed)
+        learnt, held = split_held_out([name for name, _ in found], 0.05, seed)
         return cls(tuple(found[n][1] for n in learnt), tuple(found[n][1] for n in held), inventory.mask, share, hidden)
 
     def draw(self, count: int, seed: int, labelled: bool, held: bool = False) -> list[Blank]:
@@ -157,12 +157,14 @@ class Learning:
         shown = tuple(self.mask if self.hidden and at in set(places) else i for at, i in enumerate(ids))
         return Blank(shown, labels if labelled else (0,) * len(ids), places, tuple(ids[at] for at in places))
 
-    def phase(self, schedule: Schedule, labelled: bool, seed: int) -> tuple[Draw, Sequence[Blank], Schedule]:
+    def phase(self, schedule: Schedule, labelled: bool, seed: int) -> Phase[Blank]:
+        """A phase of the training, its blanks drawn by epoch."""
+        from builder.learning.obtain import Phase
         from builder.learning.seeds import seed_of
 
         count = max(len(self.items), schedule.least)
         held = self.draw(max(200, len(self.held)), seed, labelled, True)
-        return lambda epoch: self.draw(count, seed_of(seed, labelled, epoch), labelled), held, schedule
+        return Phase(lambda epoch: self.draw(count, seed_of(seed, labelled, epoch), labelled), held, schedule)
 
 
 def learned(
@@ -183,14 +185,14 @@ def learned(
     """Give `network` its weights: those in `folder`, or those that training in phases of (schedule, with labels) leads to. Returns their digest."""
     from builder.augment.nets.filling import train
     from builder.learning.checkpoint import tensor_digest
-    from builder.learning.keeping import key_of, obtained
+    from builder.learning.obtain import ModelShelf, load_or_train, training_key
 
     if not schedules:
         return tensor_digest(dict(network.named_parameters()))
     learning = Learning.of(sentences, inventory, conditions, network.longest, share, hidden, seed)
     data = [(one.id, one.text, one.words, one.marks, one.label) for one in sentences]
-    key = key_of(name, (told, conditions, share, hidden, seed), data, base, __name__)
+    key = training_key(name, (told, conditions, share, hidden, seed), data, base, __name__)
     phases = [learning.phase(schedule, labelled, seed) for schedule, labelled in schedules]
-    digest = obtained(folder, key, network, lambda at: train(network, phases, seed, at, key, progress))
+    digest = load_or_train(ModelShelf(folder, seed, progress), key, network, lambda run: train(network, phases, run))
     network.eval()
     return digest

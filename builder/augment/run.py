@@ -1,256 +1,59 @@
-"""augment: a release goes in, a child release comes out, with an augmentation layer beside its train split.
+"""The driver of augmentation: sentences go in, what the constraints keep of a method's proposals comes out.
 
-Sentences are cut into words, a method proposes, constraints judge, measures are taken, the child is packed, verified and renamed into place.
-Words and proposals are kept in chunks under the working directory, by what they depend on: a run that was stopped goes on, and a release that is
-made again replays. Every sentence draws by its own seed, so that order and workers change nothing.
+A release (builder.augment.run_release), a file (builder.augment.run_file) and a bench (builder.bench.augmented) only read, write and say which texts
+may not be made. With a crew, proposals are made in chunks that are kept under the working directory; without, at once.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from builder import shards
-from builder.augment import catalog, cues, measures, proposing
-from builder.augment import child_release as augment_release
-from builder.augment.judging import Judged, Rejected, Seen, judge, lost
+from builder.augment import catalog, cues, proposing
+from builder.augment.judging import Judgement, Seen, judge
 from builder.augment.records import Method
-from builder.augment.settings import Given, Settings, told
-from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
-from builder.augment.views import Keep, Unit, View, layer_row, parts, units
-from builder.dedup.near_duplicates import among, clusters, links, normal
-from builder.errors import ConfigError, ReleaseError
-from builder.export.records import ReviewRow, triplet
-from builder.records import Triplet
-from builder.release import layers
-from builder.release.gates import unmasked
-from builder.release.layers import LayerRow
+from builder.augment.settings import AugmentSettings, Given
+from builder.lexicon.resources import load_lexicon
 from builder.release.manifest import sha256
-from builder.release.reading import Existing, opened, rows, uncollected
-from builder.release.verify import verify
 from builder.shards import Crew
-from builder.stages.splits import disputed
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences by chance (0: all).
-    `judge`: a working directory whose models are asked which labels survived."""
+class Request:
+    """What is asked of a method: `candidates` proposals a sentence of `given`, of which up to `copies` are kept; `seen` are the texts that may not be
+    made, `private` says which show personal data."""
 
     method: str
-    release: Path
-    out: Path
-    workdir: Path
-    settings: Settings
-    split: str = "train"
-    view: View = "triplets"
-    keep: Keep = "aspect+opinion"
-    copies: int = 4
-    candidates: int = 4
-    seed: int = 13
-    limit: int = 0
-    workers: int = 1
-    engine: str = "local"
-    scheduler: str = ""
-    layer: str = ""
-    version: str = ""
-    judge: Path | None = None
-
-    @property
-    def named(self) -> str:
-        return self.layer or self.method.replace("+", "-")
+    settings: AugmentSettings
+    given: Given
+    copies: int
+    candidates: int
+    seed: int
+    seen: Seen
+    private: Callable[[str], bool] = lambda text: False
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was measured."""
-
-    path: Path
-    before: bool
-    layer: str
-    rows: int
-    reasons: Mapping[str, int]
-    measures: Mapping[str, object] = field(default_factory=dict)
+def load_method(request: Request) -> Method:
+    """The method with its settings and all that it may learn from."""
+    return catalog.load(request.method, replace(request.settings, given=request.given))
 
 
-def run(plan: Plan, tell: Tell = lambda line: None) -> Made:
-    """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
-    catalog.check(plan.method)
-    measures.check()
-    parent = _checked(plan)
-    with uncollected(), shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
-        return _run(plan, parent, crew, tell)
+def judge_proposals(request: Request, method: Method, workdir: Path | None = None, crew: Crew | None = None) -> Judgement:
+    """What is kept and what is rejected of the method's proposals, in the order of the sentences."""
+    sentences = request.given.sentences
+    if crew is None or workdir is None:
+        proposals = method.propose(sentences, request.candidates, request.seed)
+    else:
+        settings = replace(request.settings, given=request.given)
+        proposals = proposing.proposals(request.method, settings, method, request.candidates, request.seed, workdir, crew)
+    words = cues.chinese(load_lexicon()) if request.given.language == "zh" else cues.english_cues()
+    return judge(zip(sentences, proposals, strict=True), request.copies, words, request.seen, request.private)
 
 
-def _checked(plan: Plan) -> Existing:
-    """The parent, sound, with a train split that can be augmented and no layer of this name."""
-    parent = opened(plan.release)
-    if plan.split not in parent.splits:
-        raise ConfigError(f"no split {plan.split!r}", where=str(plan.release), fix="only train can be augmented")
-    if plan.split != "train":
-        raise ConfigError(f"the split {plan.split!r} is for measuring", where="--split", fix="only train can be augmented")
-    taken = (*layers.RESERVED, *parent.manifest.get("augmentations", {}))
-    if not layers.NAME.fullmatch(plan.named) or plan.named in taken:
-        what = "is taken" if plan.named in taken else "is no name for a layer"
-        raise ConfigError(f"{plan.named!r} {what}", where="--layer", fix="choose another one: small letters, digits and hyphens")
-    if plan.view == "triplets" and plan.keep == "aspect":
-        raise ConfigError("triplets need their opinions", where="--keep", fix="use --keep aspect+opinion, or --view ate")
-    if faults := verify(plan.release):
-        raise ReleaseError(f"the release is not sound: {faults[0]}", where=str(plan.release), fix="`builder verify` lists all faults")
-    return parent
-
-
-def _run(plan: Plan, parent: Existing, crew: Crew, tell: Tell) -> Made:
-    source = list(rows(plan.release, plan.split))
-    held = [row for split in parent.splits if split != plan.split for row in rows(plan.release, split)]
-    chosen, skipped = _sentences(plan, source, held)
-    tell(f"words: {len(chosen):,} sentences")
-    chosen = proposing.worded(chosen, plan.workdir, crew)
-    given = Given(
-        plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
-        frozenset(_texts(held)),
-        {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
-    )  # fmt: skip
-    settings = replace(plan.settings, given=given)
-    tell(f"{plan.method}: {catalog.METHODS[plan.method][0]}")
-    method = catalog.load(plan.method, settings)
-    proposals = proposing.proposals(plan.method, settings, method, plan.candidates, plan.seed, plan.workdir, crew)
-    seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
-    judged = judge(
-        zip(given.sentences, proposals, strict=True),
-        plan.copies,
-        cues.chinese(proposing.cached_reader().lexicon),
-        seen,
-        lambda text: bool(unmasked(text)),
-    )
-    judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
-    if plan.judge is not None:
-        judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
-    listed, judged = _rows(plan, chosen, judged)
-    if plan.view == "triplets":
-        pairs = _pairs(chosen, judged, listed)
-        turned = any(one.relabelled for one in judged.kept)
-        gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs)
-        listed, judged = (
-            [row for n, row in enumerate(listed) if n not in gone],
-            lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),
-        )
-    tell(f"measures: {len(listed):,} rows")
-    taken = _measured(plan, source, chosen, judged, listed)
-    about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
-    rejected = [*skipped, *judged.rejected]
-    tell(f"release: {len(listed):,} rows")
-    path, before = augment_release.write(plan.out, plan.version, parent, plan.split, plan.named, listed, _told(rejected), about)
-    return Made(path, before, plan.named, len(listed), _reasons(rejected), taken)
-
-
-def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
-    """Whole reviews and their sentences."""
-    for row in listed:
-        yield row["text"]
-        yield from (row["text"][start:end] for start, end in parts(row))
-
-
-def _sentences(plan: Plan, source: Sequence[ReviewRow], held: Sequence[ReviewRow]) -> tuple[list[Unit], list[Rejected]]:
-    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in valid or test too."""
-    out = {normal(text) for text in _texts(held)}
-    chosen: list[Unit] = []
-    skipped: list[Rejected] = []
-    for row in source:
-        for one in units(row, plan.view, plan.keep):
-            if isinstance(one, tuple):
-                skipped.append(Rejected(*one))
-            elif normal(one.sentence.text) in out:
-                skipped.append(Rejected(one.sentence.id, "held-out"))
-            else:
-                chosen.append(one)
-    if plan.limit and plan.limit < len(chosen):
-        drawn = sorted(chosen, key=lambda one: sha256(f"{plan.seed} {one.sentence.id}".encode()))[: plan.limit]
-        ids = {one.sentence.id for one in drawn}
-        chosen = [one for one in chosen if one.sentence.id in ids]
-    if not chosen:
-        raise ReleaseError("no sentence can be augmented", where=str(plan.release), fix="see `builder augment --help` for the views")
-    return chosen, skipped
-
-
-def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
-    """The indices of made texts that are near-duplicates of one held out."""
-    texts = [normal(text) for text in (*held, *made)]
-    whose = clusters(len(texts), links(texts))
-    crossing = disputed(whose, ((n, "held" if n < len(held) else "made") for n in range(len(texts))))
-    return {max(pair) - len(held) for pair in among(texts, crossing) if min(pair) < len(held) <= max(pair)}
-
-
-def _rows(plan: Plan, chosen: Sequence[Unit], judged: Judged) -> tuple[list[LayerRow], Judged]:
-    """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
-    by_id = {one.sentence.id: one for one in chosen}
-    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
-    judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
-    return [row for row in made if not isinstance(row, str)], judged
-
-
-def _pairs(chosen: Sequence[Unit], judged: Judged, listed: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
-    """Sources and what was made of them, with their triplets in the same order."""
-    before = {one.sentence.id: _held(one) for one in chosen}
-    return [(before[one.source.id], (row["text"], _triplets(row))) for one, row in zip(judged.kept, listed, strict=True)]
-
-
-def _flipped(pair: tuple[Held, Held]) -> Held:
-    """What was made, with those of its triplets whose polarity the method changed."""
-    (_, before), (text, after) = pair
-    return text, [new for old, new in zip(before, after, strict=True) if old.polarity != new.polarity]
-
-
-def _measured(
-    plan: Plan, source: Sequence[ReviewRow], chosen: Sequence[Unit], judged: Judged, listed: Sequence[LayerRow]
-) -> dict[str, object]:
-    """Yield, variety, distance, fluency; and of triplets, how many others still find."""
-    rows_of = {one.sentence.id: one.row["id"] for one in chosen}
-    taken = measures.measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
-    if plan.view == "triplets" and not any(one.relabelled for one in judged.kept):
-        taken["triplets still found"] = survival(_pairs(chosen, judged, listed), judges(plan.judge))
-    return taken
-
-
-def _held(unit: Unit) -> Held:
-    """A source sentence as a text of its own, its triplets in the order in which `layer_row` puts them."""
-    triplets = [triplet(row).shifted(-unit.start) for row in unit.triplets]
-    return unit.sentence.text, sorted(triplets, key=lambda held: (held.opinion.spans, held.aspect.spans))
-
-
-def _triplets(row: LayerRow) -> list[Triplet]:
-    return [triplet(one) for one in row["triplets"]]
-
-
-def _reasons(rejected: Sequence[Rejected]) -> dict[str, int]:
-    return dict(sorted(Counter(one.reason for one in rejected).items()))
-
-
-def _about(
-    plan: Plan, parent: Existing, method: Method, taken: Mapping[str, object], skipped: Sequence[Rejected], judged: Judged, sentences: int
-) -> dict[str, object]:
-    """What the manifest says of the layer: all that decided it, and what was measured."""
-    return {
-        "split": plan.split, "rows": len(judged.kept), "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
-        "signature": method.signature, "model_digest": getattr(method, "digest", None), "seed": plan.seed, "copies": plan.copies,
-        "candidates": plan.candidates, "limit": plan.limit, "config": told(plan.settings, plan.method),
-        "parent": {"name": parent.manifest["name"], "version": parent.manifest["version"], "digest": augment_release.digest(parent.path)},
-        "rejected": _reasons([*skipped, *judged.rejected]), "measures": dict(taken),
-    }  # fmt: skip
-
-
-def _told(rejected: Sequence[Rejected]) -> bytes:
-    """rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
-    return "".join(
-        json.dumps(
-            {"sentence": one.source, "reason": one.reason,
-             "edits": [] if one.reason == "personal-data" else [[edit.start, edit.end, edit.text] for edit in one.edits]},
-            ensure_ascii=False,
-        ) + "\n"
-        for one in rejected
-    ).encode()  # fmt: skip
+def draw_places(ids: Sequence[str], limit: int, seed: int) -> list[int]:
+    """The places of all ids, or of `limit` of them drawn by the seed, in their order."""
+    places = list(range(len(ids)))
+    if not limit or limit >= len(ids):
+        return places
+    return sorted(sorted(places, key=lambda at: sha256(f"{seed} {ids[at]}".encode()))[:limit])

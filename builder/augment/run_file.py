@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from builder import __version__, shards
-from builder.augment import catalog, cues, measures, proposing
-from builder.augment.files import FORMATS, Item, Language, by_characters, language_of
-from builder.augment.judging import Judged, Rejected, Seen, judge
-from builder.augment.settings import Given, Settings, told
+from builder.augment import catalog, measures, proposing
+from builder.augment.files import FORMATS, FileSentence, Language, by_characters, language_of
+from builder.augment.judging import Judgement, Rejected, Seen
+from builder.augment.run import Request, draw_places, judge_proposals, load_method
+from builder.augment.settings import AugmentSettings, Given, relevant_settings
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
-from builder.lexicon.resources import load_lexicon
 from builder.release.manifest import sha256
 
 Tell = Callable[[str], None]
@@ -33,7 +33,7 @@ class FilePlan:
     target: Path
     form: str
     workdir: Path
-    settings: Settings
+    settings: AugmentSettings
     held_out: tuple[Path, ...] = ()
     language: Language | None = None
     copies: int = 4
@@ -47,7 +47,7 @@ class FilePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AugmentedFile:
     """The file, how many sentences it holds, why others were rejected, and what was measured."""
 
     path: Path
@@ -56,7 +56,7 @@ class Written:
     measures: Mapping[str, object]
 
 
-def run(plan: FilePlan, tell: Tell = lambda line: None) -> Written:
+def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFile:
     """InputError names the line that is not of the format; ConfigError a format or method that is not known."""
     catalog.check(plan.method)
     measures.check()
@@ -69,22 +69,21 @@ def run(plan: FilePlan, tell: Tell = lambda line: None) -> Written:
     items = _read(plan, plan.source, content, language)
     out = frozenset(item.sentence.text for path in plan.held_out for item in _read(plan, path, _text(path), language))
     held = set(map(_key, out))
-    chosen = _chosen(plan, [item for item in items if _key(item.sentence.text) not in held])
+    allowed = [item for item in items if _key(item.sentence.text) not in held]
+    chosen = [allowed[at] for at in draw_places([item.sentence.id for item in allowed], plan.limit, plan.seed)]
     skipped = [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
     sentences = tuple(item.sentence for item in chosen)
     if language == "zh" and all(map(by_characters, sentences)):
         sentences = tuple(proposing.segmented(sentences))
     texts = tuple(dict.fromkeys(one.text for one in sentences))
     given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
-    settings = replace(plan.settings, given=given)
     tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
-    method = catalog.load(plan.method, settings)
-    found = cues.chinese(load_lexicon()) if language == "zh" else cues.english_cues()
     judged_at = {item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen}
-    seen = Seen(_key, {_key(item.sentence.text) for item in items}, held, apart=lambda one: str(judged_at[one.id]))
+    seen = Seen(_key, {_key(item.sentence.text) for item in items}, held, apart=lambda sentence: str(judged_at[sentence.id]))
+    request = Request(plan.method, plan.settings, given, plan.copies, plan.candidates, plan.seed, seen)
+    method = load_method(request)
     with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
-        proposals = proposing.proposals(plan.method, settings, method, plan.candidates, plan.seed, plan.workdir, crew)
-        judged = judge(zip(sentences, proposals, strict=True), plan.copies, found, seen)
+        judged = judge_proposals(request, method, plan.workdir, crew)
     taken = measures.measures(judged, len(sentences), language, [(one.id, one.text) for one in sentences], lambda i: i)
     return _write(plan, chosen, judged, skipped, taken, method.signature, language)
 
@@ -100,7 +99,7 @@ def _text(path: Path) -> str:
         raise InputError(f"cannot be read: {error}", where=str(path), fix="name a file in UTF-8") from error
 
 
-def _read(plan: FilePlan, path: Path, content: str, language: Language) -> list[Item]:
+def _read(plan: FilePlan, path: Path, content: str, language: Language) -> list[FileSentence]:
     try:
         items = FORMATS[plan.form].read(content, language)
     except ValueError as error:
@@ -110,23 +109,15 @@ def _read(plan: FilePlan, path: Path, content: str, language: Language) -> list[
     return items
 
 
-def _chosen(plan: FilePlan, items: Sequence[Item]) -> list[Item]:
-    """All, or `limit` of them drawn by the seed, in their order."""
-    if not plan.limit or plan.limit >= len(items):
-        return list(items)
-    order = sorted(range(len(items)), key=lambda n: sha256(f"{plan.seed} {items[n].sentence.id}".encode()))
-    return [items[n] for n in sorted(order[: plan.limit])]
-
-
 def _write(
     plan: FilePlan,
-    items: Sequence[Item],
-    judged: Judged,
+    items: Sequence[FileSentence],
+    judged: Judgement,
     skipped: Sequence[Rejected],
     taken: Mapping[str, object],
     signature: str,
     language: str,
-) -> Written:
+) -> AugmentedFile:
     form = FORMATS[plan.form]
     by_id = {item.sentence.id: item for item in items}
     rejected = [*skipped, *judged.rejected]
@@ -143,7 +134,7 @@ def _write(
     manifest = {
         "builder": __version__, "source": plan.source.name, "sha256": sha256(plan.source.read_bytes()), "format": plan.form, "language": language,
         "method": plan.method, "signature": signature, "seed": plan.seed, "copies": plan.copies, "candidates": plan.candidates, "limit": plan.limit,
-        "with_source": plan.with_source, "config": told(plan.settings, plan.method), "rejected": reasons, "measures": dict(taken),
+        "with_source": plan.with_source, "config": relevant_settings(plan.settings, plan.method), "rejected": reasons, "measures": dict(taken),
         "output_sha256": sha256(made.encode()),
     }  # fmt: skip
     beside = {
@@ -154,7 +145,7 @@ def _write(
     }
     for suffix, content in beside.items():
         write_atomically(plan.target.with_name(plan.target.name + suffix), content.encode())
-    return Written(plan.target, len(judged.kept), reasons, taken)
+    return AugmentedFile(plan.target, len(judged.kept), reasons, taken)
 
 
 def _line(row: Mapping[str, object]) -> str:

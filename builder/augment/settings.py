@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
-from builder.augment.boost.settings import Boost, Eda, Spelling, Split, WordEmbs
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.context import ContextSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
@@ -23,7 +22,90 @@ from builder.records import Triplet
 
 
 @dataclass(frozen=True, slots=True)
-class Synonym:
+class EdaSettings:
+    """Synonyms, insertions, swaps and deletions (Wei and Zou 2019)."""
+
+    rate: float = 0.1
+    """Share of the words that change."""
+    operations: str = "synonym+insertion+swap+deletion"
+    """Operations to use, joined by `+`."""
+    natural: bool = True
+    """In Chinese, write only what stands so in training texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpellingSettings:
+    """Misspelt words (Coulombe 2018)."""
+
+    rate: float = 0.1
+    """Share of the words that are misspelt."""
+    kinds: str = "sound+shape+rules+keyboard"
+    """`sound` and `shape` for Chinese, `rules` and `keyboard` for English, joined by `+`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSettings:
+    """Words split in two (Li et al. 2019)."""
+
+    rate: float = 0.1
+    """Share of the words that are split."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordEmbsSettings:
+    """Words replaced by what a masked language model expects (Kumar et al. 2020)."""
+
+    rate: float = 0.1
+    """Share of the words that are replaced."""
+    base: str = ""
+    """Masked language model: a hub name or a folder; empty: an embedded one."""
+    top: int = 20
+    """A replacement is drawn from so many likeliest words."""
+    epochs: int = 6
+    """Passes over the training data of the embedded model."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoostSettings:
+    """Filtering of another method's candidates (Yang and Li 2022); sections `boostaug` and `monoaug`."""
+
+    backend: str = "eda"
+    """Method whose candidates are filtered."""
+    folds: int = 5
+    """Parts of the train split; `monoaug` does without."""
+    oversample: int = 2
+    """Candidates made for each that may stay."""
+    confidence: float = 0.99
+    """Drop a candidate if the surrogate is not surer of its label than this."""
+    perplexity: float = 1.5
+    """Drop a candidate whose perplexity is at or above this."""
+    scale: Literal["absolute", "source", "valid"] = "source"
+    """What the thresholds are shares and multiples of: the source, the median of the validation fold, or 1 (the paper)."""
+    by_confidence: bool = True
+    """Filter by confidence."""
+    by_perplexity: bool = True
+    """Filter by perplexity."""
+    by_label: bool = True
+    """Filter by label."""
+    ranked: bool = False
+    """Keep the surest that pass, as in the paper; else the first."""
+    base: str = ""
+    """Surrogate: a masked language model of the hub or a folder; empty: an embedded one."""
+    epochs: int = 0
+    """Passes over the training data of the surrogate; 0: by the size of the folds."""
+
+    def checked(self) -> dict[str, bool]:
+        """Which values are in their range."""
+        return {
+            "confidence": 0 <= self.confidence <= 1,
+            "perplexity": self.perplexity > 0,
+            "oversample": self.oversample >= 1,
+            "epochs": self.epochs >= 0,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SynonymSettings:
     """Words replaced by words that mean the same."""
 
     rate: float = 0.15
@@ -49,7 +131,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AugmentSettings:
     """All settings of augmentation; a method's section bears its name, with `_` for `-`."""
 
     seed: int = 13
@@ -60,13 +142,13 @@ class Settings:
     """`auto` takes a GPU where there is one."""
     batch: int = 0
     """Sentences read at once; 0: the method's own number."""
-    synonym: Synonym = field(default_factory=Synonym)
-    eda: Eda = field(default_factory=Eda)
-    spelling: Spelling = field(default_factory=Spelling)
-    split: Split = field(default_factory=Split)
-    word_embs: WordEmbs = field(default_factory=WordEmbs)
-    boostaug: Boost = field(default_factory=Boost)
-    monoaug: Boost = field(default_factory=Boost)
+    synonym: SynonymSettings = field(default_factory=SynonymSettings)
+    eda: EdaSettings = field(default_factory=EdaSettings)
+    spelling: SpellingSettings = field(default_factory=SpellingSettings)
+    split: SplitSettings = field(default_factory=SplitSettings)
+    word_embs: WordEmbsSettings = field(default_factory=WordEmbsSettings)
+    boostaug: BoostSettings = field(default_factory=BoostSettings)
+    monoaug: BoostSettings = field(default_factory=BoostSettings)
     masked_seq2seq: MaskedSeq2SeqSettings = field(default_factory=MaskedSeq2SeqSettings)
     cbert: CBertSettings = field(default_factory=CBertSettings)
     bert: CBertSettings = field(default_factory=CBertSettings)
@@ -77,11 +159,11 @@ class Settings:
     given: Given = field(default_factory=Given, repr=False)
 
 
-def settings(options: Mapping[str, object]) -> Settings:
+def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of range."""
     if strange := next((key for key in options if key.startswith("given")), None):
         raise ConfigError(f"{strange!r} cannot be set", where="--set")
-    made = filled(Settings, options)
+    made = filled(AugmentSettings, options)
     checks = {
         "synonym.rate": 0 < made.synonym.rate <= 1,
         "threads": made.threads >= 1,
@@ -98,13 +180,13 @@ def settings(options: Mapping[str, object]) -> Settings:
     return made
 
 
-def one_thread(made: Settings) -> Settings:
+def one_thread(made: AugmentSettings) -> AugmentSettings:
     """The same for one of several processes, in all sections: no candidate and no signature changes."""
     sections = {one.name: replace(own, threads=1) for one in fields(made) if hasattr(own := getattr(made, one.name), "threads")}
     return replace(made, threads=1, **sections)
 
 
-def told(made: Settings, method: str) -> dict[str, object]:
+def relevant_settings(made: AugmentSettings, method: str) -> dict[str, object]:
     """The settings that a run of `method` depends on, by dotted key, for manifests and signatures."""
     section = method.replace("-", "_").replace("+", "_")
     shared = {"seed", "threads", "device", "batch"}

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from builder.augment.records import Sentence
-from builder.augment.told import FREE
+from builder.augment.signatures import FREE
 from builder.errors import ConfigError, InputError
 from builder.records import RawReview
 from builder.text import clauses, same_script, script_of, sentences
 
 if TYPE_CHECKING:
-    from builder.learning.keeping import Schedule
+    from builder.learning.obtain import Schedule
 
 Script = Literal["keep", "traditional", "simplified"]
 TRAIN = "train"
@@ -58,7 +58,7 @@ class Training:
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
         """`rate` is the network's own."""
-        from builder.learning.keeping import Schedule
+        from builder.learning.obtain import Schedule
 
         size = batch_tokens(self.batch_tokens, items, self.least)
         return Schedule(epochs, self.least, self.patience, size, self.rate or rate, threads=self.threads)

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.records import Mark, Sentence
-from builder.augment.settings import Given, Settings
+from builder.augment.settings import AugmentSettings, Given
 from builder.config import filled, flat
 from builder.records import Element, Triplet
 
 
-def dumped(settings: Settings) -> bytes:
+def dumped(settings: AugmentSettings) -> bytes:
     """All of `settings` but where models are kept."""
     given = asdict(replace(settings.given, models=None)) | {"held": sorted(settings.given.held)}
     own = {key: value for key, value in flat(replace(settings, given=Given())).items() if not key.startswith("given.")}
     return json.dumps({"own": own, "given": given}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def loaded(content: bytes, models: Path | None) -> Settings:
+def loaded(content: bytes, models: Path | None) -> AugmentSettings:
     """What was `dumped`, with models kept in `models`."""
     told = json.loads(content.decode("utf-8", "surrogatepass"))
     given = told["given"]
@@ -36,7 +36,7 @@ def loaded(content: bytes, models: Path | None) -> Settings:
         triplets={key: tuple(map(_triplet, listed)) for key, listed in given["triplets"].items()},
         language=given["language"],
     )
-    return replace(filled(Settings, told["own"]), given=moved)
+    return replace(filled(AugmentSettings, told["own"]), given=moved)
 
 
 def _sentence(row: Mapping[str, Any]) -> Sentence:

@@ -30,7 +30,7 @@ PARTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ViewUnit:
     """A sentence and where it comes from: [start, end) of a review's text, and the triplets that stand there."""
 
     sentence: Sentence
@@ -44,7 +44,7 @@ Skipped = tuple[str, str]
 """(sentence id, reason)"""
 
 
-def units(row: ReviewRow, view: View, keep: Keep) -> Iterator[Unit | Skipped]:
+def units(row: ReviewRow, view: View, keep: Keep) -> Iterator[ViewUnit | Skipped]:
     """The sentences of a review for a view, without their words, or why not."""
     for start, end in parts(row):
         held = tuple(one for one in row["triplets"] if start <= one["aspect"]["spans"][0][0] < end)
@@ -56,7 +56,7 @@ def units(row: ReviewRow, view: View, keep: Keep) -> Iterator[Unit | Skipped]:
             if isinstance(marks, str):
                 yield f"{name}{i}", marks
                 continue
-            yield Unit(Sentence(f"{name}{i}", row["text"][start:end], (), marks, label, "zh"), row, start, end, held)
+            yield ViewUnit(Sentence(f"{name}{i}", row["text"][start:end], (), marks, label, "zh"), row, start, end, held)
 
 
 def parts(row: ReviewRow) -> list[Span]:
@@ -139,7 +139,7 @@ def cut(words: Iterable[Span], marks: Sequence[Mark]) -> Iterator[Span]:
         yield from pairwise([start, *inner, end])
 
 
-def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
+def layer_row(unit: ViewUnit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
     """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed."""
     edits = one.candidate.edits
     i = f"{unit.sentence.id}+{layer}:{hashlib.sha256(one.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
@@ -167,7 +167,7 @@ def layer_row(unit: Unit, one: Trial, view: View, layer: str, method: str) -> La
     }  # fmt: skip
 
 
-def _polarity(unit: Unit, before: Mark, view: View, label: str | None) -> str | None:
+def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> str | None:
     """The polarity of an aspect in the view `aspect`: the judged one's label, the others' own."""
     if view != "aspect":
         return None
@@ -175,7 +175,7 @@ def _polarity(unit: Unit, before: Mark, view: View, label: str | None) -> str | 
     return label if before.start <= judged < before.end else before.polarity
 
 
-def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
+def _triplet(unit: ViewUnit, one: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
     """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method changed brings its own
     polarity and valence."""
     aspect, aspect_full = _element(unit, one, told["aspect"]), _element(unit, one, told["aspect_full"], stretch=True)
@@ -197,7 +197,7 @@ def _triplet(unit: Unit, one: Trial, told: TripletRow, row: str, method: str) ->
     }  # fmt: skip
 
 
-def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool = False) -> ElementRow | None:
+def _element(unit: ViewUnit, one: Trial, told: ElementRow, stretch: bool = False) -> ElementRow | None:
     spans: list[list[int]] = []
     for start, end in told["spans"]:
         place = _place(unit, one, (start - unit.start, end - unit.start), stretch)
@@ -208,7 +208,7 @@ def _element(unit: Unit, one: Trial, told: ElementRow, stretch: bool = False) ->
     return {"text": "".join(one.text[a:b] for a, b in spans), "spans": spans}
 
 
-def _place(unit: Unit, one: Trial, span: Span, stretch: bool) -> Span | None:
+def _place(unit: ViewUnit, one: Trial, span: Span, stretch: bool) -> Span | None:
     """Where a span stands: inside a mark whose words the method changed, at the new words; else by arithmetic on the edits."""
     changed = _changed(one, span)
     if changed and changed.text != unit.sentence.text[changed.start : changed.end]:

@@ -6,24 +6,23 @@ In: the rows that are trained on (never others), a name or path. Out: rows that 
 from __future__ import annotations
 
 import hashlib
-import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from builder.augment import catalog
-from builder.augment.constraints import Trial
-from builder.augment.cues import chinese, english_cues
-from builder.augment.judging import Judged, Seen, judge, lost
+from builder.augment.judging import Judgement, Seen, lost
 from builder.augment.records import Edit, Mark, applied, moved, stretched
-from builder.augment.settings import Given, Settings, settings
+from builder.augment.run import Request, judge_proposals, load_method
+from builder.augment.settings import AugmentSettings, Given, make_settings
 from builder.augment.survival import label_lost
-from builder.bench.rows import Data, Row, digest, language, normalised, sentences
+from builder.bench.rows import BenchRow, Data, digest, language, normalised, sentences
 from builder.code import code_digest
 from builder.errors import ConfigError, InputError
-from builder.files import write_atomically
+from builder.kept import Kept
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import rules_digest
 from builder.records import Element, Span, Triplet
@@ -38,7 +37,7 @@ class Augmented:
     """Rows in the order of their sources. `named`: every row names its source, so that copies can be counted and held-out sources left out."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[BenchRow, ...]
     rejected: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -56,7 +55,7 @@ def is_method(name: str) -> bool:
     raise ConfigError(f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release")
 
 
-def of_file(path: Path, data: Data, train: Sequence[Row], valid: Sequence[Row] = ()) -> Augmented:
+def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[BenchRow] = ()) -> Augmented:
     """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the source nor in `valid`.
 
     Sources are ids, without the place of an aspect (`@12`). A text of the test set is refused elsewhere.
@@ -78,13 +77,13 @@ def of_file(path: Path, data: Data, train: Sequence[Row], valid: Sequence[Row] =
 class Sources:
     """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose texts it may never make."""
 
-    train: tuple[Row, ...]
-    valid: tuple[Row, ...]
-    test: tuple[Row, ...]
+    train: tuple[BenchRow, ...]
+    valid: tuple[BenchRow, ...]
+    test: tuple[BenchRow, ...]
 
 
-def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Settings]:
-    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section. ConfigError as in `settings`."""
+def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, AugmentSettings]:
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section. ConfigError as in `make_settings`."""
     name, *own = written.split(":")
     section = name.replace("-", "_").replace("+", "_")
     keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
@@ -95,7 +94,7 @@ def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Se
                 f"{one!r} is no key=value", where="--methods", fix=f"write {name}:key=value, keys as in --set {section}.key=value"
             )
         keys[f"{section}.{key.strip()}"] = toml(value)
-    return name, settings(keys)
+    return name, make_settings(keys)
 
 
 def toml(value: str) -> object:
@@ -118,31 +117,29 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
     """What a method proposes for the rows and the constraints keep; done once, then read from the working directory."""
     name, chosen = parsed(written, sets, seed)
     known = given(sources, workdir)
-    method = catalog.load(name, replace(chosen, given=known))
-    train, tongue = sources.train, known.language
+    train = sources.train
     held = {row.key for row in (*sources.test, *sources.valid)}
     by_id = {row.id: row for row in train}
+    seen = Seen(normalised, {row.key for row in train}, held, lambda sentence: str(by_id[sentence.id].aspect))
+    request = Request(name, chosen, known, copies, 2 * copies, seed, seen)
+    method = load_method(request)
     lexicon = load_lexicon()
     made_by = code_digest(*CODE), lexicon.digest, rules_digest(), method.signature
     unique = hashlib.sha256(
         repr((made_by, digest(train), known.sentences, sorted(held), copies, seed)).encode("utf-8", "surrogatepass")
     ).hexdigest()[:16]
-    path = workdir / "augmented" / f"{name}-{unique}.json"
-    if (before := _read(path, by_id)) is None:
-        cues = english_cues() if tongue == "en" else chinese(lexicon)
-        proposals = zip(known.sentences, method.propose(known.sentences, 2 * copies, seed), strict=True)
-        judged = judge(proposals, copies, cues, Seen(normalised, {row.key for row in train}, held, lambda one: str(by_id[one.id].aspect)))
-        judged = followed(judged, by_id)
-        _write(path, judged.kept, judged.reasons)
-        before = _read(path, by_id)
-        assert before is not None, f"{path} was just written"
-    if not before.rows:
-        said = ", ".join(f"{reason} {n:,}" for reason, n in before.rejected)
-        raise InputError(f"{written} keeps nothing ({said})", where="--methods", fix="take more training rows, or another method")
-    return replace(before, name=written)
+
+    def make() -> dict[str, object]:
+        return _as_json(followed(judge_proposals(request, method), by_id))
+
+    augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
+    if not augmented.rows:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in augmented.rejected)
+        raise InputError(f"{written} keeps nothing ({reasons})", where="--methods", fix="take more training rows, or another method")
+    return augmented
 
 
-def followed(judged: Judged, by_id: Mapping[str, Row]) -> Judged:
+def followed(judged: Judgement, by_id: Mapping[str, BenchRow]) -> Judgement:
     """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in its source."""
     pairs = [(by_id[one.source.id], rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)) for one in judged.kept]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
@@ -150,7 +147,7 @@ def followed(judged: Judged, by_id: Mapping[str, Row]) -> Judged:
     return lost(judged, label_lost(held), "label-lost") if any(triplets for (_, triplets), _ in held) else judged
 
 
-def rewritten(row: Row, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int) -> Row | None:
+def rewritten(row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int) -> BenchRow | None:
     """A row after edits; its aspect and triplets by arithmetic, None where one of them does not survive."""
     text = applied(row.text, edits)
     aspect = moved(row.aspect, edits) if row.aspect else None
@@ -173,7 +170,7 @@ def _element(told: Element, text: str, edits: Sequence[Edit], stretch: bool) -> 
     return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 
 
-def first(rows: Iterable[Row], copies: int) -> Iterator[Row]:
+def first(rows: Iterable[BenchRow], copies: int) -> Iterator[BenchRow]:
     """At most `copies` rows of a source (of a source and its aspect, where one is judged), in order."""
     taken: Counter[tuple[str | None, str]] = Counter()
     for row in rows:
@@ -183,24 +180,20 @@ def first(rows: Iterable[Row], copies: int) -> Iterator[Row]:
             yield row
 
 
-def _write(path: Path, kept: Iterable[Trial], reasons: Mapping[str, int]) -> None:
-    told = [
-        {"source": one.source.id, "edits": [asdict(edit) for edit in one.candidate.edits], "label": one.candidate.label,
-         "marks": [asdict(mark) for mark in one.marks if mark]}
-        for one in kept
+def _as_json(judged: Judgement) -> dict[str, object]:
+    """What is kept of a method's proposals: the edits, for the texts follow from them."""
+    kept = [
+        {"source": trial.source.id, "edits": [asdict(edit) for edit in trial.candidate.edits], "label": trial.candidate.label,
+         "marks": [asdict(mark) for mark in trial.marks if mark]}
+        for trial in judged.kept
     ]  # fmt: skip
-    content = json.dumps({"rejected": reasons, "kept": told}, ensure_ascii=False, separators=(",", ":"))
-    write_atomically(path, content.encode("utf-8", "surrogatepass"))
+    return {"rejected": judged.reasons, "kept": kept}
 
 
-def _read(path: Path, train: dict[str, Row]) -> Augmented | None:
-    """What was written before; None where nothing was, or it is no more whole."""
-    try:
-        told = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-    except (OSError, ValueError):
-        return None
-    made = (
-        rewritten(train[one["source"]], [Edit(**e) for e in one["edits"]], one["label"], tuple(Mark(**m) for m in one["marks"]), n)
-        for n, one in enumerate(told["kept"])
+def _of_json(name: str, content: Mapping[str, Any], train: Mapping[str, BenchRow]) -> Augmented:
+    """The rows of what `_as_json` gave."""
+    rows = (
+        rewritten(train[row["source"]], [Edit(**edit) for edit in row["edits"]], row["label"], tuple(Mark(**m) for m in row["marks"]), n)
+        for n, row in enumerate(content["kept"])
     )
-    return Augmented("", tuple(row for row in made if row), tuple(told["rejected"].items()))
+    return Augmented(name, tuple(row for row in rows if row), tuple(content["rejected"].items()))

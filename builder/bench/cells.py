@@ -1,12 +1,11 @@
 """The cells of a bench: one training and its scores each, kept as a file under the digest of all that goes in, so that a killed run goes on.
 
-In: a `Plan` with rows. Out: `Cell`s with their scores, in the order of the plan.
+In: a `BenchPlan` with rows. Out: `Cell`s with their scores, in the order of the plan.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -17,11 +16,11 @@ from typing import Any
 from builder.bench.augmented import NONE, Augmented, first
 from builder.bench.models.fitting import fit
 from builder.bench.models.task import Choice, ClassifierConfig, Means, check
-from builder.bench.rows import Row, Task, digest, example, item
+from builder.bench.rows import BenchRow, Task, digest, example, item
 from builder.bench.scores import classes, collapsed, spans, triplets
 from builder.code import code_digest
 from builder.errors import ConfigError, InputError, ModelError
-from builder.files import write_atomically
+from builder.kept import Kept
 from builder.learning.task import Progress, TaggerConfig, sized
 
 TAGGER = "tagger"
@@ -46,13 +45,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchPlan:
     """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote them; `epochs` 0: the model's own."""
 
     task: Task
-    train: tuple[Row, ...]
-    valid: tuple[Row, ...]
-    test: tuple[Row, ...]
+    train: tuple[BenchRow, ...]
+    valid: tuple[BenchRow, ...]
+    test: tuple[BenchRow, ...]
     augmented: dict[str, Augmented]
     copies: tuple[int, ...]
     models: tuple[Choice | None, ...]
@@ -63,7 +62,7 @@ class Plan:
     first_seed: int = 1
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: BenchPlan) -> None:
     """What can be known before anything is trained. Raises what the training would."""
     if not plan.test:
         raise InputError("no test row", where="--test")
@@ -86,14 +85,14 @@ def check_plan(plan: Plan) -> None:
             )
 
 
-def settings(plan: Plan) -> Iterator[tuple[str, int, Choice | None, int]]:
+def settings(plan: BenchPlan) -> Iterator[tuple[str, int, Choice | None, int]]:
     """(method, copies, model, seed) of every cell. Copies 0 of a method means all it has."""
     for model in plan.models:
         for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.copies)):
             yield from ((method, copies, model, plan.first_seed + n) for n in range(plan.seeds))
 
 
-def run(plan: Plan, told: Progress | None = None) -> list[Cell]:
+def run(plan: BenchPlan, told: Progress | None = None) -> list[Cell]:
     """All cells; those with a file are read. Seed by seed, so that what a stopped run leaves compares all methods.
 
     ModelError names the cell whose training fails; the others stay done.
@@ -112,7 +111,7 @@ def run(plan: Plan, told: Progress | None = None) -> list[Cell]:
     return [out[place] for place in range(len(due))]
 
 
-def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
+def training_rows(plan: BenchPlan, method: str, copies: int) -> tuple[BenchRow, ...]:
     """The source, and behind it the augmented rows."""
     if method == NONE:
         return plan.train
@@ -120,7 +119,7 @@ def training_rows(plan: Plan, method: str, copies: int) -> tuple[Row, ...]:
     return (*plan.train, *(first(new, copies) if copies else new))
 
 
-def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str], model: Choice | None) -> Cell:
+def _cell(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None) -> Cell:
     config = config_of(plan, rows, model)
     inputs = (
         code_digest(*CODE),
@@ -133,33 +132,28 @@ def _cell(plan: Plan, cell: Cell, rows: tuple[Row, ...], common: tuple[str, str]
         config,
         means_digest(plan.means),
     )
-    unique = hashlib.sha256(repr(inputs).encode()).hexdigest()[:20]
-    path = plan.workdir / "cells" / f"{unique}.json"
-    if (before := _read(path, unique)) is not None:
-        return replace(before, method=cell.method, copies=cell.copies)
-    started, scratch = time.monotonic(), plan.workdir / "training" / unique
+    key = hashlib.sha256(repr(inputs).encode()).hexdigest()[:20]
+
+    def make() -> dict[str, Any]:
+        return asdict(_worked_out(plan, replace(cell, digest=key), rows, model, config))
+
+    return replace(Cell(**Kept(plan.workdir / "cells").get(key, make)), method=cell.method, copies=cell.copies)
+
+
+def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: Choice | None, config: Any) -> Cell:
+    """The cell with its scores. ModelError names the cell whose training fails."""
+    started, scratch = time.monotonic(), plan.workdir / "training" / cell.digest
     try:
         scores, note = _trained(plan, rows, model, config, cell.seed, scratch)
     except ModelError as error:
         where = f"{cell.model} on {cell.method}, seed {cell.seed}" + (f": {error.where}" if error.where else "")
         fix = error.fix.replace("lower `rate`", "lower --rate")
         raise ModelError(error.what, where=where, fix=fix or "what is done is kept; the same command goes on") from error
-    done = replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1), digest=unique)
-    write_atomically(path, json.dumps(asdict(done), indent=1).encode())
     shutil.rmtree(scratch, ignore_errors=True)
-    return done
+    return replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1))
 
 
-def _read(path: Path, unique: str) -> Cell | None:
-    """A finished cell; None where there is none, or its file is damaged: then it is worked out again."""
-    try:
-        found = Cell(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-    return found if found.digest == unique and found.scores else None
-
-
-def config_of(plan: Plan, rows: Sequence[Row], model: Choice | None) -> Any:
+def config_of(plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None) -> Any:
     """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the source alone."""
     if model is None:
         config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))
@@ -177,7 +171,9 @@ def means_digest(means: Means) -> str:
     return total.hexdigest()[:16]
 
 
-def _trained(plan: Plan, rows: Sequence[Row], model: Choice | None, config: Any, seed: int, scratch: Path) -> tuple[dict[str, float], str]:
+def _trained(
+    plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None, config: Any, seed: int, scratch: Path
+) -> tuple[dict[str, float], str]:
     if plan.task == "aste" or model is None:
         return _tagged(plan, rows, config, seed, scratch), ""
     assert isinstance(config, ClassifierConfig)
@@ -191,7 +187,7 @@ def _trained(plan: Plan, rows: Sequence[Row], model: Choice | None, config: Any,
     return classes(gold, told), collapsed(gold, told)
 
 
-def _tagged(plan: Plan, rows: Sequence[Row], config: TaggerConfig, seed: int, scratch: Path) -> dict[str, float]:
+def _tagged(plan: BenchPlan, rows: Sequence[BenchRow], config: TaggerConfig, seed: int, scratch: Path) -> dict[str, float]:
     from builder.model.tagger import train_tagger
 
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))

@@ -1,6 +1,6 @@
 """From what a user asks for to a plan with rows, and from its cells to files: tables, figures, a page.
 
-In: paths and names. Out: a `Plan` that holds no text of the test set on the training side; `bench.*` and figures in the working directory.
+In: paths and names. Out: a `BenchPlan` that holds no text of the test set on the training side; `bench.*` and figures in the working directory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from builder.bench import plots, tables
 from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed, toml
-from builder.bench.cells import Cell, Plan, check_plan, config_of
+from builder.bench.cells import BenchPlan, Cell, check_plan, config_of
 from builder.bench.models.fitting import fit
 from builder.bench.models.task import Choice, Means, chosen
 from builder.bench.reading import load
-from builder.bench.rows import Data, Row, Task, held_out, item, language, refuse_shared, share
+from builder.bench.rows import BenchRow, Data, Task, held_out, item, language, refuse_shared, share
 from builder.bench.scores import Spread
 from builder.bench.shift import Shift, analyse
 from builder.errors import ConfigError, InputError
@@ -32,7 +32,7 @@ MOST_POINTS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchRequest:
     """The options of the command. `copies` empty: all that a file holds, four of a method."""
 
     task: Task
@@ -55,7 +55,7 @@ class Asked:
     sets: tuple[str, ...] = ()
 
 
-def prepare(asked: Asked) -> tuple[Plan, list[str]]:
+def prepare(asked: BenchRequest) -> tuple[BenchPlan, list[str]]:
     """The plan, and what a user should be told of its making. Every check that needs no training is made here."""
     names = [name for name in dict.fromkeys(asked.methods) if name != NONE]
     made_by = {name: is_method(name) for name in names}
@@ -79,10 +79,10 @@ def prepare(asked: Asked) -> tuple[Plan, list[str]]:
         refuse_shared(augmented[shown].rows, test.rows, name)
         notes.append(_made(shown, augmented[shown]))
     domain = _domain(asked.domain)
-    refuse_shared([Row(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
+    refuse_shared([BenchRow(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
     means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension)
     copies = asked.copies or (0,)
-    plan = Plan(
+    plan = BenchPlan(
         asked.task,
         tuple(kept),
         tuple(valid),
@@ -100,7 +100,7 @@ def prepare(asked: Asked) -> tuple[Plan, list[str]]:
     return plan, notes
 
 
-def _models(asked: Asked, tongue: str) -> tuple[Choice | None, ...]:
+def _models(asked: BenchRequest, tongue: str) -> tuple[Choice | None, ...]:
     if asked.task == "aste":
         if strange := [name for name in asked.models if name != "tagger"]:
             raise ConfigError(f"no model {strange[0]!r} for aste", where="--models", fix="for aste there is: tagger")
@@ -108,7 +108,7 @@ def _models(asked: Asked, tongue: str) -> tuple[Choice | None, ...]:
     return tuple(chosen(name, asked.task, tongue) for name in dict.fromkeys(asked.models))
 
 
-def _validation(asked: Asked, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[BenchRow], list[BenchRow]]:
     """(trained on, for choosing the epoch): a tenth of the texts, drawn by their hash, or the file given; texts of the latter are not trained on."""
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
@@ -119,7 +119,7 @@ def _validation(asked: Asked, rows: Sequence[Row]) -> tuple[list[Row], list[Row]
     return [row for row in rows if row.key not in keys], valid
 
 
-def _augmented(asked: Asked, name: str, method: bool, sources: Sources) -> Augmented:
+def _augmented(asked: BenchRequest, name: str, method: bool, sources: Sources) -> Augmented:
     if method:
         sets = {key.strip(): toml(value) for key, _, value in (one.partition("=") for one in asked.sets)}
         return by_method(name, sources, sets, max(asked.copies, default=COPIES), asked.seed, asked.workdir)
@@ -150,7 +150,7 @@ def _made(name: str, made: Augmented) -> str:
     return f"{name}: {len(made.rows):,} augmented rows" + (f"; left out: {left}" if left else "")
 
 
-def write(plan: Plan, cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
+def write(plan: BenchPlan, cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
     """All files of a bench; the table for the terminal, and the names of the files."""
     listed = tables.lines(cells, plan.task)
     foot = tables.footer(listed, plan.seeds, plan.task)
@@ -185,7 +185,7 @@ def _kept(workdir: Path, files: dict[str, str]) -> list[str]:
     return list(files)
 
 
-def shift(plan: Plan, told: Progress | None = None) -> list[Shift]:
+def shift(plan: BenchPlan, told: Progress | None = None) -> list[Shift]:
     """Each model trained on the source alone, once a seed, then test, source and augmented sets in its features; at most 500 rows a set, by hash."""
     if plan.task == "aste":
         raise ConfigError("the shift is of classifiers' features", where="--shift", fix="take --task absc, tc or ate")
@@ -207,7 +207,7 @@ def shift(plan: Plan, told: Progress | None = None) -> list[Shift]:
     return out
 
 
-def _drawn(rows: Sequence[Row]) -> list[Row]:
+def _drawn(rows: Sequence[BenchRow]) -> list[BenchRow]:
     order = sorted(rows, key=lambda row: hashlib.sha256(f"{row.id}\0{row.text}".encode("utf-8", "surrogatepass")).digest())
     return order[:MOST_POINTS]
 
@@ -215,7 +215,7 @@ def _drawn(rows: Sequence[Row]) -> list[Row]:
 HEADS = ("model", "set", "rows", "overlap", "|skew x|", "|skew y|", "skewness")
 
 
-def write_shift(plan: Plan, found: Sequence[Shift], command: str) -> tuple[str, list[str]]:
+def write_shift(plan: BenchPlan, found: Sequence[Shift], command: str) -> tuple[str, list[str]]:
     """Figure (of the first seed) and numbers of the shift; the table for the terminal, and the names of the files."""
     import json
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from builder.bench.augmented import NONE
 from builder.bench.scores import MAIN, SHOWN
-from builder.bench.shift import Place, Shift
-from builder.bench.tables import Line
+from builder.bench.shift import Shift, ShiftPoint
+from builder.bench.tables import TableLine
 from builder.bench.tables import shown as shown_name
 from builder.errors import ConfigError, install_command
 
@@ -25,7 +25,7 @@ _STYLE: Any = {
 }  # fmt: skip
 
 
-def means(lines: Sequence[Line], task: str) -> str:
+def means(lines: Sequence[TableLine], task: str) -> str:
     """The main score of every method with every model: mean, deviation, and each seed as a small dot."""
     models, names = _distinct(one.model for one in lines), _distinct(shown_name(one) for one in lines)
     methods, copies = _distinct(one.method for one in lines if one.method != NONE), sorted({one.copies for one in lines})
@@ -52,7 +52,7 @@ def means(lines: Sequence[Line], task: str) -> str:
     return _svg(draw, 4.2 + 1.1 * len(models) + 0.12 * len(names) * len(models), 3.6)
 
 
-def curves(lines: Sequence[Line], task: str) -> str | None:
+def curves(lines: Sequence[TableLine], task: str) -> str | None:
     """The main score over the number of copies, a panel a model, 0 being the source alone (Figures 3 to 5). None with one number of copies."""
     models = _distinct(one.model for one in lines)
     names = _distinct(one.method for one in lines if one.copies)
@@ -102,7 +102,7 @@ def places(shift: Shift) -> str:
     return _svg(draw, 3.6 * columns, 0.2 + 3.9 * rows)
 
 
-def _cloud(axes: Any, one: Place, colour: str) -> None:
+def _cloud(axes: Any, one: ShiftPoint, colour: str) -> None:
     x, y = zip(*one.points, strict=True)
     axes.plot(x, y, ".", color=colour, markersize=4, alpha=0.6, label=one.name)
     edge = [*one.hull, one.hull[0]]

@@ -15,10 +15,10 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
-from builder.augment.files import FORMATS, Item, language_of
+from builder.augment.files import FORMATS, FileSentence, language_of
 from builder.augment.records import Mark
-from builder.augment.views import Unit, units
-from builder.bench.rows import Data, Row, Task
+from builder.augment.views import ViewUnit, units
+from builder.bench.rows import BenchRow, Data, Task
 from builder.errors import InputError
 from builder.export.answers_text import polarity, polarity_at
 from builder.export.records import triplet
@@ -29,17 +29,17 @@ from builder.release.reading import rows as release_rows
 
 KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
 _VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}
-Found = Iterator[Row | str]
+Found = Iterator[BenchRow | str]
 """Rows, and the reason of each that cannot be used."""
 
 
 def load(path: Path, task: Task, split: str = "train") -> Data:
     """The rows of a file, or of one split of a release. InputError where there is none, or a line cannot be read."""
     if path.is_dir():
-        found: Iterable[Row | str] = _release(path, task, split)
+        found: Iterable[BenchRow | str] = _release(path, task, split)
     else:
         found = _file(path, task)
-    rows: list[Row] = []
+    rows: list[BenchRow] = []
     reasons: Counter[str] = Counter()
     for one in found:
         if isinstance(one, str):
@@ -69,16 +69,16 @@ def _release(path: Path, task: Task, split: str) -> Found:
             yield one[1] if isinstance(one, tuple) else _unit(one, task)
 
 
-def _unit(unit: Unit, task: Task) -> Row:
+def _unit(unit: ViewUnit, task: Task) -> BenchRow:
     """A sentence of a review; offsets are moved into it."""
     one = unit.sentence
     if task == "aste":
-        return Row(one.id, one.text, one.marks, triplets=tuple(triplet(told).bare().shifted(-unit.start) for told in unit.triplets))
+        return BenchRow(one.id, one.text, one.marks, triplets=tuple(triplet(told).bare().shifted(-unit.start) for told in unit.triplets))
     if task == "absc":
         at = int(one.id.rpartition("@")[2]) - unit.start
         aspect = next((mark.start, mark.end) for mark in one.marks if mark.start <= at < mark.end)
-        return Row(one.id, one.text, one.marks, one.label or "", aspect)
-    return Row(one.id, one.text, one.marks, one.label or "")
+        return BenchRow(one.id, one.text, one.marks, one.label or "", aspect)
+    return BenchRow(one.id, one.text, one.marks, one.label or "")
 
 
 def _items(form: str, text: str, where: str, task: Task) -> Found:
@@ -95,20 +95,20 @@ def _items(form: str, text: str, where: str, task: Task) -> Found:
         yield from _told(one, form, task, sources.get(_bare(one.sentence.text)))
 
 
-def _told(one: Item, form: str, task: Task, source: str | None) -> Found:
+def _told(one: FileSentence, form: str, task: Task, source: str | None) -> Found:
     """What a sentence of a file says of a task."""
     sentence = one.sentence
     spans = [(mark.start, mark.end) for mark in sentence.marks]
     if task == "tc" and form == "tsv":
-        yield Row(sentence.id, sentence.text, label=sentence.label or "", source=source)
+        yield BenchRow(sentence.id, sentence.text, label=sentence.label or "", source=source)
     elif task == "ate" and form != "tsv":
         yield _terms(sentence.id, sentence.text, spans, source)
     elif task == "absc" and form == "apc":
-        yield Row(sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source)
+        yield BenchRow(sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source)
     elif task == "absc" and form == "atepc":
         for span, said in zip(spans, one.told, strict=True):
             if said != "-100":
-                yield Row(f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source)
+                yield BenchRow(f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source)
     else:
         yield "other-task"
 
@@ -117,9 +117,9 @@ def _unjudged(spans: Iterable[Span]) -> tuple[Mark, ...]:
     return tuple(Mark(*span) for span in spans)
 
 
-def _gathered(items: Sequence[Item]) -> list[Item]:
+def _gathered(items: Sequence[FileSentence]) -> list[FileSentence]:
     """The sentences of an aspect file with all their aspects."""
-    by_text: dict[str, Item] = {}
+    by_text: dict[str, FileSentence] = {}
     for one in items:
         known = by_text.setdefault(one.sentence.text, one)
         spans = sorted({(mark.start, mark.end) for item in (known, one) for mark in item.sentence.marks})
@@ -138,11 +138,11 @@ def _bare(text: str) -> str:
     return "".join(text.split())
 
 
-def _terms(name: str, text: str, spans: Iterable[Span], source: str | None = None) -> Row | str:
+def _terms(name: str, text: str, spans: Iterable[Span], source: str | None = None) -> BenchRow | str:
     listed = sorted(set(spans))
     if any(a[1] > b[0] for a, b in pairwise(listed)):
         return "overlapping-labels"
-    return Row(name, text, _unjudged(listed), source=source)
+    return BenchRow(name, text, _unjudged(listed), source=source)
 
 
 def _polarity(label: str) -> str:
@@ -178,11 +178,11 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
         return
     name, source = str(row.get("id") or row.get("ID") or place.rpartition(":")[2]), _lineage_of(row)
     if task == "tc":
-        yield Row(name, text, label=str(row["label"]), source=source) if row.get("label") not in (None, "") else "other-task"
+        yield BenchRow(name, text, label=str(row["label"]), source=source) if row.get("label") not in (None, "") else "other-task"
         return
     triplets = _dimabsa(row, text) if "ID" in row else [triplet(one) for one in row.get("triplets", [])]
     if task == "aste":
-        yield Row(name, text, _marks(triplets), triplets=tuple(triplets), source=source)
+        yield BenchRow(name, text, _marks(triplets), triplets=tuple(triplets), source=source)
         return
     aspects = [(_hull(one["spans"]), one["polarity"]) for one in row.get("aspects") or []]
     aspects = aspects or [((one.aspect.start, one.aspect.end), one.polarity) for one in triplets]
@@ -194,7 +194,9 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
         if told is not None:
             said.setdefault(span, set()).add(_polarity(str(told)))
     for span, labels in sorted(said.items()):
-        yield Row(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source) if len(labels) == 1 else "mixed-polarity"
+        yield (
+            BenchRow(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source) if len(labels) == 1 else "mixed-polarity"
+        )
 
 
 def _lineage_of(row: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from typing import Literal
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence
 from builder.augment.views import cut
-from builder.bench.models.task import Item, words_of
+from builder.bench.models.task import ClassifierItem, words_of
 from builder.errors import InputError
 from builder.folding import fold
 from builder.learning.task import Example
@@ -31,7 +31,7 @@ TASKS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchRow:
     """A labelled text. `marks` are what augmentation may not touch; `aspect` the one that is judged (absc); `source` the id of the row that an
     augmented one was made from."""
 
@@ -57,7 +57,7 @@ class Data:
     """A file as read: its rows, and what could not be used, by reason."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[BenchRow, ...]
     skipped: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -65,7 +65,7 @@ class Data:
         return digest(self.rows)
 
 
-def digest(rows: Iterable[Row]) -> str:
+def digest(rows: Iterable[BenchRow]) -> str:
     total = hashlib.sha256()
     for row in rows:
         total.update(repr(row).encode("utf-8", "surrogatepass"))
@@ -77,17 +77,17 @@ def normalised(text: str) -> str:
     return "".join(char for char in fold(text) if char.isalnum())
 
 
-def language(rows: Sequence[Row]) -> Literal["zh", "en"]:
+def language(rows: Sequence[BenchRow]) -> Literal["zh", "en"]:
     """zh where most texts hold a Han character."""
     return "zh" if 2 * sum(bool(HAN.search(row.text)) for row in rows) > len(rows) else "en"
 
 
-def share(rows: Iterable[Row], part: float, salt: str) -> list[Row]:
+def share(rows: Iterable[BenchRow], part: float, salt: str) -> list[BenchRow]:
     """Rows whose text falls into the share by its hash: the same at every run, rows of one text together, and a smaller share inside a larger."""
     return [row for row in rows if _place(row.key, salt) < part]
 
 
-def held_out(rows: Sequence[Row], part: float, salt: str) -> list[Row]:
+def held_out(rows: Sequence[BenchRow], part: float, salt: str) -> list[BenchRow]:
     """The rows of a share of the texts, as many as it says (one of ten at least): those whose hashes are lowest."""
     keys = sorted({row.key for row in rows}, key=lambda key: _place(key, salt))
     chosen = set(keys[: round(part * len(keys))])
@@ -98,7 +98,7 @@ def _place(key: str, salt: str) -> float:
     return int.from_bytes(hashlib.sha256(f"{salt}\0{key}".encode("utf-8", "surrogatepass")).digest()[:7]) / (1 << 56)
 
 
-def refuse_shared(train: Sequence[Row], test: Sequence[Row], name: str) -> None:
+def refuse_shared(train: Sequence[BenchRow], test: Sequence[BenchRow], name: str) -> None:
     """InputError where a text of the test set is trained on."""
     held = {row.key: row.id for row in test}
     shared = {row.key: row.id for row in train if row.key in held}
@@ -111,19 +111,19 @@ def refuse_shared(train: Sequence[Row], test: Sequence[Row], name: str) -> None:
         )
 
 
-def item(row: Row, task: Task) -> Item:
+def item(row: BenchRow, task: Task) -> ClassifierItem:
     """A row as classifiers and aspect taggers read it."""
-    return Item(row.text, words_of(row.text), row.label if task != "ate" else "", row.aspect, row.spans if task == "ate" else ())
+    return ClassifierItem(row.text, words_of(row.text), row.label if task != "ate" else "", row.aspect, row.spans if task == "ate" else ())
 
 
-def sentences(rows: Sequence[Row]) -> list[Sentence]:
+def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
     """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark begins or ends."""
     tongue = language(rows)
     made = [Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue) for row in rows]
     return segmented(made) if tongue == "zh" else made
 
 
-def example(row: Row) -> Example:
+def example(row: BenchRow) -> Example:
     """A row as the triplet tagger reads it: the view of its text; triplets that the view does not show are left out."""
     shown = view(row.text)
     found = (to_view(one, shown) for one in row.triplets)

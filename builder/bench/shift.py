@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShiftPoint:
     """A set in the plane. `overlap` in 0 to 1, with the test set; `skew` on the two axes, `skewness` the sum of their absolute values."""
 
     name: str
@@ -41,8 +41,8 @@ class Shift:
     """All sets in one plane; `seed` that of the t-SNE."""
 
     model: str
-    test: Place
-    sets: tuple[Place, ...]
+    test: ShiftPoint
+    sets: tuple[ShiftPoint, ...]
     seed: int
 
 
@@ -54,7 +54,7 @@ def analyse(model: str, test: str, features: Mapping[str, NDArray[np.float32]], 
     planes = embed(features, seed)
     hulls = {name: hull(points) for name, points in planes.items()}
     sets = {
-        name: Place(name, points, corners(hulls[name]), overlap(hulls[name], hulls[test]), (skew(points, 0), skew(points, 1)))
+        name: ShiftPoint(name, points, corners(hulls[name]), overlap(hulls[name], hulls[test]), (skew(points, 0), skew(points, 1)))
         for name, points in planes.items()
     }
     return Shift(model, sets[test], tuple(one for name, one in sets.items() if name != test), seed)

@@ -16,7 +16,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum test, None where there is none."""
 
     method: str
@@ -30,7 +30,7 @@ class Line:
     best: bool
 
 
-def lines(cells: Sequence[Cell], task: str) -> list[Line]:
+def lines(cells: Sequence[Cell], task: str) -> list[TableLine]:
     """Cells of one method, copies and model together; `best` is the highest mean of the main score of a model."""
     groups: dict[tuple[str, int, str], list[Cell]] = {}
     for cell in cells:
@@ -46,20 +46,20 @@ def lines(cells: Sequence[Cell], task: str) -> list[Line]:
         compared = method != NONE
         gain = own.mean - base.mean if compared else None
         p = rank_sum(own.values, base.values) if compared else None
-        out.append(Line(method, copies, model, group[0].rows, spreads, gain, p, notes, own.mean == top[model]))
+        out.append(TableLine(method, copies, model, group[0].rows, spreads, gain, p, notes, own.mean == top[model]))
     return out
 
 
-def shown(line: Line) -> str:
+def shown(line: TableLine) -> str:
     """The method with its number of copies, where one was asked for."""
     return f"{line.method} ×{line.copies}" if line.copies else line.method
 
 
-def heads(listed: Sequence[Line]) -> list[str]:
+def heads(listed: Sequence[TableLine]) -> list[str]:
     return ["method", "model", "rows", *(SHOWN[name] for name in listed[0].spreads), "gain", "p"]
 
 
-def row(line: Line, markdown: bool) -> list[str]:
+def row(line: TableLine, markdown: bool) -> list[str]:
     """A line as words; in Markdown the best method of a model is bold. `*`: p below 0.05."""
     scores = [f"{one.mean:.2f} ± {one.deviation:.2f}" for one in line.spreads.values()]
     if markdown and line.best:
@@ -69,7 +69,7 @@ def row(line: Line, markdown: bool) -> list[str]:
     return [shown(line), line.model, f"{line.rows:,}", *scores, gain, p]
 
 
-def text(listed: Sequence[Line], foot: Sequence[str], markdown: bool = False) -> str:
+def text(listed: Sequence[TableLine], foot: Sequence[str], markdown: bool = False) -> str:
     from tabulate import tabulate
 
     shape = "github" if markdown else "simple"
@@ -78,7 +78,7 @@ def text(listed: Sequence[Line], foot: Sequence[str], markdown: bool = False) ->
     return "\n".join([table, "", *foot]) + "\n"
 
 
-def footer(listed: Sequence[Line], seeds: int, task: str) -> list[str]:
+def footer(listed: Sequence[TableLine], seeds: int, task: str) -> list[str]:
     """How to read the table, and what a reader must know before believing it."""
     main = SHOWN[MAIN[task]]
     out = [
@@ -92,7 +92,7 @@ def footer(listed: Sequence[Line], seeds: int, task: str) -> list[str]:
     return out
 
 
-def as_csv(listed: Sequence[Line]) -> str:
+def as_csv(listed: Sequence[TableLine]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = list(listed[0].spreads)
@@ -104,6 +104,6 @@ def as_csv(listed: Sequence[Line]) -> str:
     return out.getvalue()
 
 
-def as_json(listed: Sequence[Line], cells: Sequence[Cell], about: dict[str, object]) -> str:
+def as_json(listed: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
     told = {"about": about, "lines": [asdict(one) for one in listed], "cells": [asdict(one) for one in cells]}
     return json.dumps(told, ensure_ascii=False, indent=1) + "\n"

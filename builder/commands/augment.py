@@ -14,7 +14,6 @@ from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
 @click.command()
 @click.argument("method", required=False)
 @click.option("--release", type=click.Path(path_type=Path), help="Directory of the release that is augmented.")
-@click.option("--split", default="train", show_default=True, help="Only train can be augmented.")
 @click.option(
     "--view",
     type=click.Choice(["triplets", "ate", "aspect", "sentence"]),
@@ -47,7 +46,7 @@ from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
 def augment(method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any) -> None:
     """Augment a release by METHOD: a child release with a layer of new rows. Or a file. Without METHOD, the methods are listed."""
     from builder.augment.catalog import METHODS, check
-    from builder.augment.settings import settings
+    from builder.augment.settings import make_settings
     from builder.commands.build import _settings, crew
 
     if method is None:
@@ -58,7 +57,7 @@ def augment(method: str | None, release: Path | None, source: Path | None, sets:
         raise click.UsageError("name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)")
     chosen = {key: options[key] for key in ("copies", "seed", "limit", "workers", "workdir")}
     chosen |= {"engine": "local", "scheduler": ""} | crew(options["engine"], options["scheduler"])
-    chosen |= {"method": method, "candidates": options["candidates"] or options["copies"], "settings": settings(_settings(sets))}
+    chosen |= {"method": method, "candidates": options["candidates"] or options["copies"], "settings": make_settings(_settings(sets))}
     if release is not None:
         _release(release, chosen, options)
     elif source is not None:
@@ -66,23 +65,23 @@ def augment(method: str | None, release: Path | None, source: Path | None, sets:
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.augment.run import Plan, run
+    from builder.augment.run_release import AugmentPlan, augment_release
 
     keep: Any = options["keep"] or ("aspect+opinion" if options["view"] == "triplets" else "aspect")
     out = options["out"] or release.resolve().parent / "augmented"
-    more = {key: options[key] for key in ("split", "view", "layer", "version", "judge")}
-    made = run(Plan(release=release, out=out, keep=keep, **more, **chosen), _tell)
+    more = {key: options[key] for key in ("view", "layer", "version", "judge")}
+    made = augment_release(AugmentPlan(release=release, out=out, keep=keep, **more, **chosen), _tell)
     _told(made.measures, made.reasons)
     click.echo(f"{made.path}: {made.rows:,} rows in the layer {made.layer}{', made before' if made.before else ''}")
 
 
 def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.augment.run_file import FilePlan, run
+    from builder.augment.run_file import FilePlan, augment_file
 
     if options["form"] is None or options["target"] is None:
         raise click.UsageError("a file needs its format and where to write: --format bio --output FILE")
     more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source")}
-    made = run(FilePlan(source=source, **more, **chosen), _tell)
+    made = augment_file(FilePlan(source=source, **more, **chosen), _tell)
     _told(made.measures, made.reasons)
     click.echo(f"{made.path}: {made.rows:,} sentences")
 

@@ -95,7 +95,7 @@ def bench(shift: bool, **options: Any) -> None:
     from builder.store.db import lock
 
     check_extra(shift)
-    command, asked = "builder " + " ".join(sys.argv[1:]), planning.Asked(**options)
+    command, asked = "builder " + " ".join(sys.argv[1:]), planning.BenchRequest(**options)
     with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:
         plan, notes = planning.prepare(asked)
         for note in notes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.commands.build import WORKDIR
+from builder.files import write_atomically
 
 if TYPE_CHECKING:
     from builder.report.blocks import Report
@@ -56,7 +57,7 @@ def _page(made: Report, target: Path) -> None:
     from builder.report.page import page
 
     content = page(made).encode("utf-8", "surrogatepass")
-    _replace(target, content)
+    write_atomically(target, content)
     tables = sum(bool(table.rows) for table in made.tables())
     click.echo(
         f"{target}: {len(made.sections)} sections, {tables} tables, {len(made.tables()) - tables} not there yet, {len(content) / 1000:.0f} kB"
@@ -70,24 +71,9 @@ def _data(made: Report, workdir: Path, folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     for table in made.tables():
-        _replace(folder / f"{table.name}.csv", as_csv(table))
-    _replace(folder / "tables.md", tables(made).encode("utf-8", "surrogatepass"))
+        write_atomically(folder / f"{table.name}.csv", as_csv(table))
+    write_atomically(folder / "tables.md", tables(made).encode("utf-8", "surrogatepass"))
     listed = list(cells(made))
     with db.lock(workdir), db.writing(workdir) as connection, db.atomic(connection):
         store.keep_cells(connection, listed)
     click.echo(f"{folder}: {len(made.tables())} tables, {len(listed):,} numbers; also in the database (report_cells)", err=True)
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """The whole file or the old one."""
-    import os
-
-    building = target.with_name(f".{target.name}.building")
-    try:
-        with building.open("wb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-        building.replace(target)
-    finally:
-        building.unlink(missing_ok=True)

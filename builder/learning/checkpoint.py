@@ -1,16 +1,15 @@
 """Tensors on disk: atomic, checked, never pickled. Checkpoints of a training, in safetensors.
 
-A checkpoint `epoch-003.safetensors` holds flat names (network.*, best.*, exp_avg.*, exp_avg_sq.*, step.*) and, as metadata, the
-fingerprint of configuration, seed and data, the scores so far, and a digest of the tensors. The last two are kept.
+A checkpoint `step-00000120.safetensors` holds flat names (network.*, exp_avg.*, exp_avg_sq.*, step.*) and, as metadata, the fingerprint of the
+training, its place and a digest of the tensors. `best.safetensors` beside it holds the weights that scored best so far.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import safetensors.torch
@@ -19,17 +18,22 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from builder.errors import ModelError
+from builder.files import write_atomically
 from builder.records import Triplet
 
-KEPT = 2
+BEST = "best.safetensors"
+_STEPS = "step-*.safetensors"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A checkpoint as read."""
+@dataclass(frozen=True, slots=True)
+class TrainingPlace:
+    """How far a training is: epochs done, steps of the next one, steps in all, the score of every epoch, and what the course keeps."""
 
-    tensors: dict[str, Tensor]
-    scores: tuple[float, ...]
+    epoch: int = 0
+    step: int = 0
+    steps: int = 0
+    scores: tuple[float, ...] = ()
+    state: Mapping[str, int] = field(default_factory=dict)
 
 
 def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
@@ -55,28 +59,6 @@ def fingerprint(kind: str, config: object, seed: int, *data: Sequence[tuple[str,
     return total.hexdigest()
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write beside, fsync, rename: a reader sees the old file or the whole new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise ModelError(f"cannot write: {error.strerror}", where=str(path)) from error
-    finally:
-        if beside.exists():
-            beside.unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
     """A safetensors file with its own digest in the metadata. Tensors that share memory, tied weights, are written each."""
     whole: dict[str, Tensor] = {}
@@ -84,7 +66,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     for name, tensor in tensors.items():
         whole[name] = tensor.detach().clone() if tensor.data_ptr() in seen else tensor.detach().contiguous()
         seen.add(whole[name].data_ptr())
-    write_file(path, safetensors.torch.save(whole, {**metadata, "digest": tensor_digest(whole)}))
+    write_atomically(path, safetensors.torch.save(whole, {**metadata, "digest": tensor_digest(whole)}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -100,58 +82,110 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-def write(
-    folder: Path,
-    fingerprint: str,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    best: Mapping[str, Tensor],
-    scores: Sequence[float],
-) -> None:
-    """The checkpoint after epoch len(scores); older ones than the last `KEPT` go."""
-    tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
-    for name, parameter in network.named_parameters():
-        for key, value in optimizer.state.get(parameter, {}).items():
-            tensors[f"{key}.{name}"] = value
-    metadata = {"fingerprint": fingerprint, "scores": json.dumps(list(scores))}
-    write_tensors(folder / f"epoch-{len(scores):03d}.safetensors", tensors, metadata)
-    for old in sorted(folder.glob("epoch-*.safetensors"))[:-KEPT]:
-        old.unlink()
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The checkpoints of one training in a folder; the last `kept` stay.
 
+    Of several processes that train together one is `main` and writes; all `meet` before it does, and before they read what it wrote.
+    """
 
-def latest(folder: Path, fingerprint: str) -> State | None:
-    """The newest good checkpoint of this very training. Damaged ones and those of another training are removed."""
-    for stray in folder.glob(".epoch-*.tmp"):
-        stray.unlink()
-    for path in sorted(folder.glob("epoch-*.safetensors"), reverse=True):
+    folder: Path
+    fingerprint: str
+    kept: int = 2
+    main: bool = True
+    meet: Callable[[], object] = lambda: None
+
+    def write(self, place: TrainingPlace, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """The checkpoint at `place`; behind an epoch that scored best (the last of equals) the best weights before it."""
+        self.meet()
+        if not self.main:
+            return
+        weights = weights_of(network)
+        scores = place.scores
+        if not place.step and not any(earlier > scores[-1] for earlier in scores[:-1]):
+            write_tensors(self.folder / BEST, weights, {"fingerprint": self.fingerprint, "epoch": str(place.epoch)})
+        tensors = {f"network.{name}": tensor for name, tensor in weights.items()}
+        for name, parameter in network.named_parameters():
+            tensors |= {f"{key}.{name}": torch.as_tensor(value) for key, value in optimizer.state.get(parameter, {}).items()}
+        metadata = {"fingerprint": self.fingerprint, "place": json.dumps(asdict(place))}
+        write_tensors(self.folder / f"step-{place.steps:08d}.safetensors", tensors, metadata)
+        for old in sorted(self.folder.glob(_STEPS))[: -self.kept]:
+            old.unlink()
+
+    def resume(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> TrainingPlace:
+        """Put network and optimiser where the newest good checkpoint of this very training left them.
+
+        A damaged one, and one of another training, is as none at all, and removed. So is a drafted file that a kill left.
+        """
+        if self.main:
+            for draft in self.folder.glob(".*.building"):
+                draft.unlink()
+        for path in sorted(self.folder.glob(_STEPS), reverse=True):
+            tensors, metadata = self._read(path)
+            place = json.loads(metadata["place"]) if metadata else {}
+            if not metadata or (place["scores"] and not self._read(self.folder / BEST)[1]):
+                if self.main:
+                    path.unlink(missing_ok=True)
+                continue
+            parts = _by_first_part(tensors)
+            load_weights(network, parts.pop("network"), path)
+            _load_optimizer(network, optimizer, parts)
+            return TrainingPlace(place["epoch"], place["step"], place["steps"], tuple(place["scores"]), place["state"])
+        return TrainingPlace()
+
+    def read_best(self, network: nn.Module) -> None:
+        """Give the network the weights that scored best."""
+        self.meet()
+        load_weights(network, read_tensors(self.folder / BEST)[0], self.folder / BEST)
+
+    def drop(self) -> None:
+        """Remove all but the best weights: the optimiser's states are twice as large as a model."""
+        for path in self.folder.glob(_STEPS):
+            path.unlink()
+
+    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+        """A file of this training; nothing where it is missing, damaged or of another one."""
         try:
             tensors, metadata = read_tensors(path)
         except ModelError:
-            path.unlink()
-            continue
-        if metadata.get("fingerprint") == fingerprint:
-            return State(tensors, tuple(json.loads(metadata["scores"])))
-        path.unlink()
-    return None
+            return {}, {}
+        return (tensors, metadata) if metadata.get("fingerprint") == self.fingerprint else ({}, {})
 
 
-def restore(state: State, network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Put network and optimiser back to where they were; returns the best weights so far."""
-    part = _parts(state.tensors)
-    network.load_state_dict(part.pop("network"))
-    best = part.pop("best")
+def weights_of(network: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers, tied ones once: what checkpoints and digests hold."""
+    weights = {name: parameter.detach() for name, parameter in network.named_parameters()}
+    known = network.state_dict()
+    return weights | {name: buffer for name, buffer in network.named_buffers() if name in known}
+
+
+def load_weights(network: nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Copy weights into a network that has the very same ones; ModelError names the file where it has not."""
+    own = weights_of(network)
+    if own.keys() != tensors.keys() or any(own[name].shape != tensor.shape for name, tensor in tensors.items()):
+        raise ModelError("the weights belong to another model", where=str(where), fix="train the model again")
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            own[name].copy_(tensor)
+
+
+def _load_optimizer(network: nn.Module, optimizer: torch.optim.Optimizer, parts: Mapping[str, Mapping[str, Tensor]]) -> None:
+    """The optimiser's state by the names of the parameters. A fused one counts its steps on the device, any other on the CPU."""
+    fused = bool(optimizer.defaults.get("fused"))
     for name, parameter in network.named_parameters():
-        entry = {key: values[name] for key, values in part.items() if name in values}
+        entry = {
+            key: values[name].to(parameter.device) if fused or key != "step" else values[name]
+            for key, values in parts.items()
+            if name in values
+        }
         if entry:
             optimizer.state[parameter] = entry
-    return best
 
 
-def _parts(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """The flat names by their first part."""
-    out: dict[str, dict[str, Tensor]] = {}
+def _by_first_part(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """The flat names by what stands before the first dot."""
+    parts: dict[str, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         kind, _, rest = name.partition(".")
-        out.setdefault(kind, {})[rest] = tensor
-    return out
+        parts.setdefault(kind, {})[rest] = tensor
+    return parts

@@ -1,8 +1,8 @@
 """The one training loop, and the scope in which it is deterministic.
 
-In: a network, a loss over a batch of item indices, a score on the validation items. Out: the network with the weights of its best
-epoch. After every epoch a checkpoint is written, and a run that was killed goes on from there to the same weights. torch's random
-state, thread count and deterministic mode are as before when the scope ends.
+In: a network, its optimiser, and a `Course`: batches, gradients, a learning rate and a validation score, which is all that trainings differ in. Out:
+the network with the weights of its best epoch. Where checkpoints are written, a run that was killed goes on from the last one to the same weights.
+`fit` is the course of the embedded models; builder.model.paper.seq2seq has that of models spread over processes, builder.nlp.fit_parser the parser's.
 """
 
 from __future__ import annotations
@@ -10,28 +10,76 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Generic, TypeVar
 
 import torch
 import torch.utils.deterministic as memory
 from torch import Tensor, nn
 
 from builder.errors import ModelError
-from builder.learning import checkpoint
+from builder.learning.checkpoint import Checkpoints, TrainingPlace
 from builder.learning.encode import batches
 from builder.learning.seeds import seed_of
 from builder.learning.task import NetworkConfig, Progress
 
+Batch = TypeVar("Batch")
+Lengths = Sequence[int] | Callable[[int], Sequence[int]]
+"""The lengths of the items of every epoch, or a function that draws those of an epoch (from 0) and gives their lengths."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What training reached: the best score, the epoch (from 1) whose weights the network now has, and the score of every epoch."""
+    """What training reached: the best score, the epoch (from 1) whose weights the network now has, the score of every epoch, and the losses of
+    the steps of this run."""
 
     score: float
     epoch: int
     scores: tuple[float, ...]
+    losses: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """A step of a training: its epoch (from 0), its place among the `count` steps of the epoch, and the steps before the epoch."""
+
+    epoch: int
+    index: int
+    count: int
+    before: int
+
+    @property
+    def number(self) -> int:
+        """The steps before this one in the whole training."""
+        return self.before + self.index
+
+
+@dataclass(frozen=True, slots=True)
+class Course(Generic[Batch]):
+    """What trainings differ in.
+
+    `gradient` puts the gradient of a batch into the network and returns its loss. `rate` is the learning rate of a step. `validate` scores the
+    network after an epoch, in evaluation mode: the highest wins, the last of equals. `size` is a batch in the units of the progress, `expected`
+    the whole training. `patience` ends it after so many epochs without a better score (0: never). A checkpoint is written after every epoch and,
+    inside one, every `save_steps` steps (0: none). `around` is entered for the steps of an epoch. `state` are numbers of the gradient's own that checkpoints hold too. `setting` names the
+    learning rate to the user.
+    """
+
+    epochs: int
+    batches: Callable[[int], Sequence[Batch]]
+    gradient: Callable[[Batch, TrainingStep], float]
+    rate: Callable[[TrainingStep], float]
+    clip: Callable[[], object]
+    validate: Callable[[], float]
+    size: Callable[[Batch], int]
+    expected: int
+    patience: int = 0
+    save_steps: int = 0
+    around: Callable[[int], AbstractContextManager[None]] = lambda epoch: nullcontext()
+    state: dict[str, int] = field(default_factory=dict)
+    setting: str = "`rate`"
 
 
 @contextmanager
@@ -54,71 +102,115 @@ def scope(threads: int, seed: int | None = None) -> Iterator[None]:
         torch.use_deterministic_algorithms(deterministic, warn_only=warn)
 
 
+def train(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    course: Course[Batch],
+    checkpoints: Checkpoints | None = None,
+    progress: Progress | None = None,
+) -> Fitted:
+    """Train `network` in place; with `checkpoints` it ends with the weights that scored best, without with the last ones.
+
+    Raises:
+        ModelError: the loss is no number.
+    """
+    place = checkpoints.resume(network, optimizer) if checkpoints else TrainingPlace()
+    scores, losses, before = list(place.scores), list[float](), place.steps - place.step
+    course.state.update(place.state)
+    for epoch in range(place.epoch, course.epochs):
+        if course.patience and scores and len(scores) - 1 - scores.index(max(scores)) >= course.patience:
+            break
+        network.train()
+        order = course.batches(epoch)
+        begin = place.step if epoch == place.epoch else 0
+        done = epoch * sum(map(course.size, order)) + sum(map(course.size, order[:begin]))
+        with course.around(epoch):
+            for index, batch in enumerate(islice(order, begin, None), begin):
+                step = TrainingStep(epoch, index, len(order), before)
+                for group in optimizer.param_groups:
+                    group["lr"] = course.rate(step)
+                loss = course.gradient(batch, step)
+                if not math.isfinite(loss):
+                    where = f"epoch {epoch + 1}, step {index + 1}"
+                    raise ModelError(f"the loss became {loss}", where=where, fix=f"lower {course.setting}")
+                losses.append(loss)
+                course.clip()
+                optimizer.step()
+                done += course.size(batch)
+                if progress:
+                    note = f"epoch {epoch + 1}/{course.epochs}, loss {loss:.3f}, best {max(scores, default=0.0):.3f}"
+                    progress(done, course.expected, note)
+                if checkpoints and course.save_steps and (index + 1) % course.save_steps == 0 and index + 1 < len(order):
+                    checkpoints.write(TrainingPlace(epoch, index + 1, step.number + 1, tuple(scores), course.state), network, optimizer)
+        before += len(order)
+        network.eval()
+        scores.append(course.validate())
+        if checkpoints:
+            checkpoints.write(TrainingPlace(epoch + 1, 0, before, tuple(scores), course.state), network, optimizer)
+    if checkpoints:
+        checkpoints.read_best(network)
+    network.eval()
+    top = max(scores)
+    return Fitted(top, max(i for i, score in enumerate(scores, 1) if score == top), tuple(scores), tuple(losses))
+
+
 def fit(
     network: nn.Module,
-    lengths: Sequence[int],
+    lengths: Lengths,
     loss: Callable[[list[int]], Tensor],
     evaluate: Callable[[], float],
     config: NetworkConfig,
     seed: int,
-    checkpoints: Path,
-    fingerprint: str,
-    progress: Progress | None,
-    draw: Callable[[int], Sequence[int]] | None = None,
-    patience: int = 0,
+    checkpoints: Checkpoints,
+    progress: Progress | None = None,
 ) -> Fitted:
-    """Train `network` for config.epochs and leave it with the weights that scored best (the last of equals).
-
-    `draw` makes the items of an epoch, told its number from 0, and gives their lengths (`lengths` is then a guess for the progress); `patience`
-    ends the training after so many epochs without a better score (0: never).
-    """
-    optimizer = torch.optim.AdamW(_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), fused=True)
-    best, scores = _weights(network), list[float]()
-    if (state := checkpoint.latest(checkpoints, fingerprint)) is not None:
-        best, scores = checkpoint.restore(state, network, optimizer), list(state.scores)
-    total = config.epochs * sum(lengths)
-    for epoch in range(len(scores), config.epochs):
-        if patience and scores and len(scores) - 1 - scores.index(max(scores)) >= patience:
-            break
-        lengths = draw(epoch) if draw else lengths
-        network.train()
-        order = batches(lengths, config.batch_chars, random.Random(seed_of(seed, "order", epoch)))
-        done = epoch * sum(lengths)
-        with scope(config.threads, seed_of(seed, "dropout", epoch)):
-            for step, chosen in enumerate(order):
-                for group in optimizer.param_groups:
-                    group["lr"] = config.rate * _schedule((epoch + step / len(order)) / config.epochs, config.warmup)
-                optimizer.zero_grad(set_to_none=True)
-                value = loss(chosen)
-                if not math.isfinite(value.item()):
-                    raise ModelError(f"the loss became {value.item()}", where=f"epoch {epoch + 1}, batch {step + 1}", fix="lower `rate`")
-                value.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-                optimizer.step()
-                done += sum(lengths[i] for i in chosen)
-                if progress:
-                    progress(done, total, f"epoch {epoch + 1}/{config.epochs}, best {max(scores, default=0.0):.3f}")
-        network.eval()
-        score = evaluate()
-        if score >= max(scores, default=0.0):
-            best = _weights(network)
-        scores.append(score)
-        checkpoint.write(checkpoints, fingerprint, network, optimizer, best, scores)
-    network.load_state_dict(best)
-    network.eval()
-    top = max(scores)
-    return Fitted(top, max(i for i, score in enumerate(scores, 1) if score == top), tuple(scores))
+    """Train an embedded model for config.epochs: batches of like lengths, `loss` of the indices of a batch, dropout drawn by epoch."""
+    course = course_of(network, lengths, loss, evaluate, config, seed)
+    return train(network, optimizer_of(network, config), course, checkpoints, progress)
 
 
-def _schedule(at: float, warmup: float) -> float:
-    """Linear up over the share `warmup` of the training, then a cosine down to nothing."""
-    if at < warmup:
-        return at / warmup + 1e-3
-    return 0.5 * (1 + math.cos(math.pi * (at - warmup) / max(1e-9, 1 - warmup)))
+def course_of(
+    network: nn.Module,
+    lengths: Lengths,
+    loss: Callable[[list[int]], Tensor],
+    evaluate: Callable[[], float],
+    config: NetworkConfig,
+    seed: int,
+) -> Course[list[int]]:
+    """The course of an embedded model; lengths that are drawn are drawn before every epoch."""
+    now = list(lengths(0) if callable(lengths) else lengths)
+
+    def begin(epoch: int) -> list[list[int]]:
+        if callable(lengths):
+            now[:] = lengths(epoch)
+        return batches(now, config.batch_chars, random.Random(seed_of(seed, "order", epoch)))
+
+    def gradient(chosen: list[int], step: TrainingStep) -> float:
+        network.zero_grad(set_to_none=True)
+        value = loss(chosen)
+        value.backward()  # type: ignore[no-untyped-call]
+        return value.item()
+
+    return Course(
+        epochs=config.epochs,
+        batches=begin,
+        gradient=gradient,
+        rate=lambda step: config.rate * _schedule((step.epoch + step.index / step.count) / config.epochs, config.warmup),
+        clip=lambda: nn.utils.clip_grad_norm_(network.parameters(), config.clip),
+        validate=evaluate,
+        size=lambda chosen: sum(now[i] for i in chosen),
+        expected=config.epochs * sum(now),
+        around=lambda epoch: scope(config.threads, seed_of(seed, "dropout", epoch)),
+    )
 
 
-def _groups(network: nn.Module, decay: float) -> list[dict[str, object]]:
-    """Weight decay for matrices, none for biases and norms."""
+def optimizer_of(network: nn.Module, config: NetworkConfig) -> torch.optim.Optimizer:
+    """The optimiser of an embedded model."""
+    return torch.optim.AdamW(decayed_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), fused=True)
+
+
+def decayed_groups(network: nn.Module, decay: float) -> list[dict[str, object]]:
+    """The parameters to train: weight decay for matrices, none for biases and norms."""
     parameters = [p for p in network.parameters() if p.requires_grad]
     return [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": decay},
@@ -126,5 +218,8 @@ def _groups(network: nn.Module, decay: float) -> list[dict[str, object]]:
     ]
 
 
-def _weights(network: nn.Module) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+def _schedule(at: float, warmup: float) -> float:
+    """Linear up over the share `warmup` of the training, then a cosine down to nothing."""
+    if at < warmup:
+        return at / warmup + 1e-3
+    return 0.5 * (1 + math.cos(math.pi * (at - warmup) / max(1e-9, 1 - warmup)))

@@ -1,6 +1,6 @@
 """What a model is given and what it answers, without torch.
 
-`Example` and `Judged` are training items; their texts are views (builder.text.view) and all spans are offsets into them. `Extractor` and
+`Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets into them. `Extractor` and
 `Judge` are what training returns. The two configs hold every number that changes a result.
 """
 
@@ -27,7 +27,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedReview:
     """A review's view and judged triplets: what the discriminator learns from."""
 
     id: str

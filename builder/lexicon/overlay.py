@@ -7,13 +7,13 @@ before and touches no other name's entries.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ResourceError
+from builder.files import write_atomically
 from builder.lexicon.resources import read_rows
 
 _NAME = re.compile(r"[\w-]+")
@@ -99,14 +99,5 @@ def _rows(path: Path, header: str, rows: Sequence[Sequence[str]]) -> Path:
 
 def save(path: Path, header: str, rows: Iterable[Sequence[str]]) -> None:
     """Write a TSV file atomically. Tabs and line breaks inside cells become spaces."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     lines = [header, *("\t".join(" ".join(cell.split()) for cell in row) for row in rows)]
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            file.write("\n".join(lines) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_atomically(path, ("\n".join(lines) + "\n").encode())

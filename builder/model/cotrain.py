@@ -19,7 +19,7 @@ from pathlib import Path
 from builder.edges import shared
 from builder.engine import Doc, Engine
 from builder.errors import ModelError
-from builder.learning.checkpoint import write_file
+from builder.files import write_atomically
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
@@ -76,7 +76,7 @@ def train_taggers(
         members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress))
         save(members[-1], folder / str(fold))
     taggers = Taggers(tuple(members))
-    write_file(folder / "taggers.json", (json.dumps({"digest": taggers.digest}) + "\n").encode())
+    write_atomically(folder / "taggers.json", (json.dumps({"digest": taggers.digest}) + "\n").encode())
     return taggers
 
 

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.errors import ModelError
-from builder.learning.checkpoint import fingerprint, tensor_digest
+from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
 from builder.learning.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
-from builder.learning.task import DiscriminatorConfig, Example, Judged, Progress
+from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress
 from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights
 from builder.records import POLARITIES, VERDICTS, Verdict
 
@@ -87,7 +87,7 @@ class Discriminator:
     def shares(self, items: Sequence[Example], progress: Progress | None = None) -> list[NDArray[np.float64]]:
         """Per item [n, 3]: the probabilities of YY, YN, NX."""
         encoder = Encoder(self.vocabulary, self.config.bigram_buckets)
-        ready = [_item(encoder, Judged(item.id, item.text, tuple((t, "YY") for t in item.triplets))) for item in items]
+        ready = [_item(encoder, JudgedReview(item.id, item.text, tuple((t, "YY") for t in item.triplets))) for item in items]
         return [rows.double().numpy() for rows in probabilities(self.network, self.config, ready, progress)]
 
 
@@ -113,8 +113,8 @@ def probabilities(
 
 
 def train_discriminator(
-    train: Sequence[Judged],
-    valid: Sequence[Judged],
+    train: Sequence[JudgedReview],
+    valid: Sequence[JudgedReview],
     config: DiscriminatorConfig,
     seed: int,
     checkpoints: Path,
@@ -143,7 +143,7 @@ def train_discriminator(
 
     data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
     unique = fingerprint("discriminator", config, seed, *data)
-    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
+    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, Checkpoints(checkpoints, unique), progress)
     facts = {
         "valid_accuracy": fitted.score,
         "epoch": fitted.epoch,
@@ -159,13 +159,13 @@ def accuracy(found: Sequence[Tensor], items: Sequence[Item]) -> float:
     return right / max(1, sum(len(item.verdicts) for item in items))
 
 
-def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable[Judged]) -> list[Item]:
+def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable[JudgedReview]) -> list[Item]:
     """What a network learns from."""
     encoder = Encoder(vocabulary, config.bigram_buckets)
     return [_item(encoder, item) for item in items]
 
 
-def _item(encoder: Encoder, item: Judged) -> Item:
+def _item(encoder: Encoder, item: JudgedReview) -> Item:
     """The triplets stand at their terms and core opinions (aspect, opinion), from the first to the last character."""
     rows = [[t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)] for t, _ in item.verdicts]
     for start, end, first, last, _ in rows:

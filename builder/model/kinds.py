@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from builder.config import Config
 from builder.errors import ModelError, install_command
-from builder.learning.task import Example, Extractor, Judge, Judged, Progress
+from builder.learning.task import Example, Extractor, Judge, JudgedReview, Progress
 from builder.records import Triplet
 
 if TYPE_CHECKING:
     from builder.model.paper.settings import Asking, Seq2SeqConfig
 
 TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], Extractor]
-TrainJudge = Callable[[Config, Sequence[Judged], Sequence[Judged], Path, Path, Progress | None], Judge]
+TrainJudge = Callable[[Config, Sequence[JudgedReview], Sequence[JudgedReview], Path, Path, Progress | None], Judge]
 
 
 @runtime_checkable
@@ -52,7 +52,7 @@ def _paper_extractor(
 
 
 def _paper_judge(
-    config: Config, train: Sequence[Judged], valid: Sequence[Judged], folder: Path, checkpoints: Path, progress: Progress | None
+    config: Config, train: Sequence[JudgedReview], valid: Sequence[JudgedReview], folder: Path, checkpoints: Path, progress: Progress | None
 ) -> Judge:
     from builder.model.paper.fine_tuning import save, train_referee
 

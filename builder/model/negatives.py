@@ -6,7 +6,7 @@ import hashlib
 import random
 from dataclasses import replace
 
-from builder.learning.task import VALENCE, Example, Judged
+from builder.learning.task import VALENCE, Example, JudgedReview
 from builder.records import POLARITIES, Span, Triplet, Verdict
 
 
@@ -15,7 +15,7 @@ def _item_random(seed: int, item: str) -> random.Random:
     return random.Random(int.from_bytes(hashlib.sha256(f"{seed}\0{item}".encode("utf-8", "surrogatepass")).digest()))
 
 
-def discriminator_data(example: Example, seed: int, hard: bool = False) -> Judged:
+def discriminator_data(example: Example, seed: int, hard: bool = False) -> JudgedReview:
     """Every rule triplet as YY, each once more with a random wrong polarity as YN, and unpaired aspects and opinions as NX.
 
     NX: all pairs of a distinct aspect and a distinct opinion (by spans) of the review, less the YY pairs whatever their polarity; of these
@@ -37,7 +37,7 @@ def discriminator_data(example: Example, seed: int, hard: bool = False) -> Judge
     labelled: list[tuple[Triplet, Verdict]] = [(t, "YY") for t in example.triplets]
     labelled += [(t, "YN") for t in wrong]
     labelled += [(t, "NX") for t in crossed]
-    return Judged(example.id, example.text, tuple(labelled))
+    return JudgedReview(example.id, example.text, tuple(labelled))
 
 
 def _apart(aspect: tuple[Span, ...], opinion: tuple[Span, ...]) -> int:

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.errors import ModelError
-from builder.learning.checkpoint import write_file
-from builder.learning.task import Example, Judged, Progress
+from builder.files import write_atomically
+from builder.learning.task import Example, JudgedReview, Progress
 from builder.model.cotrain import Taggers, clashes, fold_of, load_taggers
 from builder.model.discriminator import Discriminator
 from builder.model.saved import load
@@ -107,7 +107,7 @@ class Noise:
     mean: float
 
 
-def noise(judged: Sequence[Judged], said: Sequence[Shares]) -> Noise:
+def noise(judged: Sequence[JudgedReview], said: Sequence[Shares]) -> Noise:
     """Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
     several the most probable. In: the discriminator's training data with its made YN and NX, and what `unseen` says of each item.
     """
@@ -153,7 +153,7 @@ def _mean(one: Shares, other: Shares) -> Shares:
 def save_panel(panel: Panel, folder: Path) -> None:
     """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were trained."""
     settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.drop, "digest": panel.digest}
-    write_file(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+    write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
 def load_members(folder: Path) -> Panel:

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from torch import nn
 
 from builder.errors import BuilderError, ModelError
-from builder.learning.checkpoint import read_tensors, write_file, write_tensors
+from builder.files import refusals, write_atomically
+from builder.learning.checkpoint import read_tensors, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import DiscriminatorConfig, TaggerConfig
@@ -28,11 +29,8 @@ Network = TypeVar("Network", bound=nn.Module)
 
 def save(model: Tagger | Discriminator, folder: Path) -> None:
     """Write `model` to `folder` (made if need be); the config last, so that a folder with a config is whole."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with refusals(folder / "config.json"):
         (folder / "config.json").unlink(missing_ok=True)
-    except OSError as error:
-        raise ModelError(f"cannot write: {error.strerror}", where=str(folder)) from error
     write_tensors(folder / "weights.safetensors", model.network.state_dict(), {})
     settings: dict[str, object] = {
         "format": FORMAT,
@@ -44,7 +42,7 @@ def save(model: Tagger | Discriminator, folder: Path) -> None:
     }
     if isinstance(model, Tagger):
         settings["threshold"] = model.threshold
-    write_file(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
+    write_atomically(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
 def load(folder: Path) -> Tagger | Discriminator:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from builder.errors import ModelError
-from builder.learning.checkpoint import fingerprint, tensor_digest
+from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
 from builder.learning.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
@@ -182,7 +182,7 @@ def train_tagger(
 
     data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
     unique = fingerprint("tagger", config, seed, *data)
-    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, checkpoints, unique, progress)
+    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, Checkpoints(checkpoints, unique), progress)
     threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {
         "valid_f1": fitted.score,

@@ -1,4 +1,4 @@
-"""The parser's training loop, visible and straight: `fit_parser(sentences, tags, seed)`.
+"""The parser's training: `fit_parser(sentences, tags, seed)`.
 
 In: trees with gold tags, and the tags that a segmenter gives the same words. Out: a `Parser` in evaluation mode. Every epoch draws
 each sentence anew as a review might have it (`variants.review_like`), mostly with predicted tags, with some words and tags unknown.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from random import Random
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch.nn.functional import cross_entropy
 
+from builder.learning.loop import Course, TrainingStep, train
 from builder.nlp.conllu import Sentence
 from builder.nlp.features import fold
 from builder.nlp.parser import FEATURES, Network, Parser, ParserShape, ParserVocabulary
@@ -62,33 +64,45 @@ def fit_parser(
         network = _initial(ParserShape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors)
         parser = Parser(known, network, {})
         optimiser = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
-        steps_an_epoch = max(1, sum(map(len, sentences)) // batch_words)
-        total = epochs * steps_an_epoch
+        total = epochs * max(1, sum(map(len, sentences)) // batch_words)
         warm = max(1, min(60, total // 10))
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimiser, lambda step: min(1.0, (step + 1) / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / total)))
+        losses, numbers = list[float](), count()
+
+        def gradient(batch: list[Sentence], step: TrainingStep) -> float:
+            network.zero_grad()
+            loss = _loss(network, *_tensors(batch, known, rare, random))
+            loss.backward()  # type: ignore[no-untyped-call]
+            losses.append(float(loss.detach()))
+            return losses[-1]
+
+        def report() -> float:
+            after_epoch(next(numbers), sum(losses) / len(losses), parser)
+            losses.clear()
+            return 0.0
+
+        course = Course(
+            epochs=epochs,
+            batches=lambda epoch: _drawn(sentences, tags, random, batch_words),
+            gradient=gradient,
+            rate=lambda step: rate * (min(1.0, (step.number + 1) / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, step.number / total)))),
+            clip=lambda: torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0),
+            validate=report,
+            size=len,
+            expected=epochs * len(sentences),
         )
-        for epoch in range(epochs):
-            network.train()
-            losses = []
-            for batch in _drawn(sentences, tags, random, batch_words):
-                columns, lengths, heads, rels = _tensors(batch, known, rare, random)
-                states = network.encode(columns, lengths)
-                arcs = network.arcs(states)
-                outside = torch.arange(arcs.shape[2])[None] > lengths[:, None]
-                arcs = arcs.masked_fill(outside[:, None, :], -1e9)
-                loss = cross_entropy(arcs.flatten(0, 1), heads.flatten(), ignore_index=_IGNORED)
-                labels = network.relations(states, heads.clamp(min=0))
-                loss = loss + cross_entropy(labels.flatten(0, 1), rels.flatten(), ignore_index=_IGNORED)
-                optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
-                optimiser.step()
-                schedule.step()
-                losses.append(float(loss.detach()))
-            network.eval()
-            after_epoch(epoch, sum(losses) / len(losses), parser)
+        train(network, optimiser, course)
     return parser
+
+
+def _loss(network: Network, columns: torch.Tensor, lengths: torch.Tensor, heads: torch.Tensor, rels: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of the heads and of the relations to the gold heads."""
+    states = network.encode(columns, lengths)
+    arcs = network.arcs(states)
+    outside = torch.arange(arcs.shape[2])[None] > lengths[:, None]
+    arcs = arcs.masked_fill(outside[:, None, :], -1e9)
+    loss = cross_entropy(arcs.flatten(0, 1), heads.flatten(), ignore_index=_IGNORED)
+    labels = network.relations(states, heads.clamp(min=0))
+    return loss + cross_entropy(labels.flatten(0, 1), rels.flatten(), ignore_index=_IGNORED)
 
 
 def _initial(shape: ParserShape, vectors: Mapping[str, npt.NDArray[np.float32]]) -> Network:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from builder.config import Config
 from builder.errors import ModelError
-from builder.learning.task import DiscriminatorConfig, Example, Judge, Judged, TaggerConfig, sized
+from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview, TaggerConfig, sized
 from builder.model import kinds
 from builder.records import StoredTriplet
 from builder.stages import predicting
@@ -108,7 +108,7 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
 _MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts, Known]]] = {"paper": _paper, "cross-fit": _cross_fit}
 
 
-def _train(context: Context, judged: Mapping[str, list[Judged]], shown: ModelBar) -> Judge:
+def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
     from builder.model.discriminator import train_discriminator
     from builder.model.saved import save
@@ -172,16 +172,16 @@ def _folder(context: Context) -> Path:
     return context.models / ("panel" if context.config.discriminate.mode == "cross-fit" else NAME)
 
 
-def _items(listed: Sequence[Judged]) -> list[Example]:
+def _items(listed: Sequence[JudgedReview]) -> list[Example]:
     return [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in listed]
 
 
-def _answers(context: Context, judge: Judge, items: list[Judged], shown: ModelBar) -> list[predicting.Verdicts]:
+def _answers(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> list[predicting.Verdicts]:
     told = predicting.Told(shown, sum(len(one.text) for one in items))
     return list(predicting.verdicts(context, judge, _folder(context), told, _items(items)))
 
 
-def _agreement(items: list[Judged], answers: list[predicting.Verdicts]) -> float:
+def _agreement(items: list[JudgedReview], answers: list[predicting.Verdicts]) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
     right = [
         label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
@@ -189,7 +189,7 @@ def _agreement(items: list[Judged], answers: list[predicting.Verdicts]) -> float
     return round(sum(right) / max(1, len(right)), 4)
 
 
-def _known(items: list[Judged], answers: Iterable[predicting.Verdicts]) -> Known:
+def _known(items: list[JudgedReview], answers: Iterable[predicting.Verdicts]) -> Known:
     """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked about them again."""
     return {one.id: labels[: sum(due == "YY" for _, due in one.verdicts)] for one, labels in zip(items, answers, strict=True)}
 
@@ -202,5 +202,5 @@ def _chars(listed: Sequence[Example]) -> int:
     return sum(len(one.text) for one in listed)
 
 
-def _size(judged: Sequence[Judged]) -> int:
+def _size(judged: Sequence[JudgedReview]) -> int:
     return sum(len(one.verdicts) for one in judged)

@@ -7,8 +7,8 @@ rules need no working directory; a variant's last model comes from one.
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import sys
 import time
 from collections import deque
@@ -22,6 +22,7 @@ from typing import Protocol, TextIO, TypeVar, cast
 from builder.config import Convention
 from builder.errors import ConfigError
 from builder.export.records import extracted
+from builder.files import replacing
 from builder.lexicon.resources import load_lexicon, overlays
 from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
@@ -151,13 +152,10 @@ def _written(target: Path) -> Iterator[TextIO]:
         with target.open("w", encoding="utf-8") as out:
             yield out
         return
-    building = target.with_name(f".{target.name}.building")
-    try:
-        with building.open("w", encoding="utf-8") as out:
-            yield out
-        os.replace(building, target)
-    finally:
-        building.unlink(missing_ok=True)
+    with replacing(target) as handle:
+        out = io.TextIOWrapper(handle, encoding="utf-8")
+        yield out
+        out.detach()
 
 
 def open_system(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ConfigError, InputError
+from builder.files import write_atomically
 from builder.gold import agreement
 from builder.gold.formats import Format
 from builder.gold.items import Answer, Checker, Fault, Item, items, told
@@ -193,4 +193,4 @@ def write_items(path: Path, form: Format, listed: Iterable[Item], force: bool) -
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         form.write(Path(folder) / path.name, listed)
         for made in sorted(Path(folder).iterdir()):
-            os.replace(made, path.parent / made.name)
+            write_atomically(path.parent / made.name, made.read_bytes())

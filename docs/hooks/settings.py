@@ -9,7 +9,7 @@ import textwrap
 import typing
 from collections.abc import Iterator
 
-from builder.augment.settings import Settings
+from builder.augment.settings import AugmentSettings
 from builder.config import Config
 
 
@@ -20,7 +20,7 @@ def describe_build_settings() -> str:
 
 def describe_augmentation_settings() -> str:
     """What `builder augment --set` takes."""
-    return _describe(Settings, "")
+    return _describe(AugmentSettings, "")
 
 
 def field_sentences(cls: type) -> dict[str, str]:

@@ -36,8 +36,8 @@ from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.nets.layers import padded
-from builder.augment.records import Candidate, Mark, Method, Sentence, applied, moved
-from builder.augment.settings import settings
+from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
+from builder.augment.settings import make_settings
 from builder.augment.token_labels import bio
 from builder.augment.training import raw
 from builder.learning.encode import batches
@@ -200,7 +200,7 @@ class Making:
     def method(self, name: str, folder: Path) -> Method:
         source = SOURCES[name]
         if source is None:
-            return synonym.load(settings({"synonym.rate": 0.5}))
+            return synonym.load(make_settings({"synonym.rate": 0.5}))
         own, load = source
         changed = {key: json.loads(value) for key, _, value in (one.partition("=") for one in self.options.set) if hasattr(own, key)}
         if not self.corpus or not hasattr(own, "corpus"):
@@ -219,7 +219,7 @@ class Making:
         return f"{score:7.1f}{2**bits:12.1f}"
 
 
-def new_row(sentence: Sentence, candidate: Candidate) -> Row | None:
+def new_row(sentence: Sentence, candidate: Rewrite) -> Row | None:
     places = [moved((mark.start, mark.end), candidate.edits) for mark in sentence.marks]
     kept = [place for place in places if place is not None]
     text = applied(sentence.text, candidate.edits)

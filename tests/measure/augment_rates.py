@@ -21,7 +21,7 @@ from builder.augment import wordnet
 from builder.augment.catalog import load
 from builder.augment.files import FORMATS
 from builder.augment.records import Sentence, applied
-from builder.augment.settings import Given, settings
+from builder.augment.settings import Given, make_settings
 from builder.errors import install_command
 
 PEER = r"""
@@ -88,7 +88,7 @@ def main() -> None:
 def own(sentences: list[Sentence], folder: Path, copies: int, rate: float) -> float:
     """Sentences a second of ours, texts included."""
     started = time.perf_counter()
-    method = load("synonym", replace(settings({"synonym.wordnet": str(folder), "synonym.rate": rate}), given=Given(language="en")))
+    method = load("synonym", replace(make_settings({"synonym.wordnet": str(folder), "synonym.rate": rate}), given=Given(language="en")))
     list(method.propose(sentences[:1], copies, 13))
     loaded, started = time.perf_counter() - started, time.perf_counter()
     made = sum(

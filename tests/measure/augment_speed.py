@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
-from builder.augment.records import Candidate, Mark, Method, Sentence, applied, moved
+from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.reader import Recipe, make_reader
 from builder.records import Token, Triplet
 from builder.text import clauses, sentences
@@ -80,7 +80,7 @@ def clocks() -> tuple[float, float]:
     return time.monotonic(), time.process_time()
 
 
-def stands(sentence: Sentence, candidate: Candidate) -> bool:
+def stands(sentence: Sentence, candidate: Rewrite) -> bool:
     """Whether every mark has its words and place, those aside that the method says it changed; of opinions only what it promised: aspects."""
     changed = {(one.start, one.end) for one in candidate.changed}
     return all(

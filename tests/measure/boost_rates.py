@@ -74,9 +74,9 @@ def eda(texts: list[str]) -> Rate:
 
     from builder.augment import catalog
     from builder.augment.records import Sentence, applied
-    from builder.augment.settings import Given, Settings
+    from builder.augment.settings import AugmentSettings, Given
 
-    made = catalog.load("eda", replace(Settings(), given=Given(language="en")))
+    made = catalog.load("eda", replace(AugmentSettings(), given=Given(language="en")))
 
     def work(texts: list[str]) -> int:
         sentences = [
@@ -155,11 +155,11 @@ def reading(options: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from builder.augment import catalog
-    from builder.augment.boost.classes import Trainer
+    from builder.augment.boost.classes import ClassTrainer
     from builder.augment.boost.network import TwoWayConfig
     from builder.augment.methods import boostaug
     from builder.augment.records import Mark, Sentence
-    from builder.augment.settings import Given, Settings
+    from builder.augment.settings import AugmentSettings, Given
 
     named = {"positive": "POS", "negative": "NEG", "neutral": "NEU"}
     lines, sentences = options.text.read_text("utf-8").splitlines(), []
@@ -169,9 +169,9 @@ def reading(options: argparse.Namespace) -> None:
         sentences.append(Sentence(str(i), whole, tuple(m.span() for m in re.finditer(r"\S+", whole)), marks, None, "en"))
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
-        surrogate = Trainer(TwoWayConfig(), options.epochs, options.threads).fit(sentences, (), 1, Path(folder))
+        surrogate = ClassTrainer(TwoWayConfig(), options.epochs, options.threads).fit(sentences, (), 1, Path(folder))
         print(f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in {time.perf_counter() - started:.1f} s")
-    backend = catalog.load("eda", replace(Settings(), given=Given(language="en")))
+    backend = catalog.load("eda", replace(AugmentSettings(), given=Given(language="en")))
     rows = zip(sentences, backend.propose(sentences, 16, 1), strict=True)
     made = [one for sentence, row in rows for candidate in row if (one := boostaug.changed(sentence, candidate))][: options.candidates]
     surrogate.read(made[:500])

@@ -26,7 +26,7 @@ from builder.learning.devices import accelerated, inference
 from builder.learning.hub import quiet
 from builder.model.paper.generate import _write
 from builder.model.paper.pretrained import Base, fresh
-from builder.model.paper.seq2seq import Pair, batches, cut, gradient
+from builder.model.paper.seq2seq import TokenPair, batches, cut, gradient
 from builder.model.paper.settings import Seq2SeqConfig
 
 BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_heads": 12}
@@ -40,7 +40,7 @@ class Recipe:
 
     name: str
     rows: int
-    plan: Callable[[Sequence[Pair]], list[list[int]]]
+    plan: Callable[[Sequence[TokenPair]], list[list[int]]]
     config: Seq2SeqConfig
 
 
@@ -54,7 +54,7 @@ class Rate:
     steps: int
 
 
-def data(number: int, rows: int, lengths: list[int], seed: int = 1) -> list[Pair]:
+def data(number: int, rows: int, lengths: list[int], seed: int = 1) -> list[TokenPair]:
     """Pairs of random ids: a question of about 20 tokens more than the review, an answer of 15 tokens or a fifth of it."""
     draw = random.Random(seed)
     out = []
@@ -62,7 +62,7 @@ def data(number: int, rows: int, lengths: list[int], seed: int = 1) -> list[Pair
         size = min(1000, draw.choice(lengths))
         answer = min(500, 15 + size // 5)
         made = [(*(draw.randrange(300, rows) for _ in range(count - 1)), 1) for count in (size + 20, answer)]
-        out.append(Pair(str(i), made[0], made[1]))
+        out.append(TokenPair(str(i), made[0], made[1]))
     return out
 
 
@@ -84,7 +84,7 @@ def model(shape: dict[str, int], rows: int) -> Any:
         return fresh(MT5Config(vocab_size=rows, dropout_rate=0.1, **shape), 1)
 
 
-def train(network: Any, pairs: Sequence[Pair], recipe: Recipe, seconds: float) -> Rate:
+def train(network: Any, pairs: Sequence[TokenPair], recipe: Recipe, seconds: float) -> Rate:
     """Train for about so many seconds; the first steps, which compile and allocate, are not counted."""
     plan = recipe.plan(pairs)
     inputs, outputs = parameters(network)
@@ -124,7 +124,7 @@ def wait() -> None:
         torch.cuda.synchronize()
 
 
-def writing(network: Any, pairs: Sequence[Pair], batch: list[list[int]], config: Seq2SeqConfig, seconds: float) -> float:
+def writing(network: Any, pairs: Sequence[TokenPair], batch: list[list[int]], config: Seq2SeqConfig, seconds: float) -> float:
     """Tokens written a second, every answer as long as its batch's longest due one (a random model does not end by itself)."""
     base = Base(network, None, "random", "Metaspace", frozenset({0, 1, 2}))
     base = replace(base, tokenizer=Marks())

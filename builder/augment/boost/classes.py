@@ -20,14 +20,13 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from builder.augment.boost.filters import Reading
+from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.folds import Labels, labels
-from builder.augment.boost.network import Item, TwoWay, TwoWayConfig
-from builder.augment.boost.settings import Boost
+from builder.augment.boost.network import TwoWay, TwoWayConfig, WordItem
 from builder.augment.boost.tokens import UNKNOWN, Words, cut, pieces
 from builder.augment.records import Edit, Sentence
-from builder.augment.settings import Settings
-from builder.learning.checkpoint import tensor_digest
+from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
@@ -54,10 +53,10 @@ class Classes:
     def digest(self) -> str:
         return tensor_digest(self.network.state_dict(), repr((self.words, self.known, asdict(self.config))))[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
         numbers = self.words.numbers()
-        items = [item(sentence, numbers, {}) for sentence in sentences]
+        items = [make_item(sentence, numbers, {}) for sentence in sentences]
         chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
         surprise = np.zeros(len(items))
         due = batches([len(one) for one in items], READ)
@@ -68,19 +67,19 @@ class Classes:
                     chances[i], surprise[i] = rows, value
         return [self._reading(*one) for one in zip(sentences, chances, surprise.tolist(), strict=True)]
 
-    def _read(self, items: Sequence[Item]) -> tuple[Tensor, Tensor]:
+    def _read(self, items: Sequence[WordItem]) -> tuple[Tensor, Tensor]:
         """A batch, by one thread: several on one matrix product of this size wait for each other more than they work."""
         torch.set_num_threads(1)
         with torch.inference_mode():
             return self.network.read(items, self.words.rare)
 
-    def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> Reading:
+    def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
         wanted = labels(sentence)
-        told, sure = said(chances, self.known, wanted)
-        return Reading(" ".join(told), told == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
+        told, sure = read_labels(chances, self.known, wanted)
+        return SurrogateReading(" ".join(told), told == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
 
 
-def said(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
+def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
     """The likeliest label of each target, and the probability of the given one: of several targets the least, without any 1.
 
     Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate resembles another class.
@@ -90,7 +89,7 @@ def said(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels,
     return tuple(known[row.index(max(row))] for row in rows), round(min(given, default=1.0), 6)
 
 
-def item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> Item:
+def make_item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> WordItem:
     """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without a word is one unknown."""
     spans = pieces(sentence.text)
     words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
@@ -100,7 +99,7 @@ def item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -
         else [_words(spans, mark.start, mark.end) for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
     )
     wanted = [classes.get(label, 0) for label in labels(sentence)]
-    return Item(np.array(words, np.int64), np.array(asked, np.int64).reshape(-1, 2), np.array(wanted, np.int64))
+    return WordItem(np.array(words, np.int64), np.array(asked, np.int64).reshape(-1, 2), np.array(wanted, np.int64))
 
 
 def _words(spans: Sequence[Span], start: int, end: int) -> Span:
@@ -111,7 +110,7 @@ def _words(spans: Sequence[Span], start: int, end: int) -> Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Trainer:
+class ClassTrainer:
     """Trains `Classes`, on one thread: two took eight times as long on two busy cores. `epochs` 0: by the size of the fold; `threads` read."""
 
     config: TwoWayConfig
@@ -128,7 +127,7 @@ class Trainer:
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
         words = Words.of((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
         numbers, classes = words.numbers(), {label: i for i, label in enumerate(known)}
-        items = [item(sentence, numbers, classes) for sentence in train]
+        items = [make_item(sentence, numbers, classes) for sentence in train]
         config = sized(self.config, sum(map(len, items)), self.epochs)
         with scope(config.threads, seed_of(seed, "two ways")):
             network = TwoWay(len(words), len(known), config)
@@ -143,9 +142,8 @@ class Trainer:
         ).hexdigest()
         lengths = [len(one) for one in items]
         with bar("surrogate") as progress:
-            fitted = fit(
-                network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), right, config, seed, folder, unique, progress
-            )
+            course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), right, config, seed)
+            fitted = fit(*course, Checkpoints(folder, unique), progress)
         return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
 
 
@@ -168,6 +166,6 @@ def bar(note: str) -> Iterator[Progress]:
         yield told
 
 
-def trainer(settings: Settings, own: Boost) -> Trainer:
+def trainer(settings: AugmentSettings, own: BoostSettings) -> ClassTrainer:
     """As builder.augment.methods.boostaug asks for it."""
-    return Trainer(TwoWayConfig(), own.epochs, settings.threads)
+    return ClassTrainer(TwoWayConfig(), own.epochs, settings.threads)

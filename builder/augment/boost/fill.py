@@ -6,7 +6,6 @@ One of a hub is shown the text with the word masked, once a word, batched: by on
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -18,17 +17,17 @@ import numpy as np
 import torch
 
 from builder.augment.boost.classes import bar, sized
-from builder.augment.boost.masked import Masked, load_masked
-from builder.augment.boost.network import Item, TwoWay, TwoWayConfig, collate
+from builder.augment.boost.masked import MaskedModel, load_masked
+from builder.augment.boost.network import TwoWay, TwoWayConfig, WordItem, collate
 from builder.augment.boost.tokens import SPECIAL, UNKNOWN, Words
 from builder.augment.methods.word_embs import Options
 from builder.augment.records import Sentence
-from builder.augment.settings import Settings
-from builder.code import code_digest
+from builder.augment.settings import AugmentSettings
 from builder.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
+from builder.learning.obtain import ModelShelf, TrainingRun, load_or_train, training_key
 from builder.learning.seeds import seed_of
 from builder.text import HAN
 
@@ -39,7 +38,7 @@ LONGEST = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Embedded:
+class EmbeddedWords:
     """A two-way language model over words."""
 
     network: TwoWay
@@ -74,9 +73,9 @@ class Embedded:
         }
 
 
-def _item(sentence: Sentence, numbers: dict[str, int]) -> Item:
+def _item(sentence: Sentence, numbers: dict[str, int]) -> WordItem:
     words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in sentence.words] or [UNKNOWN]
-    return Item(np.array(words, np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64))
+    return WordItem(np.array(words, np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64))
 
 
 def _written(sentence: Sentence, word: int, found: Iterator[tuple[str, float]]) -> Iterator[tuple[str, float]]:
@@ -88,7 +87,7 @@ def _written(sentence: Sentence, word: int, found: Iterator[tuple[str, float]]) 
             yield (one.capitalize() if own[:1].isupper() and one.islower() else one), chance
 
 
-def embedded(settings: Settings) -> Embedded:
+def embedded(settings: AugmentSettings) -> EmbeddedWords:
     """Trained on the words of the given sentences, each text once. ModelError where there are none, or the loss is not finite."""
     given = list({sentence.text: sentence for sentence in settings.given.sentences if sentence.words}.values())
     if not given:
@@ -100,30 +99,26 @@ def embedded(settings: Settings) -> Embedded:
     config = sized(config, sum(map(len, items)), settings.word_embs.epochs)
     with scope(config.threads, seed_of(settings.seed, "word-embs")):
         network = TwoWay(len(words), 0, config)
-    unique = hashlib.sha256(
-        repr((code_digest(__name__), config, settings.seed, given, torch.__version__)).encode("utf-8", "surrogatepass")
-    ).hexdigest()
+    key = training_key("word-embs", (config, settings.seed), given, "embedded", __name__)
+
+    def train(run: TrainingRun) -> dict[str, float]:
+        def loss(chosen: list[int]) -> torch.Tensor:
+            return network.loss([items[i] for i in chosen])
+
+        fit(network, list(map(len, items)), loss, lambda: 0.0, config, run.seed, run.checkpoints, run.progress)
+        return {"words": len(words)}
+
     with TemporaryDirectory(prefix="builder-fill-") as nowhere, bar("masked language model") as progress:
-        folder = (settings.given.models or Path(nowhere)) / f"word-embs-{unique[:16]}"
-        fit(
-            network,
-            list(map(len, items)),
-            lambda chosen: network.loss([items[i] for i in chosen]),
-            lambda: 0.0,
-            config,
-            settings.seed,
-            folder,
-            unique,
-            progress,
-        )
-    return Embedded(network, words, config)
+        folder = (settings.given.models or Path(nowhere)) / f"word-embs-{key[:16]}"
+        load_or_train(ModelShelf(folder, settings.seed, progress), key, network, train)
+    return EmbeddedWords(network, words, config)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hub:
+class HubWords:
     """A masked language model of transformers; `alone` are the tokens that are a word, or a Han character, by themselves."""
 
-    model: Masked
+    model: MaskedModel
     alone: dict[int, str]
     threads: int
 
@@ -158,7 +153,7 @@ def _around(sentence: Sentence, word: int, mask: str) -> str:
     return sentence.text[max(0, start - AROUND) : start] + mask * _masks(sentence, word) + sentence.text[end : end + AROUND]
 
 
-def hub(settings: Settings) -> Hub:
+def hub(settings: AugmentSettings) -> HubWords:
     """The model that `word_embs.base` names. ModelError where it is none, or no masked language model."""
     model = load_masked(settings.word_embs.base)
-    return Hub(model, model.alone(), settings.threads)
+    return HubWords(model, model.alone(), settings.threads)

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, Protocol
 
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.records import Edit, Rewrite, Sentence
 from builder.errors import ConfigError
 
 Reason = Literal["perplexity", "confidence", "label", "rank", "marks"]
@@ -33,7 +33,7 @@ REASONS: dict[Reason, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SurrogateReading:
     """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to 1), and the text's perplexity."""
 
     label: str
@@ -48,7 +48,7 @@ class Surrogate(Protocol):
     @property
     def digest(self) -> str: ...
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """A sentence carries the label, or the marks, that it is held against, and the id of its source; `edits` are what made each of them."""
 
 
@@ -91,20 +91,20 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCandidate:
     """A candidate with what was said of it. Kept if no reason speaks against it; `reading` None where it was not read."""
 
-    candidate: Candidate
-    reading: Reading | None
+    candidate: Rewrite
+    reading: SurrogateReading | None
     reasons: tuple[Reason, ...] = ()
 
 
-def middle(readings: Sequence[Reading]) -> Reference:
+def middle(readings: Sequence[SurrogateReading]) -> Reference:
     """The median sentence."""
     return Reference(median(one.confidence for one in readings), median(one.perplexity for one in readings)) if readings else Reference()
 
 
-def against(reading: Reading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
+def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
     """All filters that drop it, not just the first: counts of each are comparable."""
     checks: tuple[tuple[Reason, bool], ...] = (
         ("perplexity", limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity),
@@ -115,29 +115,29 @@ def against(reading: Reading, limits: Thresholds, reference: Reference) -> tuple
 
 
 def sifted(
-    candidates: Sequence[Candidate], readings: Sequence[Reading | None], limits: Thresholds, reference: Reference, keep: int
-) -> tuple[Judged, ...]:
+    candidates: Sequence[Rewrite], readings: Sequence[SurrogateReading | None], limits: Thresholds, reference: Reference, keep: int
+) -> tuple[JudgedCandidate, ...]:
     """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing against them.
 
     Of those that pass the first are kept or, where `limits` rank, the surest, and the earlier of equals, so none is lost on a tie. (The paper ranks
     before it filters: then a sure candidate of the wrong label takes a place that another could have.)
     """
     out = [
-        Judged(one, reading, against(reading, limits, reference) if reading else ("marks",))
+        JudgedCandidate(one, reading, against(reading, limits, reference) if reading else ("marks",))
         for one, reading in zip(candidates, readings, strict=True)
     ]
     passed = [i for i, one in enumerate(out) if not one.reasons]
     if limits.ranks:
         passed.sort(key=lambda i: -(out[i].reading or _NOTHING).confidence)
     for i in passed[keep:]:
-        out[i] = Judged(out[i].candidate, out[i].reading, ("rank",))
+        out[i] = JudgedCandidate(out[i].candidate, out[i].reading, ("rank",))
     return tuple(out)
 
 
-_NOTHING = Reading("", False, 0.0, float("inf"))
+_NOTHING = SurrogateReading("", False, 0.0, float("inf"))
 
 
-def counted(judged: Iterable[Judged]) -> Counter[str]:
+def counted(judged: Iterable[JudgedCandidate]) -> Counter[str]:
     """`candidates`, `kept`, and how many each reason spoke against; one candidate may count under several."""
     out: Counter[str] = Counter({"candidates": 0, "kept": 0})
     for one in judged:
@@ -147,7 +147,7 @@ def counted(judged: Iterable[Judged]) -> Counter[str]:
     return out
 
 
-def survive(judged: Sequence[Judged], limits: Thresholds, where: str) -> None:
+def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -> None:
     """ConfigError where candidates were read and none is kept: which filters did it, and what value would have let half of them pass."""
     counts = counted(judged)
     read = [one.reading for one in judged if one.reading]

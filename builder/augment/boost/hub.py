@@ -16,14 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.boost.classes import bar, said
-from builder.augment.boost.filters import Reading
+from builder.augment.boost.classes import bar, read_labels
+from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.folds import Labels, labels
-from builder.augment.boost.masked import LONGEST, ROOM, Masked, load_masked, perplexity
-from builder.augment.boost.settings import Boost
+from builder.augment.boost.masked import LONGEST, ROOM, MaskedModel, load_masked, perplexity
 from builder.augment.records import Edit, Sentence
-from builder.augment.settings import Settings
-from builder.learning.checkpoint import tensor_digest
+from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
@@ -45,7 +44,7 @@ class HubConfig(NetworkConfig):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class TokenItem:
     """Tokens, the token ranges of its targets (all of them, for the whole text), and their classes."""
 
     ids: list[int]
@@ -56,12 +55,12 @@ class Item:
 class Heads(nn.Module):
     """The encoder with its language modelling head, and a classifier on the first token beside the mean of the target's tokens."""
 
-    def __init__(self, model: Masked, classes: int) -> None:
+    def __init__(self, model: MaskedModel, classes: int) -> None:
         super().__init__()
         self.model, self.network = model, model.network
         self.tell = nn.Linear(2 * int(model.network.config.hidden_size), classes)
 
-    def told(self, items: Sequence[Item], ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def told(self, items: Sequence[TokenItem], ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Logits of the classes [N, C] and of the tokens [B, T, V]."""
         tokens, mask = self.model.padded(ids)
         out = self.network(input_ids=tokens, attention_mask=mask, output_hidden_states=True)
@@ -70,7 +69,7 @@ class Heads(nn.Module):
         seen = [torch.cat([hidden[row, 0], hidden[row, start:end].mean(0)]) for row, start, end in rows]
         return self.tell(torch.stack(seen)) if seen else hidden.new_empty(0, self.tell.out_features), out.logits
 
-    def loss(self, items: Sequence[Item], language: float) -> Tensor:
+    def loss(self, items: Sequence[TokenItem], language: float) -> Tensor:
         hidden = [torch.rand(len(item.ids)) < MASKED for item in items]
         for row in hidden:
             row[0] = row[-1] = False
@@ -98,7 +97,7 @@ class Heads(nn.Module):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hub:
+class HubSurrogate:
     """A fine-tuned surrogate."""
 
     network: Heads
@@ -110,12 +109,12 @@ class Hub:
     def digest(self) -> str:
         return tensor_digest(self.network.state_dict(), repr((self.known, asdict(self.config))))[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
         surprise = self.network.model.surprise([sentence.text for sentence in sentences], self.config.threads)
         told = self.predict(sentences)
         return [
-            Reading(" ".join(names), names == labels(one), sure, perplexity(value))
+            SurrogateReading(" ".join(names), names == labels(one), sure, perplexity(value))
             for one, (names, sure), value in zip(sentences, told, surprise, strict=True)
         ]
 
@@ -129,17 +128,17 @@ class Hub:
                 part = [items[i] for i in chosen]
                 chances = self.network.told(part, [one.ids for one in part])[0].softmax(-1).cpu()
                 for i, rows in zip(chosen, torch.split(chances, [len(one.targets) for one in part]), strict=True):
-                    out[i] = said(rows, self.known, labels(sentences[i]))
+                    out[i] = read_labels(rows, self.known, labels(sentences[i]))
         return out
 
 
-def _item(model: Masked, sentence: Sentence, classes: dict[str, int]) -> Item:
+def _item(model: MaskedModel, sentence: Sentence, classes: dict[str, int]) -> TokenItem:
     made = model.tokenizer(sentence.text, truncation=True, max_length=LONGEST, return_offsets_mapping=True)
     if sentence.label is not None:
         asked = [(0, len(made.input_ids))]
     else:
         asked = [_tokens(made.offset_mapping, mark.start, mark.end) for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
-    return Item(list(made.input_ids), asked, [classes.get(label, 0) for label in labels(sentence)])
+    return TokenItem(list(made.input_ids), asked, [classes.get(label, 0) for label in labels(sentence)])
 
 
 def _tokens(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
@@ -149,7 +148,7 @@ def _tokens(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[i
 
 
 @dataclass(frozen=True, slots=True)
-class Trainer:
+class HubTrainer:
     """Fine-tunes the encoder `source` anew for every fold."""
 
     source: str
@@ -161,14 +160,14 @@ class Trainer:
     def signature(self) -> str:
         return f"hub {self.source} {self.config} torch {torch.__version__}"
 
-    def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Hub:
+    def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> HubSurrogate:
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
         model = load_masked(self.source)
         model.network.to(self.device)
         with scope(self.config.threads, seed_of(seed, "hub head")):
             network = Heads(model, len(known)).to(self.device)
         items = [_item(model, sentence, {label: i for i, label in enumerate(known)}) for sentence in train]
-        made = Hub(network, known, self.config)
+        made = HubSurrogate(network, known, self.config)
 
         def right() -> float:
             found = made.predict(valid)
@@ -179,22 +178,13 @@ class Trainer:
         ).hexdigest()
         lengths, language = [len(one.ids) for one in items], self.config.language
         with bar("surrogate") as progress:
-            fitted = fit(
-                network,
-                lengths,
-                lambda chosen: network.loss([items[i] for i in chosen], language),
-                right,
-                self.config,
-                seed,
-                folder,
-                unique,
-                progress,
-            )
+            course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen], language), right, self.config, seed)
+            fitted = fit(*course, Checkpoints(folder, unique), progress)
         return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
 
 
-def trainer(settings: Settings, own: Boost) -> Trainer:
+def trainer(settings: AugmentSettings, own: BoostSettings) -> HubTrainer:
     """As builder.augment.methods.boostaug asks for it."""
     config = HubConfig(threads=settings.threads)
     device = "cuda" if settings.device != "cpu" and torch.cuda.is_available() else "cpu"
-    return Trainer(own.base, replace(config, epochs=own.epochs or config.epochs), device)
+    return HubTrainer(own.base, replace(config, epochs=own.epochs or config.epochs), device)

@@ -27,7 +27,7 @@ LONGEST = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Masked:
+class MaskedModel:
     """`network` is a transformers model with a language modelling head; `source` the name or folder it came from."""
 
     network: Any
@@ -105,7 +105,7 @@ def perplexity(surprise: float) -> float:
     return round(math.exp(min(surprise, 50.0)), 4)
 
 
-def load_masked(source: str) -> Masked:
+def load_masked(source: str) -> MaskedModel:
     """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer has no mask."""
     config, tokenizer = hub.load_config(source), hub.load_tokenizer(source)
     from transformers import AutoModelForMaskedLM
@@ -116,4 +116,4 @@ def load_masked(source: str) -> Masked:
     if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
         raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=f"use {wanted}")
     # Without its head's weights the perplexity would come from a head that was never trained.
-    return Masked(hub.load_network("AutoModelForMaskedLM", source, wanted=wanted), tokenizer, source)
+    return MaskedModel(hub.load_network("AutoModelForMaskedLM", source, wanted=wanted), tokenizer, source)

@@ -50,7 +50,7 @@ class TwoWayConfig(NetworkConfig):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class WordItem:
     """A text as word numbers [T], its targets as word ranges [n, 2] (-1, -1: the whole text), and their classes [n]."""
 
     words: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class WordBatch:
     """Words with begin and end [B, T + 2], the mask of real words [B, T], targets [N, 3] (row, start, end), classes [N]."""
 
     words: Tensor
@@ -71,7 +71,7 @@ class Batch:
     classes: Tensor
 
 
-def collate(items: Sequence[Item]) -> Batch:
+def collate(items: Sequence[WordItem]) -> WordBatch:
     longest = max(len(item.words) for item in items)
     words = np.full((len(items), longest + 2), PAD, np.int64)
     for row, item in enumerate(items):
@@ -83,10 +83,10 @@ def collate(items: Sequence[Item]) -> Batch:
     classes = np.concatenate([item.classes for item in items])
     tensor = torch.from_numpy(words)
     inner = tensor[:, 1:-1]
-    return Batch(tensor, (inner != PAD) & (inner != END), torch.from_numpy(targets), torch.from_numpy(classes))
+    return WordBatch(tensor, (inner != PAD) & (inner != END), torch.from_numpy(targets), torch.from_numpy(classes))
 
 
-class Reader(nn.Module):
+class GatedReader(nn.Module):
     """Vectors to states that have seen them and those before: [B, T, E] -> [B, T, D]. Padding, wherever it stands, is zero and stays so."""
 
     def __init__(self, config: TwoWayConfig) -> None:
@@ -113,7 +113,7 @@ class TwoWay(nn.Module):
         super().__init__()
         width, self.masked, self.language = config.width, config.masked, config.language
         self.embed = nn.Embedding(size, config.char_size, padding_idx=PAD)
-        self.before, self.after = Reader(config), Reader(config)
+        self.before, self.after = GatedReader(config), GatedReader(config)
         self.dropout = nn.Dropout(config.dropout)
         self.meet = nn.Sequential(nn.Linear(2 * width, config.char_size), nn.GELU(), nn.LayerNorm(config.char_size))
         self.bias = nn.Parameter(torch.zeros(size))
@@ -133,7 +133,7 @@ class TwoWay(nn.Module):
         met: Tensor = self.meet(self.dropout(torch.cat([before[:, :-2], after[:, 2:]], -1)))
         return met
 
-    def likelihood(self, batch: Batch, met: Tensor) -> Tensor:
+    def likelihood(self, batch: WordBatch, met: Tensor) -> Tensor:
         """log p of each real word, flat, row by row."""
         flat, wanted = met[batch.mask], batch.words[:, 1:-1][batch.mask]
         out = []
@@ -142,7 +142,7 @@ class TwoWay(nn.Module):
             out.append(logits.gather(1, (words - SPECIAL + 1)[:, None]).squeeze(1) - logits.logsumexp(1))
         return torch.cat(out)
 
-    def told(self, batch: Batch, before: Tensor, after: Tensor) -> Tensor:
+    def told(self, batch: WordBatch, before: Tensor, after: Tensor) -> Tensor:
         """Logits of the classes of each target [N, C]: the text's maximum and mean, the aspect's mean, its surroundings'."""
         hidden = torch.cat([before, after], -1)[:, 1:-1]
         real = batch.mask[..., None].to(hidden.dtype)
@@ -158,7 +158,7 @@ class TwoWay(nn.Module):
         logits: Tensor = self.tell(self.dropout(seen))
         return logits
 
-    def loss(self, items: Sequence[Item]) -> Tensor:
+    def loss(self, items: Sequence[WordItem]) -> Tensor:
         """Cross-entropy of the classes and, weighted, of the words; words that are hidden are still to be predicted."""
         batch = collate(items)
         hidden = (torch.rand(batch.words.shape) < self.masked) & (batch.words >= SPECIAL)
@@ -168,7 +168,7 @@ class TwoWay(nn.Module):
             return words
         return words + functional.cross_entropy(self.told(batch, before, after), batch.classes)
 
-    def read(self, items: Sequence[Item], rare: int) -> tuple[Tensor, Tensor]:
+    def read(self, items: Sequence[WordItem], rare: int) -> tuple[Tensor, Tensor]:
         """Per target the probabilities of the classes [N, C], per text the mean of -log p over its words [B]; an unknown word is one of `rare`."""
         batch = collate(items)
         before, after = self.states(batch.words)

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.augment.boost.classes import Classes, bar
-from builder.augment.boost.classes import Trainer as Plain
-from builder.augment.boost.filters import Reading
+from builder.augment.boost.classes import ClassTrainer as Plain
+from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.network import TwoWayConfig
-from builder.augment.boost.settings import Boost
 from builder.augment.records import Edit, Sentence, moved, stretched
-from builder.augment.settings import Settings
+from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.errors import ModelError
 from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
 from builder.model.cotrain import FLOOR
@@ -45,7 +44,7 @@ class Triplets:
     def digest(self) -> str:
         return hashlib.sha256(f"{self.tagger.digest} {self.discriminator.digest} {self.language.digest}".encode()).hexdigest()[:16]
 
-    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[Reading]:
+    def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """The label says how many of the sentence's triplets survive."""
         moves = edits or [()] * len(sentences)
         items = [Example(one.id, one.text, carried(self.given[one.id], one.text, move)) for one, move in zip(sentences, moves, strict=True)]
@@ -61,7 +60,7 @@ class Triplets:
             else:
                 sure = 1 - max((chance for chance, _ in proposals), default=0.0)
                 alive = -sum(chance >= self.tagger.threshold for chance, _ in proposals)
-            out.append(Reading(f"{alive}/{wanted}", alive == wanted, round(sure, 6), said.perplexity))
+            out.append(SurrogateReading(f"{alive}/{wanted}", alive == wanted, round(sure, 6), said.perplexity))
         return out
 
 
@@ -94,7 +93,7 @@ def _full(found: Element, core: Element, text: str, edits: Sequence[Edit]) -> El
 
 
 @dataclass(frozen=True, slots=True)
-class Trainer:
+class TripletTrainer:
     """Trains a tagger, a discriminator and a language model on a fold. `epochs` 0: as variants A to E do, by the size of the fold."""
 
     given: Given
@@ -133,6 +132,6 @@ class Trainer:
         return replace(made, epochs=self.epochs) if self.epochs else made
 
 
-def trainer(settings: Settings, own: Boost) -> Trainer:
+def trainer(settings: AugmentSettings, own: BoostSettings) -> TripletTrainer:
     """As builder.augment.methods.boostaug asks for it, where the frame gives triplets."""
-    return Trainer(settings.given.triplets, settings.threads, own.epochs)
+    return TripletTrainer(settings.given.triplets, settings.threads, own.epochs)

@@ -5,33 +5,41 @@ for each sentence: unsurprising text (perplexity), of whose label the surrogate 
 sentence's own (label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
 one surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
 
-What a surrogate says of a fold's candidates is a file `fold-N.jsonl`: a run that was interrupted goes on after the last one, and other thresholds
+What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the last one, and other thresholds
 (Table 3) are tried without training anew. `judged-….jsonl` beside it has every candidate, kept or not, with the reasons against it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import importlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
 
 from builder.augment import catalog
-from builder.augment.boost.filters import Judged, Reading, Reference, Surrogate, Thresholds, Trainer, middle, sifted, survive
+from builder.augment.boost.filters import (
+    JudgedCandidate,
+    Reference,
+    Surrogate,
+    SurrogateReading,
+    Thresholds,
+    Trainer,
+    middle,
+    sifted,
+    survive,
+)
 from builder.augment.boost.folds import Fold, crossed, whole
-from builder.augment.boost.settings import Boost
 from builder.augment.choice import digest
-from builder.augment.records import Candidate, Changed, Edit, Mark, Method, Sentence, applied, moved, replaced
-from builder.augment.settings import Settings
+from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
+from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.code import code_digest
-from builder.errors import ConfigError, ModelError
+from builder.errors import ConfigError
+from builder.files import write_atomically
+from builder.kept import Kept
 
 Scale = Literal["absolute", "source", "valid"]
 TRAINERS = {
@@ -46,12 +54,12 @@ CODE = ("builder.augment.methods", "builder.augment.boost")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FoldRow:
     """A sentence's candidates and what its surrogate said of them (None: not read, an edit touches a mark), and of the sentence itself."""
 
-    own: Reading
-    candidates: tuple[Candidate, ...]
-    readings: tuple[Reading | None, ...]
+    own: SurrogateReading
+    candidates: tuple[Rewrite, ...]
+    readings: tuple[SurrogateReading | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,7 @@ class BoostAug:
     oversample: int = 2
     folder: Path | None = None
     given: tuple[Sentence, ...] = ()
-    memo: dict[str, dict[str, tuple[Judged, ...]]] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[str, dict[str, tuple[JudgedCandidate, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -84,7 +92,7 @@ class BoostAug:
         """What the surrogates' readings depend on: all but the thresholds."""
         return digest(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
 
         Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
@@ -94,7 +102,7 @@ class BoostAug:
             kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
             yield tuple(sorted(kept, key=lambda one: -(one.score or 0)) if self.limits.ranks else kept)
 
-    def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[Judged, ...]]:
+    def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[JudgedCandidate, ...]]:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
         known = {sentence.id for sentence in self.given}
         every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
@@ -106,11 +114,8 @@ class BoostAug:
 
     def due(self, copies: int, seed: int) -> list[int]:
         """The folds of `given` that nothing is kept of."""
-        return [
-            fold.number
-            for fold in self._folds(self.given, seed)
-            if recalled(self._path(self.folder, self.given, fold, copies, seed)) is None
-        ]
+        folds = self._folds(self.given, seed)
+        return [fold.number for fold in folds if self._kept().find(self._key(self.given, fold, copies, seed)) is None]
 
     def read(self, number: int, copies: int, seed: int) -> list[Any]:
         """A fold of `given`, for `keep`: what its file holds."""
@@ -118,7 +123,7 @@ class BoostAug:
 
     def keep(self, number: int, copies: int, seed: int, rows: Sequence[Any]) -> None:
         """Keep a fold that a worker has read; `propose` finds it."""
-        store(self._path(self.folder, self.given, self._folds(self.given, seed)[number], copies, seed), rows)
+        self._kept().put(self._key(self.given, self._folds(self.given, seed)[number], copies, seed), rows)
 
     def _folds(self, sentences: Sequence[Sentence], seed: int) -> tuple[Fold, ...]:
         if len({sentence.id for sentence in sentences}) < len(sentences):
@@ -126,51 +131,56 @@ class BoostAug:
         classes = self.trainer.classes
         return crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
 
-    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[Judged, ...]]:
+    def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[JudgedCandidate, ...]]:
         """The judgements of all sentences, by their ids."""
-        out: dict[str, tuple[Judged, ...]] = {}
+        out: dict[str, tuple[JudgedCandidate, ...]] = {}
         for fold in self._folds(sentences, seed):
             usual, rows = parsed(self._fold(sentences, fold, copies, seed))
             out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
         judged = [one for sentence in sentences for one in out[sentence.id]]
         if self.folder:
-            store(self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl", list(map(asdict, judged)))
+            path = self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl"
+            write_atomically(path, "".join(json.dumps(asdict(each)) + "\n" for each in judged).encode())
         survive(judged, self.limits, self.name)
         return out
 
-    def _sifted(self, row: Row, usual: Reference, copies: int) -> tuple[Judged, ...]:
+    def _sifted(self, row: FoldRow, usual: Reference, copies: int) -> tuple[JudgedCandidate, ...]:
         references = {"absolute": Reference(), "valid": usual, "source": replace(middle([row.own]), label=row.own.label)}
         return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
 
     def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:
         """The fold's readings, as its file holds them: from there, or made and written."""
-        with TemporaryDirectory(prefix="builder-boost-") as nowhere:
-            path = self._path(self.folder or Path(nowhere), sentences, fold, copies, seed)
-            with alone(path.parent / f".lock-{fold.number}"):
-                if (known := recalled(path)) is not None:
-                    return known
-                train, valid, boost = _thirds(sentences, fold)
-                checkpoints = path.parent / f"fold-{fold.number}.training"
-                surrogate = self.trainer.fit(train, valid, seed, checkpoints)
-                usual = middle(surrogate.read(valid or train))
-                proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
-                made = _rows(surrogate, boost, proposed)
-                rows = [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, made)]
-                store(path, rows)
-                shutil.rmtree(checkpoints, ignore_errors=True)
-        return rows
+        key = self._key(sentences, fold, copies, seed)
 
-    def _path(self, folder: Path | None, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> Path:
-        assert folder is not None, "folds are kept where models are"
-        unique = digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))
-        return folder / self.name / f"fold-{fold.number}-{unique}.jsonl"
+        def make(folder: Path) -> list[Any]:
+            train, valid, boost = _thirds(sentences, fold)
+            checkpoints = folder / f"fold-{fold.number}.training"
+            surrogate = self.trainer.fit(train, valid, seed, checkpoints)
+            usual = middle(surrogate.read(valid or train))
+            proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
+            rows = _rows(surrogate, boost, proposed)
+            shutil.rmtree(checkpoints, ignore_errors=True)
+            return [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, rows)]
+
+        if self.folder:
+            kept = self._kept()
+            return cast(list[Any], kept.get(key, lambda: make(kept.folder)))
+        with TemporaryDirectory(prefix="builder-boost-") as scratch:
+            return cast(list[Any], Kept(Path(scratch)).get(key, lambda: make(Path(scratch))))
+
+    def _kept(self) -> Kept:
+        assert self.folder is not None, "folds are kept where models are"
+        return Kept(self.folder / self.name)
+
+    def _key(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> str:
+        return f"fold-{fold.number}-{digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))}"
 
 
 def _thirds(sentences: Sequence[Sentence], fold: Fold) -> list[list[Sentence]]:
     return [[sentences[i] for i in part] for part in (fold.train, fold.valid, fold.boost)]
 
 
-def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Candidate, ...]]) -> list[Row]:
+def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Rewrite, ...]]) -> list[FoldRow]:
     """One pass over all candidates: batches are full, whatever a sentence has."""
     made = [[changed(sentence, one) for one in row] for sentence, row in zip(sentences, proposed, strict=True)]
     asked = [
@@ -181,10 +191,10 @@ def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequenc
     ]
     readings = iter(surrogate.read([one for one, _ in asked], [edits for _, edits in asked]))
     found = [tuple(next(readings) if one else None for one in row) for row in made]
-    return [Row(*parts) for parts in zip(surrogate.read(sentences), proposed, found, strict=True)]
+    return [FoldRow(*parts) for parts in zip(surrogate.read(sentences), proposed, found, strict=True)]
 
 
-def changed(sentence: Sentence, candidate: Candidate) -> Sentence | None:
+def changed(sentence: Sentence, candidate: Rewrite) -> Sentence | None:
     """The candidate as a sentence with its label, or marks where they now stand; None where an edit touches one."""
     marks = tuple(_marks(sentence.marks, candidate))
     if len(marks) < len(sentence.marks):
@@ -193,7 +203,7 @@ def changed(sentence: Sentence, candidate: Candidate) -> Sentence | None:
     return Sentence(sentence.id, applied(sentence.text, candidate.edits), (), marks, label, sentence.language)
 
 
-def _marks(marks: Sequence[Mark], candidate: Candidate) -> Iterator[Mark]:
+def _marks(marks: Sequence[Mark], candidate: Rewrite) -> Iterator[Mark]:
     """Where each now stands, and what it is; without those that an edit touches."""
     new = {(one.start, one.end): one.polarity for one in candidate.changed}
     for mark in marks:
@@ -202,71 +212,36 @@ def _marks(marks: Sequence[Mark], candidate: Candidate) -> Iterator[Mark]:
             yield Mark(*span, mark.kind, new.get(at, mark.polarity))
 
 
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """One process at a time works on a fold: who asks for the same one waits, and then reads it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
-    except OSError as error:
-        raise ModelError(f"cannot write: {error.strerror}", where=str(path.parent)) from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def store(path: Path, rows: Sequence[object]) -> None:
-    """A line a row; beside it first, then in its place. ModelError where that cannot be done."""
-    beside = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise ModelError(f"cannot write: {error.strerror}", where=str(path)) from error
-
-
-def recalled(path: Path) -> list[Any] | None:
-    """What was stored for a fold; None where there is nothing, or a damaged file."""
-    try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        parsed(rows)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return rows
-
-
-def parsed(rows: Sequence[Any]) -> tuple[Reference, list[Row]]:
+def parsed(rows: Sequence[Any]) -> tuple[Reference, list[FoldRow]]:
     """A fold's file: what its surrogate usually says, and the rows."""
     head, *rest = rows
     return Reference(**head["usual"]), list(map(_row, rest))
 
 
-def _row(row: dict[str, Any]) -> Row:
-    return Row(
-        Reading(**row["own"]), tuple(map(_candidate, row["candidates"])), tuple(Reading(**one) if one else None for one in row["readings"])
+def _row(row: dict[str, Any]) -> FoldRow:
+    return FoldRow(
+        SurrogateReading(**row["own"]),
+        tuple(map(_candidate, row["candidates"])),
+        tuple(SurrogateReading(**one) if one else None for one in row["readings"]),
     )
 
 
-def _candidate(row: dict[str, Any]) -> Candidate:
+def _candidate(row: dict[str, Any]) -> Rewrite:
     changes = tuple(Changed(**one) for one in row["changed"])
-    return Candidate(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"])
+    return Rewrite(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"])
 
 
-def load(settings: Settings) -> BoostAug:
+def load(settings: AugmentSettings) -> BoostAug:
     """`boostaug`: cross-boosting with the back end that `boostaug.backend` names."""
     return _made(settings, settings.boostaug, settings.boostaug.folds)
 
 
-def load_mono(settings: Settings) -> BoostAug:
+def load_mono(settings: AugmentSettings) -> BoostAug:
     """`monoaug`: the same without folds."""
     return _made(settings, settings.monoaug, 0)
 
 
-def _made(settings: Settings, own: Boost, folds: int) -> BoostAug:
+def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug:
     if own.backend in ("boostaug", "monoaug"):
         raise ConfigError("a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …")
     limits = Thresholds(

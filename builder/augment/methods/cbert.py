@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
 from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
-from builder.augment.told import told
+from builder.augment.signatures import describe_settings
 from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError
 
@@ -85,7 +85,18 @@ def load(
     heat = settings.temperature if settings.replacement == "sampled" else 0.0
     differ = not settings.again
     return Replacing(
-        name, told(settings), network, inventory, conditions, plan, digest, heat, differ, settings.batch, settings.threads, progress
+        name,
+        describe_settings(settings),
+        network,
+        inventory,
+        conditions,
+        plan,
+        digest,
+        heat,
+        differ,
+        settings.batch,
+        settings.threads,
+        progress,
     )
 
 

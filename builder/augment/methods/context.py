@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
 from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
-from builder.augment.told import LATER, taught, told
+from builder.augment.signatures import LATER, describe_settings, describe_training
 from builder.augment.training import Training
 from builder.errors import ConfigError
 
@@ -67,11 +67,34 @@ def load(
     phases = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
     schedules = [(settings.schedule(epochs, sentences, 2e-3), labelled) for epochs, labelled in phases]
     digest = learned(
-        name, taught(settings), sentences, network, inventory, conditions, schedules, 1.0, False, "embedded", folder, seed, progress
+        name,
+        describe_training(settings),
+        sentences,
+        network,
+        inventory,
+        conditions,
+        schedules,
+        1.0,
+        False,
+        "embedded",
+        folder,
+        seed,
+        progress,
     )
     plan, heat = partial(by_chance, settings.probability), settings.temperature
     return Replacing(
-        name, told(settings), network, inventory, conditions, plan, digest, heat, True, settings.batch, settings.threads, progress
+        name,
+        describe_settings(settings),
+        network,
+        inventory,
+        conditions,
+        plan,
+        digest,
+        heat,
+        True,
+        settings.batch,
+        settings.threads,
+        progress,
     )
 
 

@@ -15,8 +15,8 @@ from random import Random
 from builder.augment import natural
 from builder.augment.choice import amount, digest, distinct, free, inside, replacing, some
 from builder.augment.methods import synonym
-from builder.augment.records import Candidate, Edit, Sentence, seeded
-from builder.augment.settings import Settings
+from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.settings import AugmentSettings
 from builder.errors import ConfigError
 from builder.records import Span
 
@@ -57,12 +57,12 @@ class Eda:
     def signature(self) -> str:
         return f"eda/{digest(self.rate, self.operations, self.resources)}"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """The operations take turns, from a random one on; one that does not apply is left out."""
         for sentence in sentences:
             yield self._one(sentence, copies, seeded(seed, "eda", sentence.id))
 
-    def _one(self, sentence: Sentence, copies: int, random: Random) -> tuple[Candidate, ...]:
+    def _one(self, sentence: Sentence, copies: int, random: Random) -> tuple[Rewrite, ...]:
         words = free(sentence)
         if not words:
             return ()
@@ -151,7 +151,7 @@ def _surface(sentence: Sentence, word: int) -> str:
 OPERATIONS: dict[str, Operation] = {"synonym": replaced, "insertion": inserted, "swap": swapped, "deletion": deleted}
 
 
-def load(settings: Settings) -> Eda:
+def load(settings: AugmentSettings) -> Eda:
     """Eda with the thesaurus of the method `synonym`. ConfigError for an operation that is not known."""
     own = settings.eda
     names = tuple(own.operations.split("+"))

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.records import Candidate, Edit, Mark, Sentence
+from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
+from builder.augment.signatures import LATER, describe_settings, describe_training
 from builder.augment.token_labels import KINDS, kept
-from builder.augment.told import LATER, taught, told
 from builder.augment.training import Training
 from builder.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
-    from builder.augment.nets.beam import Found
-    from builder.augment.nets.causal import Causal, Opening, Story
+    from builder.augment.nets.beam import Beams
+    from builder.augment.nets.causal import Causal, Continuation, Opening
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
 
@@ -81,20 +81,20 @@ class Gpt2:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({told(self.settings)}; model {self.digest[:16]})"
+        return f"{NAME}({describe_settings(self.settings)}; model {self.digest[:16]})"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves and no candidates."""
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies)
 
-    def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Candidate, ...]]:
+    def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Rewrite, ...]]:
         from builder.augment.nets.causal import write
         from builder.learning.pieces import own_marks
 
         plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._opened(one)]
         how, inventory = self.settings, self.inventory
-        found: dict[int, tuple[Candidate, ...]] = {}
+        found: dict[int, tuple[Rewrite, ...]] = {}
         openings = [opening for *_, opening in plans]
         rules = inventory.size, inventory.never, own_marks(inventory), self.special.end
         for i, beams in write(self.network, openings, *rules, how.beams, how.batch, how.threads, self.progress):
@@ -114,7 +114,7 @@ class Gpt2:
         if half and left > 0 and len(opening.prefix) + opening.most < self.network.longest:
             yield cut, half, opening
 
-    def _candidates(self, sentence: Sentence, cut: Cut, half: int, beams: Found) -> Iterator[Candidate]:
+    def _candidates(self, sentence: Sentence, cut: Cut, half: int, beams: Beams) -> Iterator[Rewrite]:
         start, seen = cut.spans[half - 1][1], set[str]()
         for said, score in beams.sequences:
             if self.special.end not in said:
@@ -124,7 +124,7 @@ class Gpt2:
             if new and "\ufffd" not in new and new not in seen and (self.settings.again or new.split() != old.split()):
                 seen.add(new)
                 marks = [mark for mark in kept(sentence, self.settings.keep) if mark.start >= start]
-                yield Candidate(sentence.id, around(sentence.text, start, new, marks), score)
+                yield Rewrite(sentence.id, around(sentence.text, start, new, marks), score)
 
     def _text(self, sentence: Sentence, cut: Cut, half: int, ids: tuple[int, ...]) -> str:
         from builder.learning.pieces import Units
@@ -169,18 +169,22 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where labels overlap.
     """
     from builder.augment.nets import causal
-    from builder.learning.keeping import held_out, key_of, obtained
+    from builder.learning.obtain import ModelShelf, load_or_train, split_held_out, training_key
 
     network, inventory, special, base = _network(settings, sentences, seed)
     stories = [_story(one, inventory, special, settings.keep) for one in sentences]
     fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]
     if not fitting:
         raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
-    learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
+    learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
     schedule = settings.schedule(settings.epochs, sentences, 1e-3 if settings.base == "embedded" else 5e-5)
-    key = key_of(NAME, (taught(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, __name__)
+    key = training_key(
+        NAME, (describe_training(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, __name__
+    )
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
-    digest = obtained(folder, key, network, lambda at: causal.train(network, items, checked, schedule, seed, at, key, progress))
+    digest = load_or_train(
+        ModelShelf(folder, seed, progress), key, network, lambda run: causal.train(network, items, checked, schedule, run)
+    )
     return Gpt2(settings, network.eval(), inventory, special, digest, progress)
 
 
@@ -199,8 +203,8 @@ def _network(settings: Gpt2Settings, sentences: Sequence[Sentence], seed: int) -
     return network, inventory, Special(ids[0], ids[1], int(end)), digest
 
 
-def _story(sentence: Sentence, inventory: Inventory, special: Special, keep: str) -> Story:
-    from builder.augment.nets.causal import Story
+def _story(sentence: Sentence, inventory: Inventory, special: Special, keep: str) -> Continuation:
+    from builder.augment.nets.causal import Continuation
 
     cut = inventory.cut(sentence.text, sentence.words)
-    return Story(prefix(cut, kept(sentence, keep), special), (*cut.ids, special.end))
+    return Continuation(prefix(cut, kept(sentence, keep), special), (*cut.ids, special.end))

@@ -19,20 +19,21 @@ from typing import TYPE_CHECKING
 
 from builder.augment import beams
 from builder.augment.barring import Bars, bars
-from builder.augment.beams import Beam, Limits, Reader, fitted, surest
+from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest
 from builder.augment.cues import Cues
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
-from builder.augment.records import Candidate, Edit, Sentence
+from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
+from builder.augment.signatures import LATER, describe_settings, describe_training
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
-from builder.augment.told import LATER, taught, told
 from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError, ModelError
+from builder.kept import Kept
 from builder.records import Span
 
 if TYPE_CHECKING:
-    from builder.augment.nets.beam import Found, Pairs
-    from builder.augment.nets.seq2seq import Labelled, Masked
+    from builder.augment.nets.beam import Beams, Pairs
+    from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
 
@@ -98,7 +99,7 @@ class MaskedSeq2Seq:
     each other, where it has read a corpus."""
 
     settings: MaskedSeq2SeqSettings
-    network: Labelled
+    network: LabelledSeq2Seq
     inventory: Inventory
     digest: str
     progress: Progress | None = None
@@ -107,8 +108,8 @@ class MaskedSeq2Seq:
     usual: float = 1.0
 
     @property
-    def reader(self) -> Reader:
-        return Reader(self.network, self.inventory, self.usual, self.settings.batch, self.settings.threads)
+    def reader(self) -> FragmentReader:
+        return FragmentReader(self.network, self.inventory, self.usual, self.settings.batch, self.settings.threads)
 
     @property
     def name(self) -> str:
@@ -116,14 +117,14 @@ class MaskedSeq2Seq:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({told(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
+        return f"{NAME}({describe_settings(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; a sentence of which every token is labelled gets none."""
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
-    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         from builder.augment.nets.writing import Writing, write
         from builder.learning.pieces import own_marks
 
@@ -136,7 +137,7 @@ class MaskedSeq2Seq:
         for i, found in write(self.network, items, self.inventory, writing, self.progress, free):
             n, cut, item, _ = plans[i]
             searched[i] = list(self._beams(sentences[n], cut, item, found))
-        limits = Limits(how.each, how.least_fit, how.most_surprise)
+        limits = BeamLimits(how.each, how.least_fit, how.most_surprise)
         if how.fitting:
             searched = fitted(self.reader, [(cut.ids, item, one) for (_, cut, item, _), one in zip(plans, searched, strict=True)], limits)
         made: list[list[Beam]] = [[] for _ in sentences]
@@ -144,9 +145,9 @@ class MaskedSeq2Seq:
             made[n] += listed if how.fitting else listed[:1]
         for sentence, listed in zip(sentences, made, strict=True):
             chosen = surest(sentence.text, listed, copies) if how.fitting else listed
-            yield tuple(Candidate(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
+            yield tuple(Rewrite(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
 
-    def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Masked, Set[int]]]:
+    def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
         """Fragments with the tokens of the sentence, and what they may say of `bars`."""
         from builder.learning.seeds import seed_of
 
@@ -168,7 +169,7 @@ class MaskedSeq2Seq:
             hidden = [place for place, kept in zip(cut.spans[first:end], held[first:end], strict=True) if not kept]
             yield cut, masked(cut.ids, labels, (first, end), self.inventory, held), self.bars.free(sentence, hidden)
 
-    def _beams(self, sentence: Sentence, cut: Cut, item: Masked, found: Found) -> Iterator[Beam]:
+    def _beams(self, sentence: Sentence, cut: Cut, item: MaskedSentence, found: Beams) -> Iterator[Beam]:
         """The beams that are not the source again; one that ends within a character of several bytes is none."""
         for said, score in found.sequences:
             new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
@@ -177,13 +178,13 @@ class MaskedSeq2Seq:
                 yield Beam(said, edits, score)
 
 
-def masked(ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()) -> Masked:
+def masked(ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()) -> MaskedSentence:
     """MaskFrag as a model's example; `held` are the tokens that stay, if more do than those with a label."""
-    from builder.augment.nets.seq2seq import Masked
+    from builder.augment.nets.seq2seq import MaskedSentence
 
     first, end = span
     hidden = mask_frag(ids, held or labels, span, inventory.mask)
-    return Masked(
+    return MaskedSentence(
         hidden, tuple(labels), first, tuple(ids[first:end]), ids[first - 1] if first else inventory.first, labels[first - 1] if first else 0
     )
 
@@ -201,7 +202,7 @@ class _Source:
     def of(cls, cuts: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], inventory: Inventory, r: float) -> _Source:
         return cls(tuple(cuts), tuple(accumulate(weight(len(ids)) for ids, _ in cuts)), inventory, r)
 
-    def draw(self, count: int, seed: int, labelled: bool) -> list[Masked]:
+    def draw(self, count: int, seed: int, labelled: bool) -> list[MaskedSentence]:
         """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels every token is O."""
         draw = random.Random(seed)
         out = []
@@ -245,22 +246,22 @@ def load(
 
 def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> float:
     """See Reader; kept beside the model under a key of its own, of the model and of all code that tells it."""
-    from builder.learning.keeping import key_of, noted
+    from builder.learning.obtain import training_key
 
     cuts = [ids for one in sentences if _learnable(ids := made.inventory.cut(one.text, one.words).ids, made.network)]
     some = cuts[:: max(1, len(cuts) // _SOME)]
-    key = key_of(f"{NAME} usual", taught(made.settings), some, made.digest, __name__)
-    return noted(folder / "usual.json", key, lambda: beams.usual(made.reader, some))
+    key = training_key(f"{NAME} usual", describe_training(made.settings), some, made.digest, __name__)
+    return float(Kept(folder).get(key, lambda: beams.usual(made.reader, some), slot="usual"))
 
 
-def _learnable(ids: Sequence[int], network: Labelled) -> bool:
+def _learnable(ids: Sequence[int], network: LabelledSeq2Seq) -> bool:
     return bool(weight(len(ids))) and len(ids) < network.core.longest
 
 
 def _learned(
     settings: MaskedSeq2SeqSettings,
     sentences: Sequence[Sentence],
-    network: Labelled,
+    network: LabelledSeq2Seq,
     inventory: Inventory,
     base: str,
     folder: Path,
@@ -270,7 +271,7 @@ def _learned(
 ) -> str:
     """Give `network` what training on the sentences in phases of (epochs, with labels) leads to, or what is kept of it. Returns its digest."""
     from builder.augment.nets import fragments
-    from builder.learning.keeping import Schedule, held_out, key_of, obtained
+    from builder.learning.obtain import ModelShelf, Phase, TrainingRun, load_or_train, split_held_out, training_key
 
     cuts = [(cut.ids, bio(cut.spans, kept(one, settings.keep))) for one in sentences for cut in [inventory.cut(one.text, one.words)]]
     fitting = [n for n, (ids, _) in enumerate(cuts) if _learnable(ids, network)]
@@ -279,23 +280,23 @@ def _learned(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
         )
     data = [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)]
-    key = key_of(NAME, (taught(settings), seed), data, base, "builder.augment.nets.fragments")
-    learnt, held = held_out([sentences[n].id for n in fitting], 0.05, seed)
+    key = training_key(NAME, (describe_training(settings), seed), data, base, "builder.augment.nets.fragments")
+    learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
     source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))
     network.labels.weight.requires_grad_(settings.label_embeddings)
 
-    def phase(epochs: int, labelled: bool) -> tuple[fragments.Draw, Sequence[Masked], Schedule]:
+    def phase(epochs: int, labelled: bool) -> Phase[MaskedSentence]:
         count = max(len(learnt), settings.least)
-        return (
+        return Phase(
             lambda epoch: source.draw(count, _seed(seed, labelled, epoch), labelled),
             checked.draw(max(200, len(held)), seed, labelled),
             settings.schedule(epochs, sentences, settings.own_rate * (_FAST if settings.base == "embedded" else 1)),
         )
 
-    def train(checkpoints: Path) -> dict[str, float]:
-        return fragments.train(network, list(starmap(phase, phases)), inventory, seed, checkpoints, key, progress)
+    def train(run: TrainingRun) -> dict[str, float]:
+        return fragments.train(network, list(starmap(phase, phases)), inventory, run)
 
-    return obtained(folder, key, network, train)
+    return load_or_train(ModelShelf(folder, seed, progress), key, network, train)
 
 
 def _seed(*parts: object) -> int:
@@ -304,13 +305,13 @@ def _seed(*parts: object) -> int:
     return seed_of(NAME, *parts)
 
 
-def _network(settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int) -> tuple[Labelled, Inventory, str]:
+def _network(settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int) -> tuple[LabelledSeq2Seq, Inventory, str]:
     """The untrained network, its tokens, and the digest of what it begins with."""
     from builder.augment.nets import fragments
-    from builder.augment.nets.seq2seq import Shape
+    from builder.augment.nets.seq2seq import Seq2SeqShape
 
     if settings.base != "embedded":
         return fragments.based(settings.base, len(LABELS), settings.label_embeddings, seed)
     units = unit_inventory(sentences, False, settings.min_count)
-    shape = Shape(settings.width, encoder=settings.encoder, decoder=settings.decoder)
+    shape = Seq2SeqShape(settings.width, encoder=settings.encoder, decoder=settings.decoder)
     return fragments.embedded(units.size, len(LABELS), shape, settings.label_embeddings, seed), units, "embedded"

@@ -14,8 +14,8 @@ from random import Random
 
 from builder.augment import characters
 from builder.augment.choice import amount, digest, distinct, free, replacing
-from builder.augment.records import Candidate, Edit, Sentence, seeded
-from builder.augment.settings import Settings
+from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.settings import AugmentSettings
 from builder.errors import ConfigError
 from builder.text import HAN
 
@@ -45,7 +45,7 @@ class Spelling:
     def signature(self) -> str:
         return f"spelling/{digest(self.rate, self.kinds, tuple(characters.versions().items()))}"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
             random = seeded(seed, "spelling", sentence.id)
             words = free(sentence)
@@ -132,7 +132,7 @@ def _neighbours() -> dict[str, str]:
 WRITERS = {"sound": by_sound, "shape": by_shape, "rules": by_rules, "keyboard": by_keyboard}
 
 
-def load(settings: Settings) -> Spelling:
+def load(settings: AugmentSettings) -> Spelling:
     """ConfigError for a kind that is not known, or where Chinese is asked for and the extra is missing."""
     kinds = tuple(settings.spelling.kinds.split("+"))
     if strange := [kind for kind in kinds if kind not in KINDS]:

@@ -12,8 +12,8 @@ from random import Random
 
 from builder.augment import characters
 from builder.augment.choice import amount, digest, distinct, free, replacing
-from builder.augment.records import Candidate, Edit, Sentence, seeded
-from builder.augment.settings import Settings
+from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.settings import AugmentSettings
 from builder.text import HAN
 
 LEAST = 4
@@ -29,7 +29,7 @@ class Split:
     def signature(self) -> str:
         return f"split/{digest(self.rate, tuple(characters.versions().items()))}"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
             random = seeded(seed, "split", sentence.id)
             words = [i for i in free(sentence) if _splits(sentence.text[slice(*sentence.words[i])])]
@@ -56,7 +56,7 @@ def _split(word: str, random: Random) -> str:
     return f"{word[:at]} {word[at:]}"
 
 
-def load(settings: Settings) -> Split:
+def load(settings: AugmentSettings) -> Split:
     """ConfigError where Chinese is to be split and the extra is missing."""
     if settings.given.language == "zh":
         characters.check()

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import Conditions, free_words
 from builder.augment.methods import cbert
 from builder.augment.opposites import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
-from builder.augment.records import Candidate, Changed, Edit, Mark, Sentence
+from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import Steps, Words, distinct, edited, unit_inventory
+from builder.augment.signatures import LATER, describe_settings, describe_training
 from builder.augment.token_labels import kept
-from builder.augment.told import LATER, taught, told
 from builder.augment.training import InDomain
 from builder.errors import ConfigError, ModelError
 
@@ -89,9 +89,9 @@ class StyleTransfer:
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({told(self.settings)}; labels={self.conditions.mode}; model {self.digest[:16]})"
+        return f"{NAME}({describe_settings(self.settings)}; labels={self.conditions.mode}; model {self.digest[:16]})"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on alone."""
         from builder.learning.loop import scope
 
@@ -102,7 +102,7 @@ class StyleTransfer:
             if self.progress:
                 self.progress(done, len(sentences), "writing")
 
-    def _made(self, sentence: Sentence, copies: int, seed: int) -> tuple[Candidate, ...]:
+    def _made(self, sentence: Sentence, copies: int, seed: int) -> tuple[Rewrite, ...]:
         from builder.learning.seeds import seed_of
 
         marks = kept(sentence, "aspect+opinion")
@@ -114,7 +114,7 @@ class StyleTransfer:
             return tuple(self._flipped(sentence, cut, marks, copies, draw))
         return distinct(self._refilled(sentence, cut, marks, copies, draw))
 
-    def _flipped(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Candidate]:
+    def _flipped(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Rewrite]:
         """One opinion of a candidate gives way; opinions take turns, and none is used twice for a mark."""
         ranked = {mark: self._ranked(sentence, cut, mark, draw) for mark in marks if mark.kind == "opinion" and mark.polarity in OPPOSITE}
         turns = draw.sample(sorted(ranked, key=lambda mark: mark.start), len(ranked))
@@ -123,7 +123,7 @@ class StyleTransfer:
             score, new = ranked[mark][place]
             valence = self.valences.get(new.text, middle(new.polarity))
             changed = Changed(mark.start, mark.end, new.text, new.polarity, valence)
-            yield Candidate(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
+            yield Rewrite(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
     def _ranked(self, sentence: Sentence, cut: Cut, mark: Mark, draw: random.Random) -> list[tuple[float, Opinion]]:
         """Opinions of the opposite polarity: first those that are said of such an aspect elsewhere (no table is tender), and of them those
@@ -139,15 +139,15 @@ class StyleTransfer:
         lengths = sorted({len(one.ids) for one in fits})
         if not lengths:
             return []
-        told = fitting(self.network, cut.ids, labels, (tokens[0], tokens[-1] + 1), self.inventory.mask, lengths)
-        scores = [sum(float(told[len(one.ids)][t, i]) for t, i in enumerate(one.ids)) / len(one.ids) for one in fits]
+        describe_settings = fitting(self.network, cut.ids, labels, (tokens[0], tokens[-1] + 1), self.inventory.mask, lengths)
+        scores = [sum(float(describe_settings[len(one.ids)][t, i]) for t, i in enumerate(one.ids)) / len(one.ids) for one in fits]
         heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
         noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in fits]
         own = head(sentence, mark)
         order = sorted(range(len(fits)), key=lambda n: (own not in fits[n].heads, -(scores[n] + noise[n]), fits[n].text))
         return [(round(scores[n], 2), fits[n]) for n in order]
 
-    def _refilled(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Candidate]:
+    def _refilled(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Rewrite]:
         """The words that speak for the label, under the opposite one."""
         from builder.augment.nets.filling import Fill, fill
 
@@ -170,7 +170,7 @@ class StyleTransfer:
         for item in items:  # each alone: copies of one sentence are no batch
             _, (new, score) = next(fill(self.network, [item], self.inventory, 1, self.settings.threads))
             if edits := edited(self.inventory, sentence, cut, {at: i for at, i in new.items() if i != cut.ids[at]}):
-                yield Candidate(sentence.id, edits, score, said, aspects)
+                yield Rewrite(sentence.id, edits, score, said, aspects)
 
     def _label(self, sentence: Sentence, marks: Sequence[Mark]) -> str | None:
         """The sentence's label, or the polarity that all of its aspects have."""
@@ -247,7 +247,7 @@ def _judge(
     progress: Progress | None,
 ) -> tuple[Classifier, str]:
     from builder.augment.nets import attribution
-    from builder.learning.keeping import held_out, key_of, obtained
+    from builder.learning.obtain import ModelShelf, load_or_train, split_held_out, training_key
 
     network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed)
     items = []
@@ -257,8 +257,10 @@ def _judge(
             items.append((one.id, attribution.Classed(cut.ids, conditions.names.index(label))))
     if not items:
         raise ModelError("no sentence has a label to turn round", where=NAME, fix="give labelled sentences")
-    learnt, held = ([items[n][1] for n in part] for part in held_out([name for name, _ in items], 0.1, seed))
+    learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))
     schedule = settings.schedule(settings.epochs, sentences, 1e-3)
-    key = key_of(NAME, (taught(settings), seed), items, "embedded", __name__)
-    digest = obtained(folder, key, network, lambda at: attribution.train(network, learnt, held, schedule, seed, at, key, progress))
+    key = training_key(NAME, (describe_training(settings), seed), items, "embedded", __name__)
+    digest = load_or_train(
+        ModelShelf(folder, seed, progress), key, network, lambda run: attribution.train(network, learnt, held, schedule, run)
+    )
     return network.eval(), digest

@@ -16,10 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from builder.augment import english, wordnet
-from builder.augment.records import Candidate, Edit, Sentence, seeded
-from builder.augment.settings import Settings
-from builder.augment.settings import Synonym as Options
+from builder.augment import wordnet
+from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.settings import AugmentSettings
+from builder.augment.settings import SynonymSettings as Options
+from builder.augment.wordlists import english_sets, english_words
 from builder.errors import ResourceError
 from builder.folding import fold
 from builder.lexicon.resources import load_lexicon
@@ -54,7 +55,7 @@ class Synonym:
     def signature(self) -> str:
         return f"synonym 2 rate={self.rate} {self.thesaurus.signature}"
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
             simple, known = is_simplified(sentence), self.thesaurus.synonyms
             places = [(word, found) for word in free(sentence) if (found := known(sentence.text[word[0] : word[1]], simple))]
@@ -79,7 +80,7 @@ def free(sentence: Sentence) -> Iterator[Span]:
 
 def _drawn(
     sentence: Sentence, places: Sequence[tuple[Span, Sequence[str]]], copies: int, rate: float, chance: random.Random
-) -> Iterator[Candidate]:
+) -> Iterator[Rewrite]:
     """Distinct candidates, up to `copies`."""
     number = max(1, round(rate * len(places)))
     seen: set[tuple[Edit, ...]] = set()
@@ -88,7 +89,7 @@ def _drawn(
         edits = tuple(Edit(start, end, chance.choice(words)) for (start, end), words in (places[i] for i in chosen))
         if edits not in seen:
             seen.add(edits)
-            yield Candidate(sentence.id, edits)
+            yield Rewrite(sentence.id, edits)
         if len(seen) == copies:
             return
 
@@ -130,10 +131,10 @@ class English:
 @cache
 def _fixed() -> frozenset[str]:
     """Words that have no harmless synonym."""
-    return frozenset(word for kind in ("kept", "not", "high", "low", "over") for word in english.words()[kind])
+    return frozenset(word for kind in ("kept", "not", "high", "low", "over") for word in english_words()[kind])
 
 
-def load(settings: Settings) -> Synonym:
+def load(settings: AugmentSettings) -> Synonym:
     """ResourceError where a thesaurus that is named cannot be read."""
     options = settings.synonym
     return Synonym(_chinese(options) if settings.given.language == "zh" else _english(options), options.rate)
@@ -158,7 +159,7 @@ def _chinese(options: Options) -> Sets:
 @cache
 def _english(options: Options) -> English:
     folder = Path(options.wordnet) if options.wordnet else wordnet.installed()
-    return English(wordnet.load(folder) if folder else None, _table(english.sets(), _about_as_long))
+    return English(wordnet.load(folder) if folder else None, _table(english_sets(), _about_as_long))
 
 
 def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> dict[str, tuple[str, ...]]:

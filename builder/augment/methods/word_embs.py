@@ -13,8 +13,8 @@ from random import Random
 from typing import Protocol, cast
 
 from builder.augment.choice import amount, digest, distinct, free, replacing
-from builder.augment.records import Candidate, Edit, Sentence, seeded
-from builder.augment.settings import Settings
+from builder.augment.records import Edit, Rewrite, Sentence, seeded
+from builder.augment.settings import AugmentSettings
 
 Options = dict[int, tuple[tuple[str, float], ...]]
 """By the index of a word: what may stand there, and how likely it is; the likeliest first."""
@@ -49,13 +49,13 @@ class WordEmbs:
     def digest(self) -> str:
         return self.filler.digest
 
-    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Candidate, ...]]:
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for at in range(0, len(sentences), AT_ONCE):
             part = sentences[at : at + AT_ONCE]
             for sentence, options in zip(part, self.filler.expected(part, list(map(free, part)), self.top), strict=True):
                 yield self._one(sentence, options, copies, seeded(seed, "word-embs", sentence.id))
 
-    def _one(self, sentence: Sentence, options: Options, copies: int, random: Random) -> tuple[Candidate, ...]:
+    def _one(self, sentence: Sentence, options: Options, copies: int, random: Random) -> tuple[Rewrite, ...]:
         words = [i for i, found in options.items() if found]
         wanted = min(len(words), amount(self.rate, len(options)))
 
@@ -69,7 +69,7 @@ def _drawn(found: Sequence[tuple[str, float]], random: Random) -> str:
     return random.choices([word for word, _ in found], [chance for _, chance in found])[0]
 
 
-def load(settings: Settings) -> WordEmbs:
+def load(settings: AugmentSettings) -> WordEmbs:
     """Reads the masked language model, or trains the embedded one on the sentences of the train split. ModelError where that fails."""
     own = settings.word_embs
     module, _, function = FILLERS["hub" if own.base else "embedded"].partition(":")

@@ -6,19 +6,16 @@ section 5) take attention; gradient times input said nothing here: the encoder's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.nets.cloze import Blank, Cloze, EmbeddedCloze, collate
-from builder.learning.encode import batches
-from builder.learning.keeping import Schedule, trained
 from builder.learning.loop import scope
-from builder.learning.task import Progress
+from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +51,11 @@ def classifier(size: int, classes: int, width: int, layers: int, seed: int) -> C
         return Classifier(size, classes, width, layers)
 
 
-def train(
-    network: Classifier,
-    items: Sequence[Classed],
-    held: Sequence[Classed],
-    schedule: Schedule,
-    seed: int,
-    checkpoints: Path,
-    key: str,
-    progress: Progress | None,
-) -> dict[str, float]:
+def train(network: Classifier, items: Sequence[Classed], held: Sequence[Classed], schedule: Schedule, run: TrainingRun) -> dict[str, float]:
     """Train until the loss on `held` no longer falls. Returns the share of `held` that is classed rightly as well."""
     whole = list(items) * max(1, -(-schedule.least // len(items)))
-    lengths = [len(item.ids) for item in whole]
-
-    def check() -> float:
-        cut = batches([len(item.ids) for item in held], schedule.batch_tokens)
-        return sum(float(network.loss([held[i] for i in batch])) * len(batch) for batch in cut) / len(held)
-
-    step: Callable[[list[int]], Tensor] = lambda chosen: network.loss([whole[i] for i in chosen])
-    done = trained(network, lambda epoch: lengths, step, check, schedule, seed, checkpoints, key, progress)
+    measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
+    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
     with torch.inference_mode():
         right = sum(int(_told(network, item.ids).argmax()) == item.label for item in held)
     return {"score": done.score, "epochs": float(len(done.scores)), "accuracy": right / len(held)}

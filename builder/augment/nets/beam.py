@@ -30,7 +30,7 @@ Out = TypeVar("Out")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Beams:
     """What a search found for a row: sequences with their log-probabilities, best first, and the margin."""
 
     sequences: tuple[tuple[tuple[int, ...], float], ...]
@@ -58,7 +58,7 @@ def search(
     barred: Barred = MappingProxyType({}),
     free: Sequence[Set[int]] = (),
     pairs: Pairs | None = None,
-) -> list[Found]:
+) -> list[Beams]:
     """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
 
     `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
@@ -73,7 +73,7 @@ def search(
     said = torch.zeros((rows, width, 0), dtype=torch.long)
     margins = torch.full((rows,), float("inf"))
     ended = torch.zeros((rows, width), dtype=torch.bool)
-    found: list[Found | None] = [None] * rows
+    found: list[Beams | None] = [None] * rows
     due = torch.tensor([[*row, *[-1] * (max(lengths) - len(row))] for row in forced])
     following = torch.tensor(
         [[*row[1:], last, *[-1] * (max(lengths) - len(row))] for row, last in zip(forced, behind or [-1] * rows, strict=True)]
@@ -174,12 +174,12 @@ def _gap(values: Tensor, width: int) -> Tensor:
     return torch.where(gap.isnan(), float("inf"), gap)
 
 
-def _found(said: Tensor, total: Tensor, margin: float) -> Found:
+def _found(said: Tensor, total: Tensor, margin: float) -> Beams:
     order = sorted(range(len(total)), key=lambda k: (-float(total[k]), said[k].tolist()))
     scores = [float(total[k]) for k in order if total[k] > float("-inf")]
     apart = min((a - b for a, b in pairwise(scores)), default=float("inf"))
     edge = min((rounded(score)[1] for score in scores[:2]), default=float("inf"))
-    return Found(tuple((tuple(said[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]), min(margin, apart, edge))
+    return Beams(tuple((tuple(said[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]), min(margin, apart, edge))
 
 
 def rounded(score: float) -> tuple[float, float]:

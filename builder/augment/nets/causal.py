@@ -6,31 +6,29 @@ prefix goes on with. Prefixes are written on in batches of one length, so that n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.beam import Found, banned, search, settled
+from builder.augment.nets.beam import Beams, banned, search, settled
 from builder.augment.nets.hub import CAUSAL, HubInventory, inventory
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.layers import DecoderLayer, begun, padded
 from builder.augment.nets.seq2seq import IGNORED
 from builder.learning.checkpoint import tensor_digest
-from builder.learning.encode import batches
-from builder.learning.keeping import Schedule, trained
 from builder.learning.loop import scope
+from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.seeds import seed_of
 from builder.learning.task import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Continuation:
     """C_X, and S with its end mark."""
 
     prefix: tuple[int, ...]
@@ -125,7 +123,7 @@ def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, HubI
     return HubCausal(network), inventory(network, tokenizer, source, masks=False), digest
 
 
-def loss(network: Causal, items: Sequence[Story]) -> Tensor:
+def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
     """Equation 8 as a mean over the tokens of S."""
     ids = padded([[*item.prefix, *item.follows] for item in items])
     due = padded([[*[IGNORED] * (len(item.prefix) - 1), *item.follows, IGNORED] for item in items], IGNORED)
@@ -133,31 +131,16 @@ def loss(network: Causal, items: Sequence[Story]) -> Tensor:
 
 
 def train(
-    network: Causal,
-    items: Sequence[Story],
-    held: Sequence[Story],
-    schedule: Schedule,
-    seed: int,
-    checkpoints: Path,
-    key: str,
-    progress: Progress | None,
+    network: Causal, items: Sequence[Continuation], held: Sequence[Continuation], schedule: Schedule, run: TrainingRun
 ) -> dict[str, float]:
     """Train on `items`, all as often as each other, until the loss on `held` no longer falls."""
-    times = max(1, -(-schedule.least // len(items)))
-    whole = list(items) * times
-
-    def check() -> float:
-        cut = batches([len(item) for item in held], schedule.batch_tokens)
-        counts = [sum(len(held[i].follows) for i in batch) for batch in cut]
-        return sum(float(loss(network, [held[i] for i in batch])) * n for batch, n in zip(cut, counts, strict=True)) / sum(counts)
-
-    lengths = [len(item) for item in whole]
-    step: Callable[[list[int]], Tensor] = lambda chosen: loss(network, [whole[i] for i in chosen])
-    done = trained(network, lambda epoch: lengths, step, check, schedule, seed_of(seed, "causal"), checkpoints, key, progress)
+    whole = list(items) * max(1, -(-schedule.least // len(items)))
+    measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
+    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal")))
     return {"score": done.score, "epochs": float(len(done.scores))}
 
 
-class _Steps:
+class _CausalSteps:
     """The network as a Stepper: it reads the prefixes at once, then one token of every beam."""
 
     def __init__(self, network: Causal, items: Sequence[Opening], width: int) -> None:
@@ -188,7 +171,7 @@ def write(
     batch: int,
     threads: int,
     progress: Progress | None = None,
-) -> Iterator[tuple[int, Found]]:
+) -> Iterator[tuple[int, Beams]]:
     """(index, beams) of every opening; sequences end with `end`, after `most` tokens at the latest."""
     ban = banned(size, [i for i in never if i != end])
     order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
@@ -198,9 +181,9 @@ def write(
         cuts += [same[at : at + batch] for at in range(0, len(same), batch)]
     network.eval()
 
-    def work(chosen: list[Opening]) -> list[tuple[Found, float]]:
+    def work(chosen: list[Opening]) -> list[tuple[Beams, float]]:
         lengths, forced = [item.most + 1 for item in chosen], [(*[-1] * item.most, end) for item in chosen]
-        steps = _Steps(network, chosen, width)
+        steps = _CausalSteps(network, chosen, width)
         begin, least = [item.prefix[-1] for item in chosen], [item.least for item in chosen]
         found = search(steps, begin, lengths, forced, width, ban, end, least, marks)
         return [(one, one.margin) for one in found]

@@ -7,9 +7,8 @@ choice is a maximum with a margin (see `beam`) and an item's outcome depends on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,14 +19,11 @@ from builder.augment.nets.cloze import Blank, Cloze, EmbeddedCloze, HubCloze, Ls
 from builder.augment.nets.hub import MASKED, HubInventory
 from builder.augment.nets.hub import load as load_hub
 from builder.learning.checkpoint import tensor_digest
-from builder.learning.encode import batches
-from builder.learning.keeping import Schedule, trained
 from builder.learning.loop import scope
+from builder.learning.obtain import Measure, Phase, TrainingRun, train_phases
 from builder.learning.pieces import Inventory
-from builder.learning.seeds import seed_of
 from builder.learning.task import Progress
 
-Draw = Callable[[int], Sequence[Blank]]
 Choice = tuple[dict[int, int], float]
 """The new token of every place, and the sum of their log-probabilities."""
 
@@ -71,43 +67,10 @@ def based(source: str, labels: int, seed: int) -> tuple[Cloze, HubInventory, str
         return HubCloze(network, labels, (around[0], around[1]), inventory.pad, source), inventory, digest
 
 
-def train(
-    network: Cloze,
-    phases: Sequence[tuple[Draw, Sequence[Blank], Schedule]],
-    seed: int,
-    checkpoints: Path,
-    key: str,
-    progress: Progress | None,
-) -> dict[str, float]:
-    """Train in phases of (draw, validation items, schedule). Returns scores and epochs."""
-    facts: dict[str, float] = {}
-    for number, (draw, held, schedule) in enumerate(phases):
-        now: list[Blank] = []
-
-        def begin(epoch: int, draw: Draw = draw, now: list[Blank] = now) -> list[int]:
-            now[:] = draw(epoch)
-            return [len(item.ids) for item in now]
-
-        def step(chosen: list[int], now: list[Blank] = now) -> Tensor:
-            return network.loss([now[i] for i in chosen])
-
-        def check(held: Sequence[Blank] = held, budget: int = schedule.batch_tokens) -> float:
-            return validation(network, held, budget)
-
-        folder = checkpoints / f"phase{number}"
-        done = trained(network, begin, step, check, schedule, seed_of(seed, number), folder, f"{key} {number}", progress)
-        facts |= {f"phase{number}_score": done.score, f"phase{number}_epochs": float(len(done.scores))}
-    return facts
-
-
-def validation(network: Cloze, held: Sequence[Blank], budget: int) -> float:
-    """The mean loss of a place."""
-    total = places = 0.0
-    for batch in batches([len(item.ids) for item in held], budget):
-        count = sum(len(held[i].places) for i in batch)
-        total += float(network.loss([held[i] for i in batch])) * count
-        places += count
-    return total / max(1.0, places)
+def train(network: Cloze, phases: Sequence[Phase[Blank]], run: TrainingRun) -> dict[str, float]:
+    """Train in phases; a place that is asked for counts as one. Returns scores and epochs."""
+    measure: Measure[Blank] = Measure(network.loss, lambda item: len(item.ids), lambda item: len(item.places))
+    return train_phases(network, phases, measure, run)
 
 
 def fill(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from builder.augment.nets.beam import rounded, settled
 from builder.augment.nets.layers import padded
-from builder.augment.nets.seq2seq import Labelled, Masked, collate
+from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
 from builder.learning.loop import scope
 
 BESIDE = 4
@@ -25,26 +25,26 @@ AT_ONCE = 256
 """So many tokens have their logits in memory: a base may know 250,000."""
 
 
-def around(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> Masked:
+def around(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> MaskedSentence:
     """The tokens beside [first, end) hidden, those inside shown; no token has a label. `begin`: what a decoder is given before the first token."""
     a, b = max(0, first - BESIDE), min(len(ids), end + BESIDE)
     hidden = (*ids[:a], *[mask] * (first - a), *ids[first:end], *[mask] * (b - end), *ids[b:])
-    return Masked(hidden, (0,) * len(ids), a, tuple(ids[a:b]), ids[a - 1] if a else begin)
+    return MaskedSentence(hidden, (0,) * len(ids), a, tuple(ids[a:b]), ids[a - 1] if a else begin)
 
 
-def alone(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> list[Masked]:
+def alone(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> list[MaskedSentence]:
     """Each token of [first, end) and next to it hidden alone."""
     nothing = (0,) * len(ids)
     places = range(max(0, first - NEXT), min(len(ids), end + NEXT))
-    return [Masked((*ids[:at], mask, *ids[at + 1 :]), nothing, at, (ids[at],), ids[at - 1] if at else begin) for at in places]
+    return [MaskedSentence((*ids[:at], mask, *ids[at + 1 :]), nothing, at, (ids[at],), ids[at - 1] if at else begin) for at in places]
 
 
-def likely(network: Labelled, items: Sequence[Masked], mask: int, pad: int, batch: int, threads: int) -> list[float]:
+def likely(network: LabelledSeq2Seq, items: Sequence[MaskedSentence], mask: int, pad: int, batch: int, threads: int) -> list[float]:
     """log P of the hidden tokens of each item, to hundredths; whatever the batch."""
     order = sorted(range(len(items)), key=lambda i: (len(items[i].source), len(items[i].target), i))
     cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
 
-    def work(rows: list[Masked]) -> list[tuple[float, float]]:
+    def work(rows: list[MaskedSentence]) -> list[tuple[float, float]]:
         asked = [[i == mask for i in row.source[row.start : row.start + len(row.target)]] for row in rows]
         given, hidden = collate(rows, pad), padded([[int(one) for one in row] for row in asked]).bool()
         states, due = network.states(given)[hidden], given.target[hidden]
@@ -62,7 +62,7 @@ def likely(network: Labelled, items: Sequence[Masked], mask: int, pad: int, batc
     return out
 
 
-def _log_p(network: Labelled, states: Tensor, due: Tensor) -> Tensor:
+def _log_p(network: LabelledSeq2Seq, states: Tensor, due: Tensor) -> Tensor:
     """log P [N] of tokens [N] in states [N, D]."""
     logits = network.core.head(states).float()
     return logits.gather(1, due[:, None])[:, 0] - logits.logsumexp(1)

@@ -42,7 +42,7 @@ class Feed(nn.Sequential):
         super().__init__(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
 
-class Reading(nn.Module):
+class TwoWayReading(nn.Module):
     """What two LSTMs read, one from either side, added to the embeddings [B, T, D]; `seen` [B, T] true where there are tokens, which stand before the
     padding. Rows are turned round for the second, so that neither reads padding before tokens: a row depends on itself alone."""
 

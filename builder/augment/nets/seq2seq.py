@@ -2,7 +2,7 @@
 
 H = Enc(X, L): token, label and position embeddings are summed (2). z_t = Dec(y_{t-1}, l_{t-1}) (6), s_t = z_t + Emb_l(l_t) (5), and the softmax of
 W s_t + b (4). A network here has `parts` (what the encoder makes of a batch), `all_steps` (training) and `step` (one token of every beam);
-logits are made of s_t in one place, `Labelled`. Label embeddings can be left out (table 3).
+logits are made of s_t in one place, `LabelledSeq2Seq`. Label embeddings can be left out (table 3).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.layers import DecoderLayer, EncoderLayer, Reading, begun, padded
+from builder.augment.nets.layers import DecoderLayer, EncoderLayer, TwoWayReading, begun, padded
 
 IGNORED = -100
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedSentence:
     """A masked sentence: X with masks, its labels, and the fragment [start, start + len(target)) with its tokens.
 
     `previous` is the token before the fragment (or what a decoder begins with), `before` its label.
@@ -53,7 +53,7 @@ class Rows:
     due: Tensor
 
 
-def collate(items: Sequence[Masked], pad: int) -> Rows:
+def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
     source = padded([list(item.source) for item in items], pad)
     lengths = torch.tensor([len(item.source) for item in items])
     return Rows(
@@ -69,7 +69,7 @@ def collate(items: Sequence[Masked], pad: int) -> Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Seq2SeqShape:
     """The embedded network: layers of a Transformer behind an LSTM each."""
 
     width: int = 192
@@ -83,11 +83,11 @@ class Shape:
 class EmbeddedCore(nn.Module):
     """The embedded network without labels and head. Decoder positions are those of the sentence, as in MASS."""
 
-    def __init__(self, size: int, shape: Shape) -> None:
+    def __init__(self, size: int, shape: Seq2SeqShape) -> None:
         super().__init__()
         self.width, self.longest = shape.width, shape.longest
         self.positions = nn.Embedding(shape.longest, shape.width)
-        self.reading, self.writing = Reading(shape.width), nn.LSTM(shape.width, shape.width, batch_first=True)
+        self.reading, self.writing = TwoWayReading(shape.width), nn.LSTM(shape.width, shape.width, batch_first=True)
         self.encoder = nn.ModuleList(EncoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.encoder))
         self.decoder = nn.ModuleList(DecoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.decoder))
         self.norms = nn.ModuleList(nn.LayerNorm(shape.width) for _ in range(2))
@@ -182,7 +182,7 @@ class HubCore(nn.Module):
         return out if bias is None else out + bias
 
 
-class Labelled(nn.Module):
+class LabelledSeq2Seq(nn.Module):
     """Equations 2 to 7 around a core. Label embeddings begin at nothing, so that a pretrained core begins as it was."""
 
     def __init__(self, core: EmbeddedCore | HubCore, labels: int, used: bool = True) -> None:
@@ -212,7 +212,7 @@ class Labelled(nn.Module):
         return torch.log_softmax(self.core.head(z + self.labels(due)).float(), -1)
 
 
-def loss(network: Labelled, items: Sequence[Masked], pad: int) -> Tensor:
+def loss(network: LabelledSeq2Seq, items: Sequence[MaskedSentence], pad: int) -> Tensor:
     """Equation 7, turned into a mean over tokens."""
     rows = collate(items, pad)
     return functional.cross_entropy(network(rows).flatten(0, 1), rows.target.flatten(), ignore_index=IGNORED)

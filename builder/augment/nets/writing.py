@@ -14,15 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from builder.augment.nets.beam import Barred, Found, Pairs, banned, search, settled
+from builder.augment.nets.beam import Barred, Beams, Pairs, banned, search, settled
 from builder.augment.nets.fragments import pad_of
-from builder.augment.nets.seq2seq import Labelled, Masked, collate
+from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
 from builder.learning.loop import scope
 from builder.learning.pieces import Inventory, own_marks
 from builder.learning.task import Progress
 
 
-def trimmed(item: Masked, mask: int) -> Masked:
+def trimmed(item: MaskedSentence, mask: int) -> MaskedSentence:
     """The fragment without the forced tokens at its ends: the same masked sentence, and nothing to search for there."""
     free = [i for i in range(item.start, item.start + len(item.target)) if item.source[i] == mask]
     if not free:
@@ -61,7 +61,7 @@ def pairs(texts: Iterable[Sequence[int]], inventory: Inventory, least: int) -> P
 class _Steps:
     """The network as a Stepper: it remembers the state and tells each step the labels around it."""
 
-    def __init__(self, network: Labelled, items: Sequence[Masked], pad: int, width: int) -> None:
+    def __init__(self, network: LabelledSeq2Seq, items: Sequence[MaskedSentence], pad: int, width: int) -> None:
         rows = collate(items, pad)
         self.network, self.due = network, rows.due.repeat_interleave(width, 0)
         self.before = rows.before.repeat_interleave(width, 0)
@@ -75,13 +75,13 @@ class _Steps:
 
 
 def write(
-    network: Labelled,
-    items: Sequence[Masked],
+    network: LabelledSeq2Seq,
+    items: Sequence[MaskedSentence],
     inventory: Inventory,
     writing: Writing,
     progress: Progress | None = None,
     free: Sequence[Set[int]] = (),
-) -> Iterator[tuple[int, Found]]:
+) -> Iterator[tuple[int, Beams]]:
     """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An item's beams depend on it alone, and on what
     of `barred` is `free` in it."""
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
@@ -91,7 +91,7 @@ def write(
     cuts = [order[at : at + writing.batch] for at in range(0, len(order), writing.batch)]
     network.eval()
 
-    def work(batch: list[tuple[Masked, Set[int]]]) -> list[tuple[Found, float]]:
+    def work(batch: list[tuple[MaskedSentence, Set[int]]]) -> list[tuple[Beams, float]]:
         rows, allowed = [item for item, _ in batch], [numbers for _, numbers in batch]
         forced = [[-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in rows]
         begin, lengths = [item.previous for item in rows], [len(item.target) for item in rows]
@@ -109,14 +109,14 @@ def write(
                 progress(done, len(order), "writing")
 
 
-def _behind(item: Masked) -> int:
+def _behind(item: MaskedSentence) -> int:
     """The token behind the fragment."""
     end = item.start + len(item.target)
     return item.source[end] if end < len(item.source) else -1
 
 
-def _whole(item: Masked, short: Masked, found: Found) -> Found:
+def _whole(item: MaskedSentence, short: MaskedSentence, found: Beams) -> Beams:
     """Beams of the trimmed fragment with the forced tokens around it again."""
     at = short.start - item.start
     head, tail = item.target[:at], item.target[at + len(short.target) :]
-    return Found(tuple(((*head, *said, *tail), score) for said, score in found.sequences), found.margin)
+    return Beams(tuple(((*head, *said, *tail), score) for said, score in found.sequences), found.margin)

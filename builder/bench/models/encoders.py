@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.bench.models.inputs import MOST_ASPECT, Batch, Pieces
+from builder.bench.models.inputs import MOST_ASPECT, EncoderReader, PieceBatch
 from builder.bench.models.taggers import mean, most_probable, tag_loss
 from builder.bench.models.task import ClassifierConfig
 from builder.errors import ModelError
@@ -23,7 +23,7 @@ HEADS = ("cls", "lm_head")
 """What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces."""
 
 
-class Encoder(Protocol):
+class EncoderLayers(Protocol):
     """What the heads need. Both encoders are torch modules."""
 
     width: int
@@ -58,7 +58,7 @@ class Small(nn.Module):
         return hidden @ self.table.weight.T
 
 
-class Pretrained(nn.Module):
+class PretrainedEncoder(nn.Module):
     """An encoder of transformers behind the same two methods."""
 
     def __init__(self, model: Any, with_head: bool) -> None:
@@ -79,7 +79,7 @@ class Pretrained(nn.Module):
         return out
 
 
-def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained, Pieces]:
+def load(source: str, longest: int, with_head: bool = False) -> tuple[PretrainedEncoder, EncoderReader]:
     """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or incomplete."""
     wanted = "a complete encoder, such as BERT, RoBERTa or DeBERTa"
     hub.load_config(source)  # says it where there is no model at all
@@ -95,7 +95,7 @@ def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
     if with_head:
         _untie(model)
-    return Pretrained(model, with_head), Pieces(tokenizer, min(longest, room), room)
+    return PretrainedEncoder(model, with_head), EncoderReader(tokenizer, min(longest, room), room)
 
 
 def _untie(model: nn.Module) -> None:
@@ -112,20 +112,20 @@ class Pooled(nn.Module):
     """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC). A small encoder's mean is read, for
     its first piece was never trained to stand for all."""
 
-    def __init__(self, encoder: Small | Pretrained, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
-        self.encoder, self.first = encoder, isinstance(encoder, Pretrained)
+        self.encoder, self.first = encoder, isinstance(encoder, PretrainedEncoder)
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(encoder.width, classes)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         hidden = self.encoder.hidden(batch.ids, batch.mask, batch.types)
         return hidden[:, 0] if self.first else mean(hidden, batch.mask)
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: PieceBatch) -> Tensor:
         logits: Tensor = self.out(self.dropout(self.pooled(batch)))
         return logits
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return functional.cross_entropy(self(batch), batch.gold)
 
 
@@ -136,7 +136,7 @@ class FastLcf(nn.Module):
     words, then falling to 0 with the share of the sentence beyond it. Both are joined, mixed by self-attention, and pooled.
     """
 
-    def __init__(self, encoder: Small | Pretrained, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.encoder, self.srd = encoder, config.srd
         self.join = nn.Linear(2 * encoder.width, encoder.width)
@@ -147,7 +147,7 @@ class FastLcf(nn.Module):
             nn.Linear(encoder.width, classes),
         )
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         whole = self.encoder.hidden(batch.ids, batch.mask, batch.types)
         words = at_words(whole, batch)
         focus = local_weights(batch.inside, batch.words, self.srd)
@@ -156,36 +156,36 @@ class FastLcf(nn.Module):
         near = (mixed * focus[..., None] * batch.words[..., None]).sum(1) / (focus * batch.words).sum(1, keepdim=True).clamp(min=1e-3)
         return torch.tanh(self.dense(torch.cat([near, mean(whole, batch.mask)], -1)))
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: PieceBatch) -> Tensor:
         logits: Tensor = self.out(self.dropout(self.pooled(batch)))
         return logits
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return functional.cross_entropy(self(batch), batch.gold)
 
 
 class Tags(nn.Module):
     """A tag per word from the state of its first piece (Devlin et al. 2019, section 5.3)."""
 
-    def __init__(self, encoder: Small | Pretrained, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.encoder = encoder
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(encoder.width, classes)
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PieceBatch) -> Tensor:
         return at_words(self.encoder.hidden(batch.ids, batch.mask, batch.types), batch)
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return tag_loss(self.out(self.dropout(self.states(batch))), batch.gold)
 
-    def tags(self, batch: Batch) -> list[list[int]]:
+    def tags(self, batch: PieceBatch) -> list[list[int]]:
         return most_probable(self.out(self.states(batch)), batch.words)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         return mean(self.states(batch), batch.words)
 
 
-def at_words(hidden: Tensor, batch: Batch) -> Tensor:
+def at_words(hidden: Tensor, batch: PieceBatch) -> Tensor:
     """[B, T, D]: the state of the first piece of every word."""
     return hidden.gather(1, batch.first[..., None].expand(-1, -1, hidden.shape[-1]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from builder.bench.models.task import Choice, ClassifierConfig, Item, Means, Predictor, Task, check
+from builder.bench.models.task import Choice, ClassifierConfig, ClassifierItem, Means, Predictor, Task, check
 from builder.errors import ModelError, install_command
 from builder.learning.task import Progress
 
@@ -13,8 +13,8 @@ from builder.learning.task import Progress
 def fit(
     choice: Choice,
     task: Task,
-    train: Sequence[Item],
-    valid: Sequence[Item],
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
     seed: int,
     checkpoints: Path,
     means: Means | None = None,

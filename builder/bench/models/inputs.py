@@ -1,6 +1,6 @@
 """Items as tensors: what a reader makes of an item, and padded batches.
 
-Two readers: `Words` (own vocabulary, a number per word) and `Pieces` (an encoder's tokens, with the first piece of each word known). Both give `Row`s.
+Two readers: `WordReader` (own vocabulary, a number per word) and `EncoderReader` (an encoder's tokens, with the first piece of each word known). Both give `PieceRow`s.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from builder.bench.models.task import Item
+from builder.bench.models.task import ClassifierItem
 from builder.learning.encode import PAD, SPECIAL, UNK, padded
 from builder.records import Span
 
@@ -24,7 +24,7 @@ MOST_ASPECT = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PieceRow:
     """An item as numbers: pieces with their segment, the place of each word's first piece, whether the word is in the aspect, and the gold
     (a class, or a tag per word)."""
 
@@ -39,7 +39,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class PieceBatch:
     """ids, types, mask [B, P] over pieces; first, inside, words [B, T] over words; gold [B] of classes, or [B, T] of tags (IGNORED outside)."""
 
     ids: Tensor
@@ -51,16 +51,16 @@ class Batch:
     gold: Tensor
 
 
-class Reader(Protocol):
+class ItemReader(Protocol):
     """Turns items into rows."""
 
-    def read(self, item: Item, gold: tuple[int, ...] | int) -> Row: ...
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow: ...
 
-    def shown(self, item: Item) -> tuple[Span, ...]:
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
         """The words that are read: all, or a stretch of a long text, around its aspect."""
 
 
-def collate(rows: Sequence[Row], pad: int = PAD) -> Batch:
+def collate(rows: Sequence[PieceRow], pad: int = PAD) -> PieceBatch:
     """Pad to few distinct lengths (builder.learning.encode.padded)."""
     pieces, words = padded(max(len(row.ids) for row in rows)), padded(max(len(row.first) for row in rows))
     golds = [row.gold for row in rows]
@@ -70,7 +70,7 @@ def collate(rows: Sequence[Row], pad: int = PAD) -> Batch:
     mask = _table([(1,) * len(row.ids) for row in rows], pieces, 0).bool()
     there = _table([(1,) * len(row.first) for row in rows], words, 0).bool()
     types, inside = _table([row.types for row in rows], pieces, 0), _table([row.inside for row in rows], words, 0)
-    return Batch(ids, types, mask, first, inside, there, gold)
+    return PieceBatch(ids, types, mask, first, inside, there, gold)
 
 
 def _table(listed: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:
@@ -115,42 +115,42 @@ def spans_of(words: Sequence[Span], told: Sequence[int]) -> tuple[Span, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordReader:
     """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown."""
 
     number: dict[str, int]
     longest: int
 
     @classmethod
-    def of(cls, items: Iterable[Item], least: int, longest: int) -> Words:
+    def of(cls, items: Iterable[ClassifierItem], least: int, longest: int) -> WordReader:
         counts = Counter(word for item in items for word in written(item))
         return cls({word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL)}, longest)
 
     def __len__(self) -> int:
         return len(self.number) + SPECIAL
 
-    def shown(self, item: Item) -> tuple[Span, ...]:
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
         return stretch(item.words, item.aspect, self.longest)
 
-    def read(self, item: Item, gold: tuple[int, ...] | int) -> Row:
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
         words = self.shown(item) or ((0, 0),)
         ids = tuple(self.number.get(item.text[a:b].lower(), UNK) for a, b in words)
-        return Row(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
+        return PieceRow(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
 
 
-def written(item: Item) -> list[str]:
+def written(item: ClassifierItem) -> list[str]:
     return [item.text[start:end].lower() for start, end in item.words]
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPieces:
+class PieceReader:
     """The pieces of the small encoder: whole words between marks, as BERT has it. Ids: 0 pad, 1 unknown, then [CLS], [SEP], [MASK]."""
 
     number: dict[str, int]
     longest: int
 
     @classmethod
-    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> OwnPieces:
+    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> PieceReader:
         counts = Counter(word for words in texts for word in words)
         return cls({word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL + 3)}, longest)
 
@@ -163,18 +163,18 @@ class OwnPieces:
     def __len__(self) -> int:
         return len(self.number) + SPECIAL + 3
 
-    def shown(self, item: Item) -> tuple[Span, ...]:
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
         return stretch(item.words, item.aspect, self.longest)
 
     def pieces(self, text: str) -> tuple[int, ...]:
         return (self.number.get(text.lower(), UNK),)
 
-    def read(self, item: Item, gold: tuple[int, ...] | int) -> Row:
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
         return paired(self, item, gold)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class EncoderReader:
     """The pieces of a pretrained encoder's tokenizer, word by word."""
 
     tokenizer: Any
@@ -201,7 +201,7 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.tokenizer)
 
-    def shown(self, item: Item) -> tuple[Span, ...]:
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
         """As many words as the encoder has places for."""
         count, words = self.longest, stretch(item.words, item.aspect, self.longest)
         while count > 1 and sum(len(self.pieces(item.text[a:b])) for a, b in words) > self.room:
@@ -215,11 +215,11 @@ class Pieces:
             self.known[text] = ids or (int(self.tokenizer.unk_token_id),)
         return self.known[text]
 
-    def read(self, item: Item, gold: tuple[int, ...] | int) -> Row:
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
         return paired(self, item, gold)
 
 
-def paired(reader: OwnPieces | Pieces, item: Item, gold: tuple[int, ...] | int) -> Row:
+def paired(reader: PieceReader | EncoderReader, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
     """[CLS] text [SEP], and the aspect behind it as a second segment where there is one (BERT-SPC)."""
     words = reader.shown(item)
     ids, first = [reader.begin], []
@@ -234,7 +234,7 @@ def paired(reader: OwnPieces | Pieces, item: Item, gold: tuple[int, ...] | int) 
         asked.append(reader.end)
     types = [0] * len(ids) + [1] * len(asked)
     marked = inside(words, item.aspect)
-    if isinstance(reader, OwnPieces):  # never pre-trained on pairs: which words are meant is said in the text itself
+    if isinstance(reader, PieceReader):  # never pre-trained on pairs: which words are meant is said in the text itself
         for at, one in zip(first, marked, strict=True):
             types[at] = one
-    return Row((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)
+    return PieceRow((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)

@@ -15,49 +15,51 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from builder.bench.models.encoders import Small, load
-from builder.bench.models.inputs import Batch, OwnPieces, Pieces, Reader, Words, collate, spans_of, tags, written
+from builder.bench.models.inputs import EncoderReader, ItemReader, PieceBatch, PieceReader, WordReader, collate, spans_of, tags, written
 from builder.bench.models.posttrain import post_train
-from builder.bench.models.task import ATE_CLASSES, Choice, ClassifierConfig, Item, Means, Said, Task, words_of
+from builder.bench.models.task import ATE_CLASSES, Choice, ClassifierConfig, ClassifierItem, Means, Prediction, Task, words_of
 from builder.bench.models.vectors import tables
+from builder.learning.checkpoint import Checkpoints
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
+from builder.learning.obtain import TrainingRun
 from builder.learning.seeds import seed_of
 from builder.learning.task import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedClassifier:
     """A Predictor. `network` has `pooled` and either `forward` (labels) or `tags`."""
 
     network: nn.Module
-    reader: Reader
+    reader: ItemReader
     task: Task
     labels: tuple[str, ...]
     config: ClassifierConfig
     pad: int = 0
     facts: dict[str, float] = field(default_factory=dict)
 
-    def predict(self, items: Sequence[Item]) -> list[Said]:
-        out: list[Said] = [Said()] * len(items)
+    def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
+        out: list[Prediction] = [Prediction()] * len(items)
         for chosen, batch in self._batches(items):
             for i, said in zip(chosen, self._said([items[i] for i in chosen], batch), strict=True):
                 out[i] = said
         return out
 
-    def _said(self, items: Sequence[Item], batch: Batch) -> list[Said]:
+    def _said(self, items: Sequence[ClassifierItem], batch: PieceBatch) -> list[Prediction]:
         if self.task == "ate":
             told = self.network.tags(batch)  # type: ignore[operator]
-            return [Said(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, told, strict=True)]
+            return [Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, told, strict=True)]
         best = self.network(batch).softmax(-1).max(-1)
-        return [Said(self.labels[i], (), round(p, 4)) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+        return [Prediction(self.labels[i], (), round(p, 4)) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 
-    def features(self, items: Sequence[Item]) -> NDArray[np.float32]:
+    def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
         out: dict[int, NDArray[np.float32]] = {}
         for chosen, batch in self._batches(items):
             out |= dict(zip(chosen, self.network.pooled(batch).numpy(), strict=True))  # type: ignore[operator]
         return np.stack([out[i] for i in range(len(items))]) if items else np.zeros((0, 0), np.float32)
 
-    def _batches(self, items: Sequence[Item]) -> Any:
+    def _batches(self, items: Sequence[ClassifierItem]) -> Any:
         rows = [self.reader.read(item, _gold(self.task, self.labels, self.reader, None)) for item in items]
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
@@ -68,14 +70,14 @@ class Trained:
 def learn(
     choice: Choice,
     task: Task,
-    train: Sequence[Item],
-    valid: Sequence[Item],
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
     seed: int,
     checkpoints: Path,
     means: Means,
     config: ClassifierConfig,
     progress: Progress | None,
-) -> Trained:
+) -> TrainedClassifier:
     """See `fitting.fit`, which is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
     unique = fingerprint(choice, task, train, valid, seed, means, config)
@@ -84,12 +86,14 @@ def learn(
     facts: dict[str, float] = {}
     if choice.name == "bert-pt":
         domain = (*means.domain, *(item.text for item in train))
-        assert isinstance(reader, OwnPieces | Pieces)
-        facts |= post_train(begin, reader, domain, means.comprehension, config, seed, checkpoints / "post", unique, progress)
+        assert isinstance(reader, PieceReader | EncoderReader)
+        facts |= post_train(
+            begin, reader, domain, means.comprehension, config, TrainingRun(seed, Checkpoints(checkpoints / "post", unique), progress)
+        )
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
         network = getattr(importlib.import_module(f"builder.bench.models.{module}"), name)(begin, len(labels), config)
-    model = Trained(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
+    model = TrainedClassifier(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
     rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
 
     def loss(chosen: list[int]) -> Tensor:
@@ -99,38 +103,40 @@ def learn(
     def evaluate() -> float:
         return quality(task, valid, model.predict(valid)) if valid else 0.0
 
-    fitted = fit(network, [len(row) for row in rows], loss, evaluate, config, seed, checkpoints / "fit", unique, progress)
+    fitted = fit(network, [len(row) for row in rows], loss, evaluate, config, seed, Checkpoints(checkpoints / "fit", unique), progress)
     facts |= {"valid": fitted.score, "epoch": fitted.epoch, "items": len(train), "parameters": sum(p.numel() for p in network.parameters())}
     facts["cut"] = sum(len(reader.shown(item)) < len(item.words) for item in train)
     return model
 
 
-def _beginning(choice: Choice, train: Sequence[Item], means: Means, config: ClassifierConfig, seed: int) -> tuple[Reader, Any]:
+def _beginning(
+    choice: Choice, train: Sequence[ClassifierItem], means: Means, config: ClassifierConfig, seed: int
+) -> tuple[ItemReader, Any]:
     """The reader, and what the network is built on: the number of words, tables of vectors, or an encoder."""
     kind = choice.kind
     if kind.reads == "pieces":
         if choice.base:
             encoder, pieces = load(choice.base, config.longest, with_head=choice.name == "bert-pt")
             return pieces, encoder
-        texts = [written(item) for item in train] + [written(Item(text, words_of(text))) for text in means.domain]
-        own = OwnPieces.of(texts, config.min_count, config.longest)
+        texts = [written(item) for item in train] + [written(ClassifierItem(text, words_of(text))) for text in means.domain]
+        own = PieceReader.of(texts, config.min_count, config.longest)
         return own, Small(len(own), config)
-    words = Words.of(train, config.min_count, config.longest)
+    words = WordReader.of(train, config.min_count, config.longest)
     if kind.reads == "words":
         return words, len(words)
-    domain = [[*written(item)] for item in train] + [written(Item(text, words_of(text))) for text in means.domain]
+    domain = [[*written(item)] for item in train] + [written(ClassifierItem(text, words_of(text))) for text in means.domain]
     files = means.vectors, means.domain_vectors
     return words, tables(words.number, files, domain, config.vector_size, seed_of(seed, "vectors"), both=choice.name == "de-cnn")
 
 
-def _gold(task: Task, labels: Sequence[str], reader: Reader, item: Item | None) -> tuple[int, ...] | int:
+def _gold(task: Task, labels: Sequence[str], reader: ItemReader, item: ClassifierItem | None) -> tuple[int, ...] | int:
     """A class, or a tag per word that is read; 0 where nothing is asked."""
     if task == "ate":
         return tags(reader.shown(item), item.spans) if item else ()
     return labels.index(item.label) if item else 0
 
 
-def quality(task: Task, items: Sequence[Item], told: Sequence[Said]) -> float:
+def quality(task: Task, items: Sequence[ClassifierItem], told: Sequence[Prediction]) -> float:
     """What chooses the epoch: accuracy, or exact span F1, from 0 to 1."""
     if task != "ate":
         return sum(item.label == said.label for item, said in zip(items, told, strict=True)) / max(1, len(items))
@@ -139,7 +145,13 @@ def quality(task: Task, items: Sequence[Item], told: Sequence[Said]) -> float:
 
 
 def fingerprint(
-    choice: Choice, task: Task, train: Sequence[Item], valid: Sequence[Item], seed: int, means: Means, config: ClassifierConfig
+    choice: Choice,
+    task: Task,
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
+    seed: int,
+    means: Means,
+    config: ClassifierConfig,
 ) -> str:
     """What makes two trainings the same."""
     total = hashlib.sha256(repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass"))

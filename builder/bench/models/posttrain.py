@@ -15,24 +15,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.bench.models.encoders import Pretrained, Small
-from builder.bench.models.inputs import Batch, OwnPieces, Pieces, Row, collate
-from builder.bench.models.task import ClassifierConfig, Item, words_of
+from builder.bench.models.encoders import PretrainedEncoder, Small
+from builder.bench.models.inputs import EncoderReader, PieceBatch, PieceReader, PieceRow, collate
+from builder.bench.models.task import ClassifierConfig, ClassifierItem, words_of
 from builder.errors import ModelError
 from builder.learning.loop import fit
+from builder.learning.obtain import TrainingRun
 from builder.learning.seeds import seed_of
-from builder.learning.task import Progress
-from builder.model.paper.squad import Asked, read_squad
+from builder.model.paper.squad import SquadQuestion, read_squad
 
 MASKED = 0.15
 """The share of pieces that are predicted: of ten 8 are masked, 1 replaced, 1 left (Devlin et al. 2019, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class PieceQuestion:
     """A question with its context as one row, and the places [start, end] of the answer's first and last piece."""
 
-    row: Row
+    row: PieceRow
     start: int
     end: int
 
@@ -41,7 +41,11 @@ class PostTraining(nn.Module):
     """The encoder with the head that finds answers: the loss of a batch of texts or of questions."""
 
     def __init__(
-        self, encoder: Small | Pretrained, reader: OwnPieces | Pieces, texts: Sequence[Row], questions: Sequence[Question]
+        self,
+        encoder: Small | PretrainedEncoder,
+        reader: PieceReader | EncoderReader,
+        texts: Sequence[PieceRow],
+        questions: Sequence[PieceQuestion],
     ) -> None:
         super().__init__()
         self.encoder, self.spans = encoder, nn.Linear(encoder.width, 2)
@@ -55,21 +59,21 @@ class PostTraining(nn.Module):
         parts += [self._comprehension(asked)] if asked else []
         return torch.stack(parts).sum()
 
-    def _domain(self, rows: Sequence[Row]) -> Tensor:
+    def _domain(self, rows: Sequence[PieceRow]) -> Tensor:
         batch = collate(rows, self.reader.pad)
         ids, gold = masked(batch, self.reader)
         hidden = self.encoder.hidden(ids, batch.mask, batch.types)
         at = gold >= 0
         return functional.cross_entropy(self.encoder.scores(hidden)[at], gold[at])
 
-    def _comprehension(self, asked: Sequence[Question]) -> Tensor:
+    def _comprehension(self, asked: Sequence[PieceQuestion]) -> Tensor:
         batch = collate([one.row for one in asked], self.reader.pad)
         ends = self.spans(self.encoder.hidden(batch.ids, batch.mask, batch.types)).masked_fill(~batch.mask[..., None], -1e4)
         start = functional.cross_entropy(ends[..., 0], torch.tensor([one.start for one in asked]))
         return (start + functional.cross_entropy(ends[..., 1], torch.tensor([one.end for one in asked]))) / 2
 
 
-def masked(batch: Batch, reader: OwnPieces | Pieces) -> tuple[Tensor, Tensor]:
+def masked(batch: PieceBatch, reader: PieceReader | EncoderReader) -> tuple[Tensor, Tensor]:
     """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's generator."""
     ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
     draw = torch.rand(batch.ids.shape).masked_fill(~ordinary, 2.0)
@@ -81,18 +85,15 @@ def masked(batch: Batch, reader: OwnPieces | Pieces) -> tuple[Tensor, Tensor]:
 
 
 def post_train(
-    encoder: Small | Pretrained,
-    reader: OwnPieces | Pieces,
+    encoder: Small | PretrainedEncoder,
+    reader: PieceReader | EncoderReader,
     domain: Sequence[str],
     comprehension: Path | None,
     config: ClassifierConfig,
-    seed: int,
-    checkpoints: Path,
-    fingerprint: str,
-    progress: Progress | None,
+    run: TrainingRun,
 ) -> dict[str, float]:
     """Train `encoder` in place; says on how much. Without questions the domain alone is learnt."""
-    texts = [reader.read(Item(text, words_of(text)), 0) for text in dict.fromkeys(domain) if text.strip()]
+    texts = [reader.read(ClassifierItem(text, words_of(text)), 0) for text in dict.fromkeys(domain) if text.strip()]
     found = [question(one, reader) for one in read_squad(comprehension)[0]] if comprehension else []
     questions = [one for one in found if one is not None]
     if comprehension and not questions:
@@ -101,11 +102,11 @@ def post_train(
     lengths = [len(row) for row in texts] + [len(one.row) for one in questions]
     if lengths:
         loss: Callable[[list[int]], Tensor] = network.loss
-        fit(network, lengths, loss, lambda: 0.0, config, seed_of(seed, "post"), checkpoints, fingerprint, progress)
+        fit(network, lengths, loss, lambda: 0.0, config, seed_of(run.seed, "post"), run.checkpoints, run.progress)
     return {"post_texts": len(texts), "post_questions": len(questions), "post_questions_cut": len(found) - len(questions)}
 
 
-def question(asked: Asked, reader: OwnPieces | Pieces) -> Question | None:
+def question(asked: SquadQuestion, reader: PieceReader | EncoderReader) -> PieceQuestion | None:
     """[CLS] question [SEP] context [SEP]; None where the answer lies beyond the words that are read, or between word edges."""
     start = asked.context.find(asked.answers[0])
     words = words_of(asked.context)
@@ -128,4 +129,4 @@ def question(asked: Asked, reader: OwnPieces | Pieces) -> Question | None:
         return None
     body = ids[shift : shift + room]
     types = (0,) * len(head) + (1,) * (len(body) + 1)
-    return Question(Row((*head, *body, reader.end), types, (0,), (0,), 0), len(head) + first, len(head) + end)
+    return PieceQuestion(PieceRow((*head, *body, reader.end), types, (0,), (0,), 0), len(head) + first, len(head) + end)

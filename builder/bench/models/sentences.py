@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from builder.bench.models.inputs import Batch
+from builder.bench.models.inputs import PieceBatch
 from builder.bench.models.task import ClassifierConfig
 from builder.learning.encode import PAD, UNK
 
 
-class Embedded(nn.Module):
+class WordEmbedding(nn.Module):
     """Words as vectors [B, T, vector_size]; in training some words are hidden, so that the vector of unknown ones is learnt."""
 
     def __init__(self, words: int, config: ClassifierConfig) -> None:
@@ -29,7 +29,7 @@ class Embedded(nn.Module):
         nn.init.zeros_(self.aspect.weight)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: PieceBatch) -> Tensor:
         ids = batch.ids
         if self.training and self.hidden_share:
             ids = torch.where((torch.rand(ids.shape) < self.hidden_share) & batch.mask, UNK, ids)
@@ -42,19 +42,19 @@ class _Classes(nn.Module, ABC):
 
     def __init__(self, words: int, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
-        self.embedded = Embedded(words, config)
+        self.embedded = WordEmbedding(words, config)
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(features, classes)
 
     @abstractmethod
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         """[B, features]"""
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: PieceBatch) -> Tensor:
         logits: Tensor = self.out(self.dropout(self.pooled(batch)))
         return logits
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return functional.cross_entropy(self(batch), batch.gold)
 
 
@@ -65,7 +65,7 @@ class Lstm(_Classes):
         super().__init__(words, 4 * config.width, classes, config)
         self.lstm = nn.LSTM(config.vector_size, config.width, batch_first=True, bidirectional=True)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         states = recurrent(self.lstm, self.embedded(batch), batch.mask)
         best = states.masked_fill(~batch.mask[..., None], -1e4).amax(1)
         return torch.cat([states.sum(1) / batch.mask.sum(1, keepdim=True), best], -1)
@@ -78,7 +78,7 @@ class Rnn(_Classes):
         super().__init__(words, config.width, classes, config)
         self.lstm = nn.LSTM(config.vector_size, config.width, batch_first=True)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         states = recurrent(self.lstm, self.embedded(batch), batch.mask)
         last = batch.mask.sum(1) - 1
         return states[torch.arange(len(last)), last]
@@ -94,7 +94,7 @@ class Cnn(_Classes):
         self.filters = nn.ModuleList(nn.Conv1d(config.vector_size, config.width, size, padding=size // 2) for size in self.SIZES)
         self.hidden = nn.Linear(len(self.SIZES) * config.width, config.width)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         x = self.embedded(batch).transpose(1, 2)
         best = [functional.relu(one(x)).amax(-1) for one in self.filters]
         return functional.relu(self.hidden(self.dropout(torch.cat(best, -1))))

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.bench.models.inputs import BEGIN, OUTSIDE, Batch
+from builder.bench.models.inputs import BEGIN, OUTSIDE, PieceBatch
 from builder.bench.models.sentences import recurrent
 from builder.bench.models.taggers import TAGS, Vectors, mean, tag_loss
 from builder.bench.models.task import ClassifierConfig
@@ -36,17 +36,17 @@ class Seq2SeqTagger(nn.Module):
         self.gates = nn.Linear(2 * wide, 2 * wide)
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(wide, classes)
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return tag_loss(self._decode(batch, batch.gold.clamp(min=OUTSIDE))[0], batch.gold)
 
-    def tags(self, batch: Batch) -> list[list[int]]:
+    def tags(self, batch: PieceBatch) -> list[list[int]]:
         told = self._decode(batch, None)[1].tolist()
         return [row[:n] for row, n in zip(told, batch.mask.sum(1).tolist(), strict=True)]
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         return mean(self._decode(batch, None)[2], batch.mask)
 
-    def _decode(self, batch: Batch, gold: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _decode(self, batch: PieceBatch, gold: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Logits [B, T, 3], labels [B, T] and gated states [B, T, D]; the labels before are `gold`, or the model's own."""
         hidden = recurrent(self.encoder, self.vectors(batch), batch.mask)
         keys, near = self.key(hidden), nearness(hidden.shape[1])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.bench.models.inputs import IGNORED, INSIDE, OUTSIDE, Batch
+from builder.bench.models.inputs import IGNORED, INSIDE, OUTSIDE, PieceBatch
 from builder.bench.models.sentences import recurrent
 from builder.bench.models.task import ClassifierConfig
 from builder.bench.models.vectors import Tables
@@ -29,7 +29,7 @@ class Vectors(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.size = sum(one.shape[1] for one, _ in tables.listed)
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: PieceBatch) -> Tensor:
         ids = batch.ids
         if self.training and self.hidden_share:
             ids = torch.where((torch.rand(ids.shape) < self.hidden_share) & batch.mask, UNK, ids)
@@ -43,7 +43,7 @@ def _table(vectors: Tensor, frozen: bool) -> nn.Embedding:
     return out
 
 
-class Crf(nn.Module):
+class TagCrf(nn.Module):
     """A linear chain over the tags (Lafferty et al. 2001); an I never stands first nor behind an O."""
 
     def __init__(self) -> None:
@@ -101,18 +101,18 @@ class BiLstmCrf(nn.Module):
         self.vectors = Vectors(tables, config)
         self.lstm = nn.LSTM(self.vectors.size, config.width, batch_first=True, bidirectional=True)
         self.dropout = nn.Dropout(config.dropout)
-        self.out, self.crf = nn.Linear(2 * config.width, classes), Crf()
+        self.out, self.crf = nn.Linear(2 * config.width, classes), TagCrf()
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PieceBatch) -> Tensor:
         return recurrent(self.lstm, self.vectors(batch), batch.mask)
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return self.crf.loss(self.out(self.dropout(self.states(batch))), batch.gold, batch.mask)
 
-    def tags(self, batch: Batch) -> list[list[int]]:
+    def tags(self, batch: PieceBatch) -> list[list[int]]:
         return self.crf.best(self.out(self.states(batch)), batch.mask)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         return mean(self.states(batch), batch.mask)
 
 
@@ -127,7 +127,7 @@ class DeCnn(nn.Module):
         self.layers = nn.ModuleList(nn.Conv1d(wide, wide, 5, padding=2) for _ in range(3))
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(wide, classes)
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PieceBatch) -> Tensor:
         mask = batch.mask[:, None]
         x = self.vectors(batch).transpose(1, 2) * mask
         x = functional.relu(torch.cat([layer(x) for layer in self.enter], 1)) * mask
@@ -135,13 +135,13 @@ class DeCnn(nn.Module):
             x = functional.relu(layer(self.dropout(x))) * mask
         return x.transpose(1, 2)
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PieceBatch) -> Tensor:
         return tag_loss(self.out(self.states(batch)), batch.gold)
 
-    def tags(self, batch: Batch) -> list[list[int]]:
+    def tags(self, batch: PieceBatch) -> list[list[int]]:
         return most_probable(self.out(self.states(batch)), batch.words)
 
-    def pooled(self, batch: Batch) -> Tensor:
+    def pooled(self, batch: PieceBatch) -> Tensor:
         return mean(self.states(batch), batch.mask)
 
 

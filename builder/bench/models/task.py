@@ -27,7 +27,7 @@ _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ClassifierItem:
     """A text with its words (code point ranges), and what is to be said of it: `label` (tc, absc), or `spans` (ate). `aspect` is given in absc."""
 
     text: str
@@ -38,7 +38,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Prediction:
     """An answer: `label` with its probability, or the spans found (confidence 1)."""
 
     label: str = ""
@@ -53,10 +53,10 @@ class Predictor(Protocol):
     def facts(self) -> dict[str, float]:
         """How its training went."""
 
-    def predict(self, items: Sequence[Item]) -> list[Said]:
+    def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
         """An answer per item, in order; what the items hold as gold is not read."""
 
-    def features(self, items: Sequence[Item]) -> NDArray[np.float32]:
+    def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
         """[items, width]: what the last layer before the answer reads (of a tagger: its mean over the words)."""
 
 
@@ -97,7 +97,7 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ClassifierKind:
     """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
     `builder.bench.models` that answers with labels, `tagger` the one that answers with tags."""
 
@@ -115,21 +115,21 @@ _SCRATCH = ClassifierConfig(rate=1e-3, width=96, dropout=0.2, epochs=14)
 FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
 """What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
 
-MODELS: dict[str, Kind] = {
-    "lstm": Kind(("tc", "absc"), "words", "sentences:Lstm", "Yang and Li 2022, section 3.2"),
-    "cnn": Kind(("tc", "absc"), "words", "sentences:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
-    "rnn": Kind(("tc", "absc"), "words", "sentences:Rnn", "Wu et al. 2019, section 4.2"),
-    "encoder": Kind(("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH),
-    "bert": Kind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
-    "deberta": Kind(("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)),
-    "fastlcf": Kind(("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH),
-    "bilstm-crf": Kind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
-    "seq2seq": Kind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
-    "bert-ftc": Kind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
-    "de-cnn": Kind(
+MODELS: dict[str, ClassifierKind] = {
+    "lstm": ClassifierKind(("tc", "absc"), "words", "sentences:Lstm", "Yang and Li 2022, section 3.2"),
+    "cnn": ClassifierKind(("tc", "absc"), "words", "sentences:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
+    "rnn": ClassifierKind(("tc", "absc"), "words", "sentences:Rnn", "Wu et al. 2019, section 4.2"),
+    "encoder": ClassifierKind(("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH),
+    "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
+    "deberta": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)),
+    "fastlcf": ClassifierKind(("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH),
+    "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
+    "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
+    "bert-ftc": ClassifierKind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
+    "de-cnn": ClassifierKind(
         ("ate",), "vectors", "", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20), "taggers:DeCnn"
     ),
-    "bert-pt": Kind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
+    "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
 }
 
 
@@ -139,7 +139,7 @@ class Choice:
 
     shown: str
     name: str
-    kind: Kind
+    kind: ClassifierKind
     base: str = ""
 
     @property
@@ -170,7 +170,7 @@ def words_of(text: str) -> tuple[Span, ...]:
     return tuple(match.span() for match in _WORD.finditer(text))
 
 
-def check(task: Task, train: Sequence[Item], where: str = "classifier") -> None:
+def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier") -> None:
     """Whether a model can be fitted to these items at all."""
     if not train:
         raise ModelError("no training item", where=where, fix="name a file with rows of this task")

@@ -18,16 +18,16 @@ from typing import Any
 import torch
 
 from builder.errors import BuilderError, ModelError
-from builder.learning.checkpoint import read_tensors, tensor_digest, write_file
+from builder.files import write_atomically
+from builder.learning.checkpoint import Checkpoints, tensor_digest, weights_of
 from builder.learning.devices import launched, processes, spread, together
 from builder.learning.hub import quiet
-from builder.learning.task import Example, Judged, Progress
+from builder.learning.task import Example, JudgedReview, Progress
 from builder.model.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
-from builder.model.paper.pretrained import Base, check_characters, load_base, weights
-from builder.model.paper.seq2seq import Pair, Score, fit
+from builder.model.paper.pretrained import Base, check_characters, load_base
+from builder.model.paper.seq2seq import FineTuned, ShareScore, TokenPair, finish, finished, fit
 from builder.model.paper.settings import Asking, Seq2SeqConfig
-from builder.model.paper.templates import answer, judge_answers, judge_question, said_of
-from builder.model.paper.training_state import Trained, finish, finished, load_weights
+from builder.model.paper.templates import answer, judge_answers, judge_question, triple_of
 
 FORMAT = 1
 MANIFEST = "paper.json"
@@ -45,7 +45,7 @@ def train_writer(
         raise nothing_to_learn(len(train), "triplet")
     base = load_base(source)
     share = check_characters(base, (example.text for example in train))
-    due = [answer([said_of(triplet) for triplet in example.triplets], asking.template) for example in train]
+    due = [answer([triple_of(triplet) for triplet in example.triplets], asking.template) for example in train]
     texts = [(example.id, ask(example, asking), target) for example, (target, _) in zip(train, due, strict=True)]
     pairs, cut = _pairs(base, texts, config)
     score = AnswerScore(base, asking, config, tuple(valid))
@@ -55,7 +55,7 @@ def train_writer(
 
 
 def train_referee(
-    train: Sequence[Judged], valid: Sequence[Judged], source: str, constrained: bool, config: Seq2SeqConfig, seed: int, checkpoints: Path,
+    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig, seed: int, checkpoints: Path,
     progress: Progress | None = None,
 ) -> Referee:  # fmt: skip
     """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best accuracy on `valid` wins."""
@@ -64,7 +64,7 @@ def train_referee(
     base = load_base(source)
     share = check_characters(base, (item.text for item in train))
     texts = [
-        (f"{item.id} {number}", judge_question(item.text, said_of(triplet)), judge_answers(said_of(triplet))[verdict])
+        (f"{item.id} {number}", judge_question(item.text, triple_of(triplet)), judge_answers(triple_of(triplet))[verdict])
         for item in train
         for number, (triplet, verdict) in enumerate(item.verdicts)
     ]
@@ -77,8 +77,14 @@ def train_referee(
 
 
 def fine_tune(
-    base: Base, pairs: Sequence[Pair], score: Score, config: Seq2SeqConfig, seed: int, checkpoints: Path, progress: Progress | None = None
-) -> Trained:
+    base: Base,
+    pairs: Sequence[TokenPair],
+    score: ShareScore,
+    config: Seq2SeqConfig,
+    seed: int,
+    checkpoints: Path,
+    progress: Progress | None = None,
+) -> FineTuned:
     """Train `base.network` in place, in this process or in several; done before under the same data and numbers, it is only read."""
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
@@ -95,7 +101,7 @@ def fine_tune(
     elif trained is None:
         trained = fit(base.network, pairs, score, config, seed, checkpoints, fingerprint, progress)
         finish(checkpoints, fingerprint, trained)
-    load_weights(base.network, read_tensors(checkpoints / "best.safetensors")[0], checkpoints / "best.safetensors")
+    Checkpoints(checkpoints, fingerprint).read_best(base.network)
     base.network.eval()
     return trained
 
@@ -108,18 +114,18 @@ def _train_here(progress: Progress | None, arguments: tuple[Any, ...]) -> None:
         finish(checkpoints, fingerprint, trained)
 
 
-def _pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[Pair], int]:
+def _pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
     """(id, question, answer) as tokens, and how many of them had to be cut."""
-    pairs = [Pair(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
+    pairs = [TokenPair(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
     cut = sum(len(pair.source) > config.max_input or len(pair.target) > config.max_output for pair in pairs)
     short = [
-        Pair(pair.id, (*pair.source[:-1][: config.max_input - 1], base.eos), (*pair.target[:-1][: config.max_output - 1], base.eos))
+        TokenPair(pair.id, (*pair.source[:-1][: config.max_input - 1], base.eos), (*pair.target[:-1][: config.max_output - 1], base.eos))
         for pair in pairs
     ]
     return short, cut
 
 
-def _facts(trained: Trained, examples: int, cut: int, unknown: float) -> dict[str, float]:
+def _facts(trained: FineTuned, examples: int, cut: int, unknown: float) -> dict[str, float]:
     return {
         "epoch": trained.epoch,
         "examples": examples,
@@ -129,17 +135,17 @@ def _facts(trained: Trained, examples: int, cut: int, unknown: float) -> dict[st
     }
 
 
-def _fingerprint(base: Base, pairs: Sequence[Pair], config: Seq2SeqConfig, seed: int) -> str:
+def _fingerprint(base: Base, pairs: Sequence[TokenPair], config: Seq2SeqConfig, seed: int) -> str:
     """What makes two trainings the same: base weights, data, numbers, libraries."""
     total = hashlib.sha256(repr((config, seed, torch.__version__, version("transformers"))).encode())
-    total.update(tensor_digest(weights(base.network)).encode())
+    total.update(tensor_digest(weights_of(base.network)).encode())
     for pair in pairs:
         total.update(repr((pair.id, pair.source, pair.target)).encode("utf-8", "surrogatepass"))
     return total.hexdigest()
 
 
 def _digest(base: Base, numbers: str) -> str:
-    return tensor_digest(weights(base.network), numbers)[:16]
+    return tensor_digest(weights_of(base.network), numbers)[:16]
 
 
 def save_base(base: Base, folder: Path) -> None:
@@ -172,7 +178,7 @@ def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
         "facts": model.facts,
         "base": model.base.source,
     }
-    write_file(folder / MANIFEST, (json.dumps(kept, sort_keys=True) + "\n").encode())
+    write_atomically(folder / MANIFEST, (json.dumps(kept, sort_keys=True) + "\n").encode())
     if isinstance(model, Writer):
         return Writer(model.base, model.asking, model.config, model.digest, model.facts, folder)
     return model

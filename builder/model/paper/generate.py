@@ -20,9 +20,9 @@ from builder.errors import ModelError
 from builder.learning.devices import inference
 from builder.learning.hub import quiet
 from builder.learning.task import Progress
-from builder.model.paper.grammar import Grammar, State
+from builder.model.paper.grammar import AnswerGrammar, State
 from builder.model.paper.pretrained import Base
-from builder.model.paper.seq2seq import IGNORED, Pair, collate, cut
+from builder.model.paper.seq2seq import IGNORED, TokenPair, collate, cut
 from builder.model.paper.settings import Seq2SeqConfig
 
 Ids = tuple[int, ...]
@@ -40,7 +40,7 @@ def write(
     base: Base,
     questions: Sequence[Ids],
     config: Seq2SeqConfig,
-    grammars: Callable[[int], Grammar] | None = None,
+    grammars: Callable[[int], AnswerGrammar] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Output]]:
     """(index, output) of every question, long ones first; at most config.max_output tokens each."""
@@ -84,11 +84,11 @@ def _fitting(
 
 
 def _write(
-    base: Base, questions: Sequence[Ids], config: Seq2SeqConfig, grammars: Sequence[Grammar] | None, device: torch.device
+    base: Base, questions: Sequence[Ids], config: Seq2SeqConfig, grammars: Sequence[AnswerGrammar] | None, device: torch.device
 ) -> list[Output]:
     from transformers import GenerationConfig, LogitsProcessorList
 
-    source, _ = collate([Pair("", ids, (0,)) for ids in questions], base.pad, device)
+    source, _ = collate([TokenPair("", ids, (0,)) for ids in questions], base.pad, device)
     watch = Watch(base.eos, len(questions), grammars)
     plan = GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=config.max_output,
@@ -112,7 +112,7 @@ def _write(
 class Watch:
     """A logits processor that keeps to the grammars, and notes how probable the model found what greedy decoding will choose."""
 
-    def __init__(self, eos: int, rows: int, grammars: Sequence[Grammar] | None) -> None:
+    def __init__(self, eos: int, rows: int, grammars: Sequence[AnswerGrammar] | None) -> None:
         self._eos, self._grammars = eos, grammars
         self._states: list[State] = [one.start() for one in grammars or ()]
         self._open = torch.ones(rows, dtype=torch.bool)
@@ -174,8 +174,8 @@ def weigh(
 def _weigh(base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], device: torch.device) -> list[tuple[float, ...]]:
     """The encoder reads a question once, the decoder every answer to it."""
     counts = [len(answers) for _, answers in items]
-    source, _ = collate([Pair("", question, (0,)) for question, _ in items], base.pad, device)
-    _, target = collate([Pair("", (0,), ids) for _, answers in items for ids in answers], base.pad, device)
+    source, _ = collate([TokenPair("", question, (0,)) for question, _ in items], base.pad, device)
+    _, target = collate([TokenPair("", (0,), ids) for _, answers in items for ids in answers], base.pad, device)
     mask = source != base.pad
     encoded = base.network.get_encoder()(input_ids=source, attention_mask=mask).last_hidden_state
     repeats = torch.tensor(counts, device=device)

@@ -21,7 +21,7 @@ _POLARITIES = tuple(f"{name})" for name in NAMES.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class VocabularyPieces:
     """A vocabulary as folded strings, sorted, with the ids beside them; `text[id]` is what a token writes (special ones are not in it), and
     `begin` where the strings with the same first two characters stand."""
 
@@ -32,7 +32,7 @@ class Pieces:
     begin: dict[str, tuple[int, int]]
 
     @classmethod
-    def of(cls, pieces: Iterable[tuple[int, str]], eos: int) -> Pieces:
+    def of(cls, pieces: Iterable[tuple[int, str]], eos: int) -> VocabularyPieces:
         listed = sorted((folded, i) for i, text in pieces if (folded := fold(text)))
         begin: dict[str, tuple[int, int]] = {}
         for at, (text, _) in enumerate(listed):
@@ -64,18 +64,18 @@ START, NAME, ATTRIBUTE, CLOSED, FIXED, OPINION, POLARITY, TOLD, END = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grammar:
+class AnswerGrammar:
     """The answers that a review allows. `allowed` and `advance` are all that decoding needs."""
 
     review: str
     template: Template
-    pieces: Pieces
+    pieces: VocabularyPieces
     strings: list[str]
     ids: list[int]
     _next: dict[State, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str, template: Template, pieces: Pieces) -> Grammar:
+    def of(cls, text: str, template: Template, pieces: VocabularyPieces) -> AnswerGrammar:
         folded = fold(text)
         return cls(folded, template, pieces, *pieces.written_with(frozenset(folded) | _STRUCTURE | set("".join(NAMES.values())) | {" "}))
 

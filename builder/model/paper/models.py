@@ -18,7 +18,7 @@ from builder.errors import ModelError
 from builder.learning.task import Example, Progress
 from builder.metrics import Answer, paper
 from builder.model.paper.generate import Output, weigh, write
-from builder.model.paper.grammar import Grammar
+from builder.model.paper.grammar import AnswerGrammar
 from builder.model.paper.pretrained import Base, decode, pieces
 from builder.model.paper.settings import Asking, Seq2SeqConfig
 from builder.model.paper.templates import (
@@ -30,13 +30,13 @@ from builder.model.paper.templates import (
     parse,
     parse_judgement,
     question,
-    said_of,
+    triple_of,
 )
 from builder.records import Triplet, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenAnswer:
     """An answer, how sure the model was of it, the triplets it says, and (reason, piece) for what it says that is none."""
 
     text: str
@@ -64,19 +64,19 @@ class Writer:
         """The triplets of each text, its own ones giving the aspects that the question names, if this model is asked so."""
         return [written.triplets for written in self.answers(examples, progress)]
 
-    def answers(self, examples: Sequence[Example], progress: Progress | None = None) -> list[Written]:
+    def answers(self, examples: Sequence[Example], progress: Progress | None = None) -> list[WrittenAnswer]:
         """What the model writes about each example."""
         asked = [ask(example, self.asking) for example in examples]
         kept = self._kept()
         new = {key: example for key, example in zip(asked, examples, strict=True) if key not in kept}
         for key, output in self._write(new, progress):
             kept[key] = output
-        return [said(example.text, *kept[key], self.asking) for example, key in zip(examples, asked, strict=True)]
+        return [read_answer(example.text, *kept[key], self.asking) for example, key in zip(examples, asked, strict=True)]
 
     def _write(self, new: dict[str, Example], progress: Progress | None) -> Iterator[tuple[str, tuple[str, float]]]:
         keys, examples = list(new), list(new.values())
         vocabulary = pieces(self.base) if self.asking.constrained and keys else None
-        grammars = None if vocabulary is None else lambda i: Grammar.of(examples[i].text, self.asking.template, vocabulary)
+        grammars = None if vocabulary is None else lambda i: AnswerGrammar.of(examples[i].text, self.asking.template, vocabulary)
         outputs = write(self.base, [self.base.tokens(key, self.config.max_input) for key in keys], self.config, grammars, progress)
         for i, output in outputs:
             text = decode(self.base, output.ids)
@@ -104,7 +104,7 @@ class Writer:
     def _keep(self, asked: str, text: str, output: Output, review: str) -> None:
         if self.artefact is None:
             return
-        problems = said(review, text, output.confidence, self.asking).problems
+        problems = read_answer(review, text, output.confidence, self.asking).problems
         row = {"question": asked, "answer": text, "confidence": output.confidence, "problems": problems}
         with self.artefact.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -115,14 +115,14 @@ def ask(example: Example, asking: Asking) -> str:
     return question(example.text, asking.template, named)
 
 
-def said(text: str, answer: str, confidence: float, asking: Asking) -> Written:
+def read_answer(text: str, answer: str, confidence: float, asking: Asking) -> WrittenAnswer:
     """An answer about a text, read: triplets at their places, in text order, each once; and all that is none."""
     parsed = parse(answer, asking.template)
     located = [(one, locate(text, one, "writer", confidence)) for one in parsed.said]
     problems = [*parsed.problems, *((found, "：".join(one[:2])) for one, found in located if isinstance(found, str))]
     found = {triplet.key: triplet for _, triplet in reversed(located) if isinstance(triplet, Triplet)}
     ordered = sorted(found.values(), key=lambda t: (min(t.aspect.start, t.opinion.start), t.key))
-    return Written(answer, confidence, tuple(ordered), tuple(problems))
+    return WrittenAnswer(answer, confidence, tuple(ordered), tuple(problems))
 
 
 def problem_counts(folder: Path) -> dict[str, int]:
@@ -145,8 +145,8 @@ class AnswerScore:
         model = Writer(replace(self.base, network=network), self.asking, self.config, "")
         gold, told = dict[str, list[Answer]](), dict[str, list[Answer]]()
         for number, (example, written) in enumerate(zip(mine, model.answers(mine), strict=True)):
-            gold[str(number)] = [said_of(triplet) for triplet in example.triplets]
-            told[str(number)] = [said_of(triplet) for triplet in written.triplets]
+            gold[str(number)] = [triple_of(triplet) for triplet in example.triplets]
+            told[str(number)] = [triple_of(triplet) for triplet in written.triplets]
         return paper(gold, told).f1 / 100 * len(mine), len(mine)
 
 
@@ -165,7 +165,7 @@ class Referee:
 
         Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of the three, the most probable one.
         """
-        flat = [(item.text, said_of(triplet)) for item in items for triplet in item.triplets]
+        flat = [(item.text, triple_of(triplet)) for item in items for triplet in item.triplets]
         chances = self.chances(flat, progress)
         labels: list[Verdict] = [max(one, key=lambda verdict: one[verdict]) for one in chances]
         if not self.constrained:

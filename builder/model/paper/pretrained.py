@@ -13,11 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from builder.errors import ModelError
 from builder.learning import hub
-from builder.model.paper.grammar import Pieces
+from builder.model.paper.grammar import VocabularyPieces
 from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 
 MAX_UNKNOWN = 0.05
@@ -80,19 +79,19 @@ def load_tokenizer(source: str) -> Any:
     return tokenizer
 
 
-def pieces(base: Base) -> Pieces:
+def pieces(base: Base) -> VocabularyPieces:
     """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece (## goes on)."""
     return _pieces(base.tokenizer, base.decoder, base.special, base.network.get_input_embeddings().weight.shape[0], base.eos, base.source)
 
 
 @lru_cache(maxsize=2)
-def _pieces(tokenizer: Any, decoder: str, special: frozenset[int], size: int, eos: int, source: str) -> Pieces:
+def _pieces(tokenizer: Any, decoder: str, special: frozenset[int], size: int, eos: int, source: str) -> VocabularyPieces:
     """Sorting a quarter of a million strings takes seconds: every validation asks for the same ones."""
     if decoder not in _JOINED:
         raise ModelError(f"constrained decoding knows no {decoder} tokenizer", where=source, fix="set paper.constrained = false")
     vocabulary = tokenizer.get_vocab().items()
     listed = ((i, token) for token, i in vocabulary if i not in special and i < size and not _BYTE.fullmatch(token))
-    return Pieces.of(((i, _written(token, decoder)) for i, token in listed), eos)
+    return VocabularyPieces.of(((i, _written(token, decoder)) for i, token in listed), eos)
 
 
 def _written(token: str, decoder: str) -> str:
@@ -151,11 +150,6 @@ def fresh(config: Any, seed: int) -> Any:
     with torch.no_grad():
         network.get_input_embeddings().weight.mul_(config.d_model**-0.5)
     return network.eval()
-
-
-def weights(network: nn.Module) -> dict[str, Tensor]:
-    """Named parameters, tied ones once: what checkpoints and digests hold."""
-    return {name: parameter.detach() for name, parameter in network.named_parameters()}
 
 
 def decode(base: Base, ids: Iterable[int]) -> str:

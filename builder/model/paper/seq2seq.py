@@ -1,4 +1,4 @@
-"""The training loop of the sequence-to-sequence models.
+"""Fine-tuning a sequence-to-sequence model: the course that builder.learning.loop takes with it.
 
 In: token pairs, a network, a score on validation items. Out: the network with the weights of its best epoch. accelerate picks the device and
 the precision; on several GPUs (or CPU processes with gloo) every process takes its rows of each batch and the gradients are summed, so
@@ -12,7 +12,6 @@ on from the last one to the same weights. Random numbers are drawn per item (its
 from __future__ import annotations
 
 import hashlib
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,12 +23,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from builder.errors import ModelError
-from builder.learning.checkpoint import read_tensors, write_tensors
+from builder.kept import Kept
+from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.devices import accelerated, agreed
+from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.task import Progress
-from builder.model.paper.pretrained import weights
 from builder.model.paper.settings import Seq2SeqConfig
-from builder.model.paper.training_state import At, Trained, load_weights, resume, save
 
 POOL = 1024
 """Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs differ."""
@@ -38,7 +37,7 @@ Batch = list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenPair:
     """Input and due output of an item as token ids, each with the end mark."""
 
     id: str
@@ -50,10 +49,32 @@ class Pair:
         return len(self.source) + len(self.target)
 
 
-class Score(Protocol):
+class ShareScore(Protocol):
     """Scores a network on the validation items [share[0]::share[1]]: the sum of their scores and their number."""
 
     def __call__(self, network: Any, share: tuple[int, int]) -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned(Fitted):
+    """What a fine-tuning reached, and the tokens that the device took at once in the end (0: as many as asked for)."""
+
+    part_tokens: int = 0
+
+
+def finished(folder: Path, fingerprint: str) -> FineTuned | None:
+    """What a training that was carried through had reached; its weights are in best.safetensors."""
+    done = Kept(folder).find(fingerprint, slot="done")
+    if done is None or not (folder / BEST).is_file():
+        return None
+    return FineTuned(done["score"], done["epoch"], tuple(done["scores"]), (), done["part_tokens"])
+
+
+def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
+    """Note that a training is done, and drop the checkpoints with their optimiser states, which are three times the model."""
+    done = {"score": trained.score, "epoch": trained.epoch, "scores": trained.scores, "part_tokens": trained.part_tokens}
+    Kept(folder).put(fingerprint, done, slot="done")
+    Checkpoints(folder, fingerprint).drop()
 
 
 def number(*parts: object) -> int:
@@ -61,7 +82,7 @@ def number(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()[:7])
 
 
-def batches(pairs: Sequence[Pair], budget: int, seed: int, epoch: int) -> list[Batch]:
+def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int) -> list[Batch]:
     """Batches of like lengths with at most `budget` tokens, padding included, one item at least; the order is the epoch's own."""
     order = sorted(range(len(pairs)), key=lambda i: number(seed, epoch, pairs[i].id))
     out: list[Batch] = []
@@ -88,14 +109,14 @@ def cut(order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int) -> 
 
 def fit(
     network: Any,
-    pairs: Sequence[Pair],
-    score: Score,
+    pairs: Sequence[TokenPair],
+    score: ShareScore,
     config: Seq2SeqConfig,
     seed: int,
     checkpoints: Path,
     fingerprint: str,
     progress: Progress | None = None,
-) -> Trained:
+) -> FineTuned:
     """Fine-tune `network` in place; it ends with the weights of the best epoch (the last of equals), on the device it was trained on.
 
     Raises ModelError where there is nothing to learn, where the loss is no number, and where one item alone is too large for the device.
@@ -103,61 +124,47 @@ def fit(
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on reviews with triplets")
     with accelerated(config) as accelerator:
-        pad = int(network.config.pad_token_id)
         network.to(accelerator.device)
-        optimizer = torch.optim.AdamW(_groups(network, config.weight_decay), lr=config.rate)
-        plans = [batches(pairs, config.batch_tokens, seed, epoch) for epoch in range(config.epochs)]
-        total, tokens = sum(map(len, plans)), sum(pair.size for pair in pairs)
-        at = resume(checkpoints, fingerprint, network, optimizer)
-        scores, losses, part = list(at.scores), list[float](), at.part
-        for epoch in range(at.epoch, config.epochs):
-            if _patient(scores, config.patience):
-                break
-            network.train()
-            begin = at.step if epoch == at.epoch else 0
-            done = epoch * tokens + sum(pairs[i].size for batch in plans[epoch][:begin] for i in batch)
-            for step, batch in enumerate(plans[epoch][begin:], begin):
-                past = sum(map(len, plans[:epoch])) + step
-                for group in optimizer.param_groups:
-                    group["lr"] = config.rate * _schedule((past + 1) / total, config.warmup)
-                items = [pairs[i] for i in batch]
-                loss, part = gradient(network, items, pad, part, number(seed, "dropout", past), accelerator, config)
-                if not math.isfinite(loss):
-                    raise ModelError(f"the loss became {loss}", where=f"epoch {epoch + 1}, step {step + 1}", fix="lower paper.rate")
-                losses.append(loss)
-                accelerator.clip_grad_norm_(network.parameters(), config.clip)
-                optimizer.step()
-                done += sum(pair.size for pair in items)
-                if progress and accelerator.is_main_process:
-                    progress(
-                        done,
-                        config.epochs * tokens,
-                        f"epoch {epoch + 1}/{config.epochs}, loss {loss:.3f}, best {max(scores, default=0.0):.3f}",
-                    )
-                if (step + 1) % config.save_steps == 0 and step + 1 < len(plans[epoch]):
-                    save(accelerator, checkpoints, fingerprint, network, optimizer, At(epoch, step + 1, tuple(scores), part), past + 1)
-            scores.append(_validate(network, score, accelerator))
-            if scores[-1] >= max(scores) and accelerator.is_main_process:
-                write_tensors(checkpoints / "best.safetensors", weights(network), {"fingerprint": fingerprint, "epoch": str(epoch + 1)})
-            save(
-                accelerator,
-                checkpoints,
-                fingerprint,
-                network,
-                optimizer,
-                At(epoch + 1, 0, tuple(scores), part),
-                sum(map(len, plans[: epoch + 1])),
-            )
-        accelerator.wait_for_everyone()
-        load_weights(network, read_tensors(checkpoints / "best.safetensors")[0], checkpoints / "best.safetensors")
-        network.eval()
-    top = max(scores)
-    best = max(i for i, value in enumerate(scores, 1) if value == top)
-    return Trained(top, best, tuple(scores), tuple(losses), 0 if part >= config.batch_tokens or not part else part)
+        optimizer = torch.optim.AdamW(decayed_groups(network, config.weight_decay), lr=config.rate)
+        main = accelerator.is_main_process
+        place = Checkpoints(checkpoints, fingerprint, kept=1, main=main, meet=accelerator.wait_for_everyone)
+        course = _course(network, pairs, score, config, seed, accelerator)
+        fitted = train(network, optimizer, course, place, progress if main else None)
+    part = course.state["part"]
+    return FineTuned(fitted.score, fitted.epoch, fitted.scores, fitted.losses, 0 if part >= config.batch_tokens or not part else part)
+
+
+def _course(
+    network: Any, pairs: Sequence[TokenPair], score: ShareScore, config: Seq2SeqConfig, seed: int, accelerator: Any
+) -> Course[Batch]:
+    """What builder.learning.loop needs to know: every process takes its rows of a batch, and random numbers are drawn by step."""
+    plans = [batches(pairs, config.batch_tokens, seed, epoch) for epoch in range(config.epochs)]
+    total, pad = sum(map(len, plans)), int(network.config.pad_token_id)
+    state = {"part": 0}
+
+    def step_gradient(batch: Batch, step: TrainingStep) -> float:
+        chosen, dropout = [pairs[i] for i in batch], number(seed, "dropout", step.number)
+        loss, state["part"] = gradient(network, chosen, pad, state["part"], dropout, accelerator, config)
+        return loss
+
+    return Course(
+        epochs=config.epochs,
+        batches=lambda epoch: plans[epoch],
+        gradient=step_gradient,
+        rate=lambda step: config.rate * _schedule((step.number + 1) / total, config.warmup),
+        clip=lambda: accelerator.clip_grad_norm_(network.parameters(), config.clip),
+        validate=lambda: _validate(network, score, accelerator),
+        size=lambda batch: sum(pairs[i].size for i in batch),
+        expected=config.epochs * sum(pair.size for pair in pairs),
+        patience=config.patience,
+        save_steps=config.save_steps,
+        state=state,
+        setting="paper.rate",
+    )
 
 
 def gradient(
-    network: Any, items: Sequence[Pair], pad: int, part: int, seed: int, accelerator: Any, config: Seq2SeqConfig
+    network: Any, items: Sequence[TokenPair], pad: int, part: int, seed: int, accelerator: Any, config: Seq2SeqConfig
 ) -> tuple[float, int]:
     """Put the gradient of the mean token loss of a batch into the network; the loss, and the tokens that the device takes at once.
 
@@ -203,7 +210,7 @@ def _tried(work: Callable[[], float]) -> float | None:
     return None
 
 
-def _backward(network: Any, rows: Sequence[Pair], pad: int, tokens: int, accelerator: Any) -> float:
+def _backward(network: Any, rows: Sequence[TokenPair], pad: int, tokens: int, accelerator: Any) -> float:
     source, target = collate(rows, pad, accelerator.device)
     with accelerator.autocast():
         logits = network(input_ids=source, attention_mask=source != pad, labels=target).logits
@@ -213,7 +220,7 @@ def _backward(network: Any, rows: Sequence[Pair], pad: int, tokens: int, acceler
     return float(loss.detach())
 
 
-def collate(rows: Sequence[Pair], pad: int, device: torch.device | str) -> tuple[Tensor, Tensor]:
+def collate(rows: Sequence[TokenPair], pad: int, device: torch.device | str) -> tuple[Tensor, Tensor]:
     """Inputs [rows, longest] padded with `pad`, outputs padded with IGNORED."""
     source = torch.full((len(rows), max(len(pair.source) for pair in rows)), pad)
     target = torch.full((len(rows), max(len(pair.target) for pair in rows)), IGNORED)
@@ -223,27 +230,13 @@ def collate(rows: Sequence[Pair], pad: int, device: torch.device | str) -> tuple
     return source.to(device), target.to(device)
 
 
-def _validate(network: Any, score: Score, accelerator: Any) -> float:
+def _validate(network: Any, score: ShareScore, accelerator: Any) -> float:
     network.eval()
     right, count = score(network, (accelerator.process_index, accelerator.num_processes))
     count = agreed(accelerator, count, "sum")
     return agreed(accelerator, right, "sum") / count if count else 0.0
 
 
-def _patient(scores: Sequence[float], patience: int) -> bool:
-    """Whether so many epochs have passed since a score better than all before that training ends."""
-    return bool(patience and scores and len(scores) - 1 - list(scores).index(max(scores)) >= patience)
-
-
 def _schedule(at: float, warmup: float) -> float:
     """Linear up over the share `warmup` of the training, then linear down to nothing; `at` runs from 0 (excluded) to 1."""
     return at / warmup if at < warmup else max(1e-3, (1 - at) / max(1e-9, 1 - warmup))
-
-
-def _groups(network: Any, decay: float) -> list[dict[str, object]]:
-    """Weight decay for matrices, none for norms."""
-    parameters = [p for p in network.parameters() if p.requires_grad]
-    return [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": decay},
-        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
-    ]

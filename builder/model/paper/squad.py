@@ -18,14 +18,14 @@ from builder.model.paper.fine_tuning import fine_tune, save_base
 from builder.model.paper.generate import write
 from builder.model.paper.locate import fold
 from builder.model.paper.pretrained import Base, check_characters, decode, load_base
-from builder.model.paper.seq2seq import Pair
+from builder.model.paper.seq2seq import TokenPair
 from builder.model.paper.settings import Seq2SeqConfig
 
 VALID_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SquadQuestion:
     """A question, its context and every accepted answer."""
 
     id: str
@@ -38,7 +38,7 @@ class Asked:
         return f"question: {self.question}  context: {self.context}"
 
 
-def read_squad(path: Path) -> tuple[list[Asked], int]:
+def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
     """The questions of a file, and how many it has without an answer. InputError says where it is not in the layout."""
     try:
         listed = json.loads(path.read_text("utf-8"))["data"]
@@ -46,7 +46,7 @@ def read_squad(path: Path) -> tuple[list[Asked], int]:
         raise InputError(
             f"no file in the SQuAD layout: {error!r}", where=str(path), fix='it has {"data": [{"paragraphs": […]}]}'
         ) from error
-    out: list[Asked] = []
+    out: list[SquadQuestion] = []
     where = "data"
     try:
         for i, article in enumerate(listed):
@@ -54,7 +54,7 @@ def read_squad(path: Path) -> tuple[list[Asked], int]:
                 for k, asked in enumerate(paragraph["qas"]):
                     where = f"data[{i}].paragraphs[{j}].qas[{k}]"
                     answers = tuple(dict.fromkeys(str(one["text"]) for one in asked["answers"] if one["text"].strip()))
-                    out.append(Asked(str(asked["id"]), str(asked["question"]).strip(), str(paragraph["context"]), answers))
+                    out.append(SquadQuestion(str(asked["id"]), str(asked["question"]).strip(), str(paragraph["context"]), answers))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"not in the SQuAD layout: {error!r}", where=f"{path}:{where}") from error
     return [one for one in out if one.answers], sum(not one.answers for one in out)
@@ -66,7 +66,7 @@ class ExactMatch:
 
     base: Base
     config: Seq2SeqConfig
-    questions: tuple[Asked, ...]
+    questions: tuple[SquadQuestion, ...]
 
     def __call__(self, network: object, share: tuple[int, int]) -> tuple[float, float]:
         mine = self.questions[share[0] :: share[1]]
@@ -102,7 +102,7 @@ def pretrain(
     check_characters(base, (one.context for one in train))
     whole = [(one.id, base.tokens(one.text, 10**9), base.tokens(one.answers[0], 10**9)) for one in train]
     cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
-    pairs = [Pair(one.id, base.tokens(one.text, config.max_input), base.tokens(one.answers[0], config.max_output)) for one in train]
+    pairs = [TokenPair(one.id, base.tokens(one.text, config.max_input), base.tokens(one.answers[0], config.max_output)) for one in train]
     trained = fine_tune(base, pairs, ExactMatch(base, config, tuple(valid)), config, seed, out.with_name(f"{out.name}.training"), progress)
     save_base(base, out)
     return Pretrained(len(train), len(valid), unanswered, trained.score, trained.epoch, cut)

@@ -53,7 +53,7 @@ def aspect_text(triplet: Triplet) -> str:
     return f"{owner.text}[{attribute}]" if attribute else triplet.aspect.text
 
 
-def said_of(triplet: Triplet) -> Said:
+def triple_of(triplet: Triplet) -> Said:
     return aspect_text(triplet), triplet.opinion.text, triplet.polarity
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from builder.errors import ModelError
-from builder.learning.checkpoint import write_file
+from builder.files import write_atomically
 from builder.learning.hub import is_folder
 from builder.model.paper.fine_tuning import save_base
 from builder.model.paper.pretrained import Base
@@ -60,9 +60,9 @@ def trim(base: Base, texts: Iterable[str], out: Path) -> Trimmed:
     _renumber(base.network, new)
     proto = _sentencepiece(base.source, [piece for piece, _ in vocabulary], kept)
     save_base(base, out)
-    write_file(out / "tokenizer.json", json.dumps(_tokenizer(whole, kept, new), ensure_ascii=False).encode())
+    write_atomically(out / "tokenizer.json", json.dumps(_tokenizer(whole, kept, new), ensure_ascii=False).encode())
     if proto is not None:
-        write_file(out / "spiece.model", proto)
+        write_atomically(out / "spiece.model", proto)
     return Trimmed(rows, len(kept), len(used), before, sum(p.numel() for p in base.network.parameters()))
 
 

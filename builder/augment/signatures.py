@@ -16,16 +16,16 @@ FREE: Mapping[str, str] = {"changes": "nothing"}
 LATER: Mapping[str, str] = {"changes": "writing"}
 
 
-def told(settings: DataclassInstance) -> str:
+def describe_settings(settings: DataclassInstance) -> str:
     """What a candidate depends on."""
-    return _listed(settings, ("nothing",))
+    return _describe_fields(settings, ("nothing",))
 
 
-def taught(settings: DataclassInstance) -> str:
+def describe_training(settings: DataclassInstance) -> str:
     """What a trained model depends on."""
-    return _listed(settings, ("nothing", "writing"))
+    return _describe_fields(settings, ("nothing", "writing"))
 
 
-def _listed(settings: DataclassInstance, without: tuple[str, ...]) -> str:
+def _describe_fields(settings: DataclassInstance, without: tuple[str, ...]) -> str:
     chosen: list[Field[Any]] = [one for one in fields(settings) if one.metadata.get("changes") not in without]
     return ", ".join(f"{one.name}={getattr(settings, one.name)!r}" for one in chosen)

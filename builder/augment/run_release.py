@@ -1,0 +1,250 @@
+"""A release goes in, a child release comes out, with an augmentation layer beside its train split.
+
+Sentences are cut into words, a method proposes, constraints judge, measures are taken, the child is packed, verified and renamed into place.
+Words and proposals are kept in chunks under the working directory, by what they depend on: a run that was stopped goes on, and a release that is
+made again replays. Every sentence draws by its own seed, so that order and workers change nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder import shards
+from builder.augment import catalog, child_release, measures, proposing
+from builder.augment.judging import Judgement, Rejected, Seen, lost
+from builder.augment.records import Method
+from builder.augment.run import Request, draw_places, judge_proposals, load_method
+from builder.augment.settings import AugmentSettings, Given, relevant_settings
+from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
+from builder.augment.views import Keep, View, ViewUnit, layer_row, parts, units
+from builder.dedup.near_duplicates import among, clusters, links, normal
+from builder.errors import ConfigError, ReleaseError
+from builder.export.records import ReviewRow, triplet
+from builder.records import Triplet
+from builder.release import layers
+from builder.release.gates import unmasked
+from builder.release.layers import LayerRow
+from builder.release.reading import Existing, opened, rows, uncollected
+from builder.release.verify import verify
+from builder.shards import Crew
+from builder.stages.splits import disputed
+
+Tell = Callable[[str], None]
+TRAIN = "train"
+"""The split that is augmented: the others are for measuring."""
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentPlan:
+    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences by chance (0: all).
+    `judge`: a working directory whose models are asked which labels survived."""
+
+    method: str
+    release: Path
+    out: Path
+    workdir: Path
+    settings: AugmentSettings
+    view: View = "triplets"
+    keep: Keep = "aspect+opinion"
+    copies: int = 4
+    candidates: int = 4
+    seed: int = 13
+    limit: int = 0
+    workers: int = 1
+    engine: str = "local"
+    scheduler: str = ""
+    layer: str = ""
+    version: str = ""
+    judge: Path | None = None
+
+    @property
+    def named(self) -> str:
+        return self.layer or self.method.replace("+", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRelease:
+    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was measured."""
+
+    path: Path
+    before: bool
+    layer: str
+    rows: int
+    reasons: Mapping[str, int]
+    measures: Mapping[str, object] = field(default_factory=dict)
+
+
+def augment_release(plan: AugmentPlan, tell: Tell = lambda line: None) -> ChildRelease:
+    """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
+    catalog.check(plan.method)
+    measures.check()
+    parent = _checked(plan)
+    with uncollected(), shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
+        return _run(plan, parent, crew, tell)
+
+
+def _checked(plan: AugmentPlan) -> Existing:
+    """The parent, sound, with a train split that can be augmented and no layer of this name."""
+    parent = opened(plan.release)
+    if TRAIN not in parent.splits:
+        raise ConfigError(f"no split {TRAIN!r}, which alone can be augmented", where=str(plan.release), fix="choose another release")
+    taken = (*layers.RESERVED, *parent.manifest.get("augmentations", {}))
+    if not layers.NAME.fullmatch(plan.named) or plan.named in taken:
+        what = "is taken" if plan.named in taken else "is no name for a layer"
+        raise ConfigError(f"{plan.named!r} {what}", where="--layer", fix="choose another one: small letters, digits and hyphens")
+    if plan.view == "triplets" and plan.keep == "aspect":
+        raise ConfigError("triplets need their opinions", where="--keep", fix="use --keep aspect+opinion, or --view ate")
+    if faults := verify(plan.release):
+        raise ReleaseError(f"the release is not sound: {faults[0]}", where=str(plan.release), fix="`builder verify` lists all faults")
+    return parent
+
+
+def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRelease:
+    source = list(rows(plan.release, TRAIN))
+    held = [row for split in parent.splits if split != TRAIN for row in rows(plan.release, split)]
+    chosen, skipped = _sentences(plan, source, held)
+    tell(f"words: {len(chosen):,} sentences")
+    chosen = proposing.worded(chosen, plan.workdir, crew)
+    given = Given(
+        plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
+        frozenset(_texts(held)),
+        {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
+    )  # fmt: skip
+    seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
+    request = Request(plan.method, plan.settings, given, plan.copies, plan.candidates, plan.seed, seen, lambda text: bool(unmasked(text)))
+    tell(f"{plan.method}: {catalog.METHODS[plan.method][0]}")
+    method = load_method(request)
+    judged = judge_proposals(request, method, plan.workdir, crew)
+    judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
+    if plan.judge is not None:
+        judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
+    listed, judged = _rows(plan, chosen, judged)
+    if plan.view == "triplets":
+        pairs = _pairs(chosen, judged, listed)
+        turned = any(one.relabelled for one in judged.kept)
+        gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs)
+        listed, judged = (
+            [row for n, row in enumerate(listed) if n not in gone],
+            lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),
+        )
+    tell(f"measures: {len(listed):,} rows")
+    taken = _measured(plan, source, chosen, judged, listed)
+    about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
+    rejected = [*skipped, *judged.rejected]
+    tell(f"release: {len(listed):,} rows")
+    path, before = child_release.write(plan.out, plan.version, parent, TRAIN, plan.named, listed, _rejected_lines(rejected), about)
+    return ChildRelease(path, before, plan.named, len(listed), _reasons(rejected), taken)
+
+
+def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
+    """Whole reviews and their sentences."""
+    for row in listed:
+        yield row["text"]
+        yield from (row["text"][start:end] for start, end in parts(row))
+
+
+def _sentences(plan: AugmentPlan, source: Sequence[ReviewRow], held: Sequence[ReviewRow]) -> tuple[list[ViewUnit], list[Rejected]]:
+    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in valid or test too."""
+    out = {normal(text) for text in _texts(held)}
+    chosen: list[ViewUnit] = []
+    skipped: list[Rejected] = []
+    for row in source:
+        for one in units(row, plan.view, plan.keep):
+            if isinstance(one, tuple):
+                skipped.append(Rejected(*one))
+            elif normal(one.sentence.text) in out:
+                skipped.append(Rejected(one.sentence.id, "held-out"))
+            else:
+                chosen.append(one)
+    chosen = [chosen[at] for at in draw_places([one.sentence.id for one in chosen], plan.limit, plan.seed)]
+    if not chosen:
+        raise ReleaseError("no sentence can be augmented", where=str(plan.release), fix="see `builder augment --help` for the views")
+    return chosen, skipped
+
+
+def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
+    """The indices of made texts that are near-duplicates of one held out."""
+    texts = [normal(text) for text in (*held, *made)]
+    whose = clusters(len(texts), links(texts))
+    crossing = disputed(whose, ((n, "held" if n < len(held) else "made") for n in range(len(texts))))
+    return {max(pair) - len(held) for pair in among(texts, crossing) if min(pair) < len(held) <= max(pair)}
+
+
+def _rows(plan: AugmentPlan, chosen: Sequence[ViewUnit], judged: Judgement) -> tuple[list[LayerRow], Judgement]:
+    """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
+    by_id = {one.sentence.id: one for one in chosen}
+    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
+    judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
+    return [row for row in made if not isinstance(row, str)], judged
+
+
+def _pairs(chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
+    """Sources and what was made of them, with their triplets in the same order."""
+    before = {one.sentence.id: _held(one) for one in chosen}
+    return [(before[one.source.id], (row["text"], _triplets(row))) for one, row in zip(judged.kept, listed, strict=True)]
+
+
+def _flipped(pair: tuple[Held, Held]) -> Held:
+    """What was made, with those of its triplets whose polarity the method changed."""
+    (_, before), (text, after) = pair
+    return text, [new for old, new in zip(before, after, strict=True) if old.polarity != new.polarity]
+
+
+def _measured(
+    plan: AugmentPlan, source: Sequence[ReviewRow], chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]
+) -> dict[str, object]:
+    """Yield, variety, distance, fluency; and of triplets, how many others still find."""
+    rows_of = {one.sentence.id: one.row["id"] for one in chosen}
+    taken = measures.measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
+    if plan.view == "triplets" and not any(one.relabelled for one in judged.kept):
+        taken["triplets still found"] = survival(_pairs(chosen, judged, listed), judges(plan.judge))
+    return taken
+
+
+def _held(unit: ViewUnit) -> Held:
+    """A source sentence as a text of its own, its triplets in the order in which `layer_row` puts them."""
+    triplets = [triplet(row).shifted(-unit.start) for row in unit.triplets]
+    return unit.sentence.text, sorted(triplets, key=lambda held: (held.opinion.spans, held.aspect.spans))
+
+
+def _triplets(row: LayerRow) -> list[Triplet]:
+    return [triplet(one) for one in row["triplets"]]
+
+
+def _reasons(rejected: Sequence[Rejected]) -> dict[str, int]:
+    return dict(sorted(Counter(one.reason for one in rejected).items()))
+
+
+def _about(
+    plan: AugmentPlan,
+    parent: Existing,
+    method: Method,
+    taken: Mapping[str, object],
+    skipped: Sequence[Rejected],
+    judged: Judgement,
+    sentences: int,
+) -> dict[str, object]:
+    """What the manifest says of the layer: all that decided it, and what was measured."""
+    return {
+        "split": TRAIN, "rows": len(judged.kept), "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
+        "signature": method.signature, "model_digest": getattr(method, "digest", None), "seed": plan.seed, "copies": plan.copies,
+        "candidates": plan.candidates, "limit": plan.limit, "config": relevant_settings(plan.settings, plan.method),
+        "parent": {"name": parent.manifest["name"], "version": parent.manifest["version"], "digest": child_release.digest(parent.path)},
+        "rejected": _reasons([*skipped, *judged.rejected]), "measures": dict(taken),
+    }  # fmt: skip
+
+
+def _rejected_lines(rejected: Sequence[Rejected]) -> bytes:
+    """rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
+    return "".join(
+        json.dumps(
+            {"sentence": one.source, "reason": one.reason,
+             "edits": [] if one.reason == "personal-data" else [[edit.start, edit.end, edit.text] for edit in one.edits]},
+            ensure_ascii=False,
+        ) + "\n"
+        for one in rejected
+    ).encode()  # fmt: skip
