@@ -220,13 +220,14 @@ def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
+    shown = f"{path.parent.name}/{path.name}"
     for number, line in enumerate(lines[1:], start=2):
         if not line.strip() or line.startswith("#"):
             continue
         cells = line.split("\t")
-        if len(cells) != columns or not all(cell == cell.strip() and cell for cell in cells):
+        if len(cells) != columns or not all([cell and cell == cell.strip() for cell in cells]):
             raise ResourceError(f"{len(cells)} cells where {columns} are due, or a blank one: {line!r}", where=f"{path}:{number}")
-        yield cells, f"{path.parent.name}/{path.name}:{number}"
+        yield cells, f"{shown}:{number}"
 
 
 def _pairs(path: Path) -> Mapping[str, str]:
