@@ -50,6 +50,60 @@ def test_prices_times_dates_ratings_and_plain_words_stay(text: str) -> None:
     assert mask(text, [PLACE]).text == text
 
 
+PEOPLE = [
+    ("服務的林小姐很親切", "服務的[人名]很親切"), ("謝謝陳店長的招待", "謝謝[人名]的招待"), ("吳經理有來關心", "[人名]有來關心"), ("由周士豪先生服務", "由[人名]服務"),
+    ("找吴师傅就对了", "找[人名]就对了"), ("店員小葵很貼心", "店員[人名]很貼心"), ("服務員阿泰也很幽默", "服務員[人名]也很幽默"), ("店長林士豪真的很熱情", "店長[人名]真的很熱情"),
+    ("阿葵姐的手藝", "[人名]的手藝"), ("阿泰師的菜", "[人名]的菜"), ("蔡姐人好", "[人名]人好"), ("有位叫小葵的店員", "有位叫[人名]的店員"), ("感謝小葵的服務", "感謝[人名]的服務"),
+    ("店員Debby很親切", "店員[人名]很親切"), ("曾經理、外場都好", "[人名]、外場都好"), ("黃宥廷 先生接待", "[人名]接待"),
+]  # fmt: skip
+NOBODY = [
+    "老闆娘很熱情", "王品的服務", "小姐態度不好", "陳年紹興酒", "黃金泡菜好吃", "林口店不錯", "林口店店長", "高雄店長", "高雄的經理", "店員高興地說", "曾經理解過", "店員曾經說過",
+    "那位先生", "許多小姐", "何時店長才來", "謝謝店長", "感謝師傅", "謝謝老闆", "大姐很親切", "空姐很美", "外送小哥很快", "店員小心翼翼", "店員小聲地說", "服務員小姑娘可愛",
+    "阿姨很親切", "阿華田好喝", "阿里山咖啡", "老闆阿莎力", "墨西哥捲餅", "的哥的姐", "大哥很好", "姊姊和姊夫", "羅宋湯", "店員nice", "店員 Nice 又親切", "表哥推薦", "王子麵",
+    "老師推薦", "周先前來過", "馬上師傅就來", "江浙師傅", "方便先生女士", "白色小姐", "石頭火鍋店長", "湯會由老闆送", "全名叫蒜蓉蝦的菜", "老百姓小姐", "董事長",
+    "忠孝東路四段這一帶", "師大附近的巷弄", "買的時候280號", "二號出口", "2號店", "一路走來", "桌號12號", "地鐵1號線", "8月16號",
+    "店名和店面都有特色", "店名取得很好", "這家叫做好吃的店", "「必吃」的店",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "shown"), PEOPLE)
+def test_people_are_masked_where_a_title_a_role_or_thanks_shows_that_they_are(text: str, shown: str) -> None:
+    masked = mask(text)
+    assert masked.text == shown
+    assert mask(masked.text).masks == ()
+
+
+@pytest.mark.parametrize("text", NOBODY)
+def test_titles_words_and_brands_that_name_nobody_stay(text: str) -> None:
+    assert mask(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("在臺北市中山區長安路二段12巷3號2樓吃的", "在[地址]吃的"),
+        ("位于长安路12号，很近", "位于[地址]，很近"),
+        ("地址：長安街15之2號", "地址：[地址]"),
+        ("在長安街8巷，不好找", "在[地址]，不好找"),
+        ("更多分享 foodie__葵 或 eat_with_me 都可", "更多分享 foodie__葵 或 [帳號] 都可"),
+        ("店名是葵花樓，葵花樓的菜好", "店名是[店名]，[店名]的菜好"),
+        ("這家叫「葵花樓」的湯", "這家叫「[店名]」的湯"),
+        ("比「葵花樓」這家好", "比「[店名]」這家好"),
+    ],
+)
+def test_addresses_bare_handles_and_announced_shops_are_masked(text: str, shown: str) -> None:
+    assert mask(text).text == shown
+
+
+def test_who_is_judged_keeps_a_place_where_the_name_is_masked_and_other_masks_have_none() -> None:
+    masked = mask("林小姐很親切，電話0912345678難打")
+    assert masked.text == "[人名]很親切，電話[電話]難打"
+    assert masked.around((1, 3)) == (0, 4), "小姐 belongs to the mask"
+    assert masked.around((4, 6)) == (5, 7)
+    assert masked.around((9, 19)) is None
+    assert masked.to_masked((1, 3)) is None
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

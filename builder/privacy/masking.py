@@ -1,7 +1,8 @@
-"""What a release must not show: phone numbers, e-mail addresses, URLs, handles, and the place's own name, masked with an offset map.
+"""What a release must not show: phone numbers, e-mail addresses, URLs, handles, addresses, people's names and the place's own, masked with an
+offset map.
 
-In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [店名] in their stead, where they
-stood, and `to_masked`, which moves spans of the stored text. Masking goes on until nothing more is found, so that masking a
+In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [地址] [人名] [店名] in their stead, where
+they stood, and `to_masked`, which moves spans of the stored text. Masking goes on until nothing more is found, so that masking a
 masked text changes nothing.
 """
 
@@ -13,12 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from builder.privacy import place_names
+from builder.privacy import person_names, place_names
 from builder.records import Span
 from builder.text import converter
 
-Kind = Literal["url", "email", "handle", "phone", "place"]
-REPLACEMENTS: dict[Kind, str] = {"url": "[網址]", "email": "[信箱]", "handle": "[帳號]", "phone": "[電話]", "place": "[店名]"}
+Kind = Literal["url", "email", "handle", "phone", "address", "person", "place"]
+REPLACEMENTS: dict[Kind, str] = {
+    "url": "[網址]", "email": "[信箱]", "handle": "[帳號]", "phone": "[電話]", "address": "[地址]", "person": "[人名]", "place": "[店名]",
+}  # fmt: skip
+NAMES: frozenset[Kind] = frozenset(("person", "place"))
+"""What a review may judge: an opinion about somebody whose name is masked is still an opinion about somebody."""
 Mask = tuple[int, int, Kind]
 """Half-open [start, end) in the stored text, and what stood there."""
 
@@ -41,6 +46,21 @@ class Masked:
                 return None
         return start + shift, end + shift
 
+    def around(self, span: Span) -> Span | None:
+        """The same for the name of who is judged: a mask of a name in it, or over a part of it, belongs to it whole; None for other masks."""
+        start, end = span
+        for mask_start, mask_end, kind in self.masks:
+            if mask_start < end and start < mask_end:
+                if kind not in NAMES:
+                    return None
+                start, end = min(start, mask_start), max(end, mask_end)
+        before = after = 0
+        for mask_start, mask_end, kind in self.masks:
+            longer = len(REPLACEMENTS[kind]) - (mask_end - mask_start)
+            before += longer if mask_end <= start else 0
+            after += longer if mask_end <= end else 0
+        return start + before, end + after
+
     def in_script(self, convert: Callable[[str], str]) -> str:
         """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in every script."""
         parts: list[str] = []
@@ -62,6 +82,11 @@ def mask(text: str, names: Sequence[str] = ()) -> Masked:
         if not found:
             return masked
         masks = sorted([*masks, *((*_to_source(masks, (start, end)), kind) for start, end, kind in found)])
+
+
+def worded(text: str) -> str:
+    """A masked text of the same length with letters where masks stand: a mask is read as the word that it hides."""
+    return _TOKEN.sub(lambda token: "名" * len(token[0]), text)
 
 
 def _replaced(text: str, masks: Sequence[Mask]) -> str:
@@ -99,11 +124,20 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
     shown = _TOKEN.sub(lambda token: _BLOT * len(token[0]), text.translate(_ASCII))
     found: list[Mask] = []
     for kind, pattern in _PATTERNS.items():
+        if not (_OF_ADDRESS if kind == "address" else _OF_LETTERS).search(shown):
+            continue
         spans = [span for match in pattern.finditer(shown) if (span := _said(match, kind))]
         found += [(start, end, kind) for start, end in spans]
         shown = _blotted(shown, spans)
-    if place:
-        found += [(*match.span(), "place") for match in place.finditer(_one_script(shown))]
+    shown = _one_script(shown)
+    people = person_names.spans(shown)
+    found += [(start, end, "person") for start, end in people]
+    shown = _blotted(shown, people)
+    for names in (place, _place_pattern(tuple(dict.fromkeys(place_names.announced(shown))))):
+        if names:
+            spans = [match.span() for match in names.finditer(shown)]
+            found += [(start, end, "place") for start, end in spans]
+            shown = _blotted(shown, spans)
     return found
 
 
@@ -122,7 +156,7 @@ def _blotted(text: str, spans: Sequence[Span]) -> str:
 
 
 def _one_script(text: str) -> str:
-    """Same length, Simplified: a Simplified review of a place with a Traditional name masks it as well."""
+    """Same length, Simplified: what is found in one script is found in the other."""
     return converter("t2s")(text)
 
 
@@ -151,6 +185,7 @@ _HANDLE = rf"""
   | (?<![a-z]) qq \s? (?:號碼?|号码?)? \s? [:：] \s? (?P<e> \d{{5,11}} ) (?!\d)  # without digits QQ is a smile, or chewy
   | 加 (?:我)? (?:的)? (?:line|賴|微信|wechat|vx) \s? (?P<d> (?=[a-z.-]*[0-9_]) {_NAME} ) (?![a-z0-9@])
   | {_CUE} (?:搜尋|搜索|搜|追蹤|追踪)? \s (?P<c> @? (?=[a-z0-9.]*_) {_NAME} ) (?![a-z0-9@])
+  | (?<![a-z0-9_.@/-]) (?P<f> (?=[a-z0-9._]*[a-z]{{3}}) [a-z0-9][a-z0-9.]+ (?:_+[a-z0-9.]+)+ ) (?![a-z0-9_@])  # food_lover without a cue
 """
 _S = r"[ .\-\u00a0\u2010-\u2015\u200b\u2060]{1,2}"
 _EXTENSION = r"(?: \s? (?:\#|轉|转|分機|分机|ext\.?) \s? \d{1,5} (?![\d-]) )?"
@@ -179,15 +214,29 @@ _PHONE = rf"""
 """
 
 
+_NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
+_PART = r"[^\W\d_a-zA-Z在於于到從从位址是的了去往離离靠近走過过經经這这那有我你他來来和跟與]"
+"""A character of a road's or a district's name: none of the words that stand before an address."""
+_ADDRESS = rf"""
+    (?:{_PART}{{1,3}}[市縣县])? (?:{_PART}{{1,3}}[區区鄉乡鎮镇])? {_PART}{{1,5}}? (?:路|街|大道) [東东西南北中]? \s? (?:{_NUMBER}段)? \s? (?:
+        (?:{_NUMBER}[巷弄]\s?)* {_NUMBER} (?:[-之~]{_NUMBER})? [號号] (?!出入?口|口|[線线門门樓楼]) (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
+      | (?:{_NUMBER}[巷弄])+ )
+  | {_PART}{{2,4}} [巷弄] {_NUMBER} [號号] (?!出入?口|口|[線线])
+"""
+
+
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.ASCII)
 
 
+_OF_LETTERS, _OF_ADDRESS = re.compile("[0-9A-Za-z]"), re.compile("[號号巷弄]")
+"""What a text without holds none of the patterns: most texts need no closer look."""
 # In this order: an address would else be a domain and a handle, and `line id: 0912…` is a handle.
 _PATTERNS: dict[Kind, re.Pattern[str]] = {
     "email": _compiled(_EMAIL),
     "url": _compiled(_URL),
     "handle": _compiled(_HANDLE),
     "phone": _compiled(_PHONE),
+    "address": re.compile(_ADDRESS, re.VERBOSE),
 }
 _place_pattern = lru_cache(maxsize=4_096)(place_names.pattern)

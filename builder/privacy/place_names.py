@@ -1,4 +1,4 @@
-"""The forms in which a review may write the name of its place: 鼎香園-台北信義店 is also 鼎香園.
+"""The forms in which a review may write the name of its place: 鼎香園-台北信義店 is also 鼎香園; and names that a review says are a shop's.
 
 In: the name as the place column has it, often with a branch, brackets and advertising. Out: the forms worth masking, none of them
 so short or so common that it would hit other words. Used by `privacy`, which looks for them in texts.
@@ -54,6 +54,21 @@ _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】|《[^《》]*
 _SEPARATOR = re.compile(r"\s[-/~]\s|(?<![A-Za-z0-9])[-/~]|[-/~](?![A-Za-z0-9])|[–—―─|｜:;,，、•●★☆➤│]")
 _ATOM = re.compile(r"[a-z0-9\u00c0-\u024f]+|[^\W_]", re.IGNORECASE)
 _GAP = "[^\\w\\ufffc\n]{0,3}"
+
+
+_SAID = "[^\\s\\ufffc，,。！!？?；;：:、…~～的了很就得我们这那有没「」『』“”\"'（）()\\[\\]]{2,10}"
+_ANNOUNCED = re.compile(
+    rf"""店名就?(?:[貌好]似)?(?:是|叫做?|为|[:：])\s?[「『“]?(?P<verb>{_SAID})
+    | [这那]?[间家]店?名?叫做?\s?[「『“]?(?P<called>{_SAID})
+    | [「『“](?P<quoted>{_SAID})[」』”][这那]?[间家店餐]
+    | 叫做?[「『“]?(?P<of>{_SAID})[」』”]?的(?:店(?![员长])|餐[厅馆]|小店|咖啡[厅店])""",
+    re.VERBOSE,
+)
+
+
+def announced(text: str) -> Iterator[str]:
+    """The names that a text of Simplified script gives to shops: 店名是…, 這家叫…, 「…」這家, 叫做…的店."""
+    return (match[match.lastgroup] for match in _ANNOUNCED.finditer(text) if match.lastgroup)
 
 
 def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:

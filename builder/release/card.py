@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.release import layers, parquet
-from builder.release.manifest import Content, Facts, size_of
+from builder.release.manifest import Content, Facts, MASKED, UNMASKED, size_of
 from builder.release.quality import quality_section
 from builder.release.statistics import table
 
@@ -59,8 +59,9 @@ stays in it in later releases of this name. `annotation` says for each review wh
 
 ## Privacy
 
-Phone numbers, e-mail addresses, URLs, handles and the place's own name are masked ([電話], [信箱], [網址], [帳號], [店名]); place and author columns
-are not released. {_ids(facts)} Names of people who serve are not recognised and stay.
+{_masks(facts)}
+
+Masks are found by pattern. Not found, and may remain: {UNMASKED}. Place and author columns are not released. {_ids(facts)}
 
 ## Known limits
 
@@ -81,6 +82,16 @@ parent. `CITATION.cff`: how to cite. `SHA256SUMS`: check with `sha256sum --check
 |---|---|---|---|---|
 {scores}
 """
+
+
+def _masks(facts: Facts) -> str:
+    """What was masked, and how often."""
+    counts = [one.get("masked") for one in facts.statistics.values()]
+    table = ["| mask | stands for | times |", "|---|---|---|"]
+    for mask, about in MASKED.items():
+        times = sum(int(one.get(mask, 0)) for one in counts if isinstance(one, Mapping))
+        table.append(f"| {mask} | {about} | {times:,} |")
+    return "\n".join(table)
 
 
 def _parent(facts: Facts) -> str:

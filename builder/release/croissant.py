@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from builder.release import parquet
 from builder.release.card import HUB_SPLITS, known_licence
 from builder.release.citation import cite_as, creator
-from builder.release.manifest import PRIVACY, Content, Facts, digest_of, size_of
+from builder.release.manifest import Content, Facts, MASKED, PRIVACY, UNMASKED, digest_of, size_of
 from builder.release.quality import quality_sentence
 
 Node = dict[str, object]
@@ -122,7 +122,7 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
 
 def _responsible(facts: Facts) -> Node:
     """The rai: fields: how the data came about and what to beware of."""
-    masked = ", ".join(PRIVACY["masked"].values()) if isinstance(PRIVACY["masked"], dict) else ""
+    masked = ", ".join(MASKED.values())
     return {
         "rai:dataCollection": "Reviews given by the user of builder; distinct texts with at least one Han character.",
         "rai:dataAnnotationProtocol": "Iterative weak supervision (Lu et al. 2024): rules, discriminator, self-training. "
@@ -134,7 +134,7 @@ def _responsible(facts: Facts) -> Node:
         ],
         "rai:dataBiases": "Polarity follows hand-written lexicons; named aspects and frequent constructions are found more often than others.",
         "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; silver triplets are not verified by people.",
-        "rai:personalSensitiveInformation": f"Masked: {masked}. Names of staff are not recognised and may remain.",
+        "rai:personalSensitiveInformation": f"Masked: {masked}. Not found, and may remain: {UNMASKED}.",
         "rai:dataUseCases": "Training and studying aspect sentiment triplet extraction in Chinese.",
     }
 

@@ -4,10 +4,9 @@ in two splits, unmasked personal data. `verify` and the release stage ask the sa
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -31,8 +30,6 @@ _TRIPLET = _OLD_TRIPLET | {
     "aspect_category": _NAMED, "opinion_category": _NAMED, "confidence": (int, float, type(None)), "verdict": _NAMED,
 }  # fmt: skip
 _ELEMENT: dict[str, tuple[type, ...]] = {"text": (str,), "spans": (list,)}
-_MAY_IDENTIFY = re.compile("[0-9A-Za-z０-９Ａ-Ｚａ-ｚ]")
-"""Every pattern of `privacy` but a place's name needs one of these: most texts need no closer look."""
 
 
 def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
@@ -129,15 +126,17 @@ def _span_faults(text: str, one: TripletRow) -> Iterator[str]:
         yield f"aspect {one['aspect']['text']} overlaps its opinion {one['opinion']['text']}"
     for name in ("aspect", "aspect_full"):
         spans = one[name]["spans"]
-        if all(0 <= start < end <= len(text) for start, end in spans) and (fault := edge_fault(text, spans)):
+        if all(0 <= start < end <= len(text) for start, end in spans) and (fault := edge_fault(privacy.worded(text), spans)):
             yield f"{name} {fault}"
 
 
-def unmasked(text: str) -> list[str]:
-    """The kinds of personal data that a released text shows. Places' names are not known here."""
-    if not _MAY_IDENTIFY.search(text):
-        return []
-    return sorted({kind for _, _, kind in privacy.mask(text).masks})
+def unmasked(text: str, replacements: Collection[str] = tuple(privacy.REPLACEMENTS.values())) -> list[str]:
+    """The kinds of personal data that a released text shows, of those that its release says are masked, by their `replacements`.
+
+    Places' names are not known here.
+    """
+    kinds = {kind for _, _, kind in privacy.mask(text).masks if kind != "place"}
+    return sorted(kind for kind in kinds if privacy.REPLACEMENTS[kind] in replacements)
 
 
 def leaks(splits: Mapping[str, int], texts: Sequence[str]) -> list[tuple[str, int, str, int]]:

@@ -79,17 +79,26 @@ class Facts:
         return sum(int(str(one.get("gold_reviews", 0))) for one in self.statistics.values())
 
 
+MASKED: Mapping[str, str] = {
+    "[電話]": "phone numbers",
+    "[信箱]": "e-mail addresses",
+    "[網址]": "URLs",
+    "[帳號]": "handles and account names",
+    "[地址]": "addresses with the number of a house or lane",
+    "[人名]": "names of people beside a title, a role or thanks",
+    "[店名]": "the reviewed place's own name, with its branch, and names that a review says are a shop's",
+}
+"""What stands for what."""
 PRIVACY = {
-    "masked": {
-        "[電話]": "phone numbers",
-        "[信箱]": "e-mail addresses",
-        "[網址]": "URLs",
-        "[帳號]": "handles and account names",
-        "[店名]": "the reviewed place's own name, with its branch",
-    },
+    "masked": MASKED,
     "not_released": ["authors", "places", "raw texts", "input files"],
 }
 """What is done for privacy; `verify` looks for what a mask should have covered."""
+UNMASKED = (
+    "names of people without a title, a role or thanks beside them; nicknames alone; roads without a number; names of other shops, unless a "
+    "review says that they are names"
+)
+"""What no pattern finds."""
 
 
 def manifest(facts: Facts, files: Mapping[str, Content]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import mean, median
 
 from builder.export.records import ReviewRow
+from builder.privacy.masking import REPLACEMENTS
 from builder.records import POLARITIES, VERDICTS
 
 Numbers = Mapping[str, object]
+_MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 
 
 def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
@@ -40,6 +43,7 @@ class Tally:
     confidences: list[int] = field(default_factory=lambda: [0] * 10)
     aspects: set[str] = field(default_factory=set)
     opinions: set[str] = field(default_factory=set)
+    masks: Counter[str] = field(default_factory=Counter)
 
     def over(self, rows: Iterable[ReviewRow]) -> Iterator[ReviewRow]:
         """The same rows, counted as they pass."""
@@ -51,6 +55,7 @@ class Tally:
         self.lengths[len(row["text"])] += 1
         self.languages[row["language"]] += 1
         self.counts["reviews"] += 1
+        self.masks.update(_MASKS.findall(row["text"]))
         self.counts["bare"] += not row["triplets"]
         self.counts["negatives"] += row["unverified_negative"]
         self.counts["rated"] += row["rating"] is not None
@@ -95,6 +100,7 @@ class Tally:
             "verdicts": {verdict: self.verdicts[verdict] for verdict in (*VERDICTS, "")},
             "aspect_categories": dict(sorted(self.categories.items())),
             "confidences": {f"{tenth / 10:.1f}": number for tenth, number in enumerate(self.confidences)} if any(self.confidences) else {},
+            "masked": {mask: self.masks[mask] for mask in REPLACEMENTS.values()},
         }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    with closing(_Seen()) as seen:
+    with closing(_Seen(manifest.get("privacy", {}).get("masked", ()))) as seen:
         for split, facts in splits.items():
             yield from _reviews(release, split, facts, manifest, layout, seen)
         augmented = manifest.get("augmentations", {})
@@ -261,7 +261,9 @@ def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statist
 class _Seen:
     """What the gates over all reviews ask for: hashes of texts and ids, normal texts, and what shows personal data."""
 
-    def __init__(self) -> None:
+    def __init__(self, replacements: Collection[str]) -> None:
+        """`replacements`: the masks that the release says it has. An older one has no mask for names of people."""
+        self._replacements = replacements
         self._texts, self._ids = bytearray(), bytearray()
         self._normal, self._reviews = Texts(), Counter[str]()
         self._shown: list[str] = []
@@ -274,7 +276,9 @@ class _Seen:
         self._ids += hashed(row["id"])
         self._normal.append(normal(row["text"]))
         self._reviews[split] += 1
-        self._shown += [f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in unmasked(row["text"])]
+        self._shown += [
+            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in unmasked(row["text"], self._replacements)
+        ]
 
     def twice(self) -> Iterator[str]:
         """A text or an id that stands twice."""

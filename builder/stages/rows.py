@@ -215,12 +215,13 @@ def _row(
         if annotation == "silver" and sure is not None and sure < least:
             dropped.append((i, "unsure", f"its confidence is {sure:.2f}, below release.min_confidence {least:g}", review.id, one.id))
             continue
-        moved = _masked(one.triplet, masked, text)
+        tidy = tidied(review.text, one.triplet) if annotation == "silver" else one.triplet
+        if tidy is None:
+            dropped.append((i, "span", "aspect and opinion overlap, or a mark stands inside the aspect", review.id, one.id))
+            continue
+        moved = _masked(tidy, masked, text)
         if moved is None:
             dropped.append((i, "masked", "it overlaps what privacy masks", review.id, one.id))
-            continue
-        if annotation == "silver" and (moved := tidied(text, moved)) is None:
-            dropped.append((i, "span", "aspect and opinion overlap, or a mark stands inside the aspect", review.id, one.id))
             continue
         earlier = next((other for other, _ in kept if shared(other.aspect, moved.aspect) and shared(other.opinion, moved.opinion)), None)
         if earlier is None:
@@ -256,12 +257,18 @@ def public(context: Context, key: str) -> str:
 
 
 def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
-    """The triplet over the masked text in its released script; None if a mask covers a part of it."""
+    """The triplet over the masked text in its released script; None if a mask covers a part of its opinion, or other than a name of its aspect.
+
+    Who is judged may be masked: an aspect in a name becomes the mask of the name, else the review would seem to judge nobody there.
+    """
+    opinions = (*triplet.opinion.spans, *triplet.opinion_full.spans)
+    if any(masked.to_masked(span) is None for span in opinions):
+        return None
 
     def move(element: Element) -> Element | None:
-        spans = [masked.to_masked(span) for span in element.spans]
-        whole = tuple(span for span in spans if span is not None)
-        return Element("".join(text[start:end] for start, end in whole), whole) if len(whole) == len(spans) else None
+        spans = [masked.around(span) for span in element.spans]
+        whole = tuple(dict.fromkeys(span for span in spans if span is not None))
+        return Element("".join(text[start:end] for start, end in whole), whole) if None not in spans else None
 
     return triplet.mapped(move)
 
