@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from builder.errors import ConfigError, printable
+from builder.licences import by_source, canonical
 
 Convention = Literal["natural", "paper"]
 VARIANTS = "ABCDE"
@@ -175,7 +176,9 @@ class Release:
     bump: Bump = "auto"
     """Raise at least this part of the version."""
     licence: str = ""
-    """Licence of the release, as an SPDX name."""
+    """Licence of the release, as an SPDX name or expression; `LicenseRef-NAME` for terms of your own."""
+    licences: tuple[str, ...] = ()
+    """Licences of parts of the input, as `SOURCE=LICENCE`; a source is a value of the source column."""
     creator: str = ""
     """Who made the dataset, for card and citation."""
     url: str = ""
@@ -271,6 +274,7 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     values = {key: (value, f"profile {profile}") for key, value in PRESETS.get(profile, {}).items()} | values
     config = _build(Config, "", values)
     _limits(config, {key: where for key, (_, where) in values.items()})
+    config = _with_licences(config, {key: where for key, (_, where) in values.items()})
     return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
 
 
@@ -343,6 +347,14 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
     for key, (good, due) in checks.items():
         if not good:
             raise ConfigError(f"{key} = {_shown(_get(config, key))} is not {due}", where=origin.get(key, ""))
+
+
+def _with_licences(config: Config, origin: Mapping[str, str]) -> Config:
+    """The licences as SPDX spells them; ConfigError for one that is not on its list."""
+    licence = canonical(config.release.licence, origin.get("release.licence", ""))
+    licences = by_source(config.release.licences, origin.get("release.licences", ""))
+    pairs = tuple(f"{source}={name}" for source, name in sorted(licences.items()))
+    return dataclasses.replace(config, release=dataclasses.replace(config.release, licence=licence, licences=pairs))
 
 
 def _is_day(text: str) -> bool:

@@ -17,6 +17,7 @@ PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup",),
     ("", "records", "errors"),
+    ("licences",),
     ("code", "config", "text", "files", "edges"),
     ("kept",),
     ("learning", "lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),

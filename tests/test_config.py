@@ -146,3 +146,31 @@ def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_config_cannot_be_changed_after_it_was_made() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Config().seed = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("CC-BY-4.0", "CC-BY-4.0"),
+        ("cc-by-4.0", "CC-BY-4.0"),
+        ("mit or apache-2.0", "MIT OR Apache-2.0"),
+        ("LicenseRef-House", "LicenseRef-House"),
+        ("", ""),
+    ],
+)
+def test_a_licence_is_spelt_as_spdx_spells_it(written: str, canonical: str) -> None:
+    assert resolve(options={"release.licence": written}).config.release.licence == canonical
+
+
+@pytest.mark.parametrize("setting", ["release.licence", "release.licences"])
+def test_a_licence_that_is_not_on_the_list_is_refused_with_one_that_is(setting: str) -> None:
+    for name, close in (("Foo-9", "SPDX"), ("CC-BY-4", "'CC-BY-4.0'"), ("MIT AND", "SPDX")):
+        with pytest.raises(ConfigError, match=f"'{name}' is no SPDX licence; .*{close}|'{name}' is no SPDX licence; .*spdx.org"):
+            resolve(options={setting: [f"survey={name}"] if setting.endswith("s") else name})
+
+
+def test_sources_have_licences_of_their_own_once_each() -> None:
+    assert resolve(options={"release.licences": ["web=cc0-1.0", "a=b=MIT"]}).config.release.licences == ("a=b=MIT", "web=CC0-1.0")
+    for pairs, message in ((["MIT"], "'MIT' is no SOURCE=LICENCE"), (["a=MIT", "a=MIT"], "the source 'a' has two licences")):
+        with pytest.raises(ConfigError, match=message):
+            resolve(options={"release.licences": pairs})

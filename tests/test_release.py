@@ -17,7 +17,7 @@ from test_pipeline import read_lines
 
 from builder import pipeline
 from builder.config import resolve
-from builder.errors import ReleaseError
+from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
@@ -57,7 +57,11 @@ def workdir(folder: Path, texts: dict[str, str]) -> Path:
     return folder / "w"
 
 
-MASKED = {"m1": "鼎香園大安店的湯頭很好喝，電話0912345678打不通", "m2": "店員很親切，訂位請加 line id: abc_123 或打02-2345-6789"}
+MASKED = {
+    "m1": "鼎香園大安店的湯頭很好喝，電話0912345678打不通",
+    "m2": "店員很親切，訂位請加 line id: abc_123 或打02-2345-6789",
+    "m3": "服務的林小姐很親切，湯頭也好喝",
+}
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +191,17 @@ def test_branches_are_masked_with_the_name_and_masks_are_the_same_in_every_scrip
     shown = {row["id"]: row["text"] for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")}
     assert shown["m1"] == "[店名]的汤头很好喝，电话[電話]打不通"
     assert shown["m2"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
+    assert shown["m3"] == "服务的[人名]很亲切，汤头也好喝"
+    assert sum(one["masked"]["[人名]"] for one in told(made)["statistics"].values()) == 1
+    judged = {
+        one["aspect"]["text"]
+        for split in ("train", "valid", "test")
+        for row in read_lines(made / "data" / f"{split}.jsonl")
+        for one in row["triplets"]
+        if row["id"] == "m3"
+    }
+    assert "[人名]" in judged, "who is judged is masked, and judged all the same"
+    assert verify(made) == []
 
 
 # ---- gates
@@ -484,3 +499,19 @@ def test_a_licence_that_hubs_do_not_know_is_named_beside_other(licence: str, sho
     head = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
     assert (head["license"], head.get("license_name")) == (shown, name)
     assert ("license:" in files["CITATION.cff"].decode()) is (name is None)
+
+
+def test_licences_of_sources_stand_in_card_manifest_and_croissant() -> None:
+    made = rows()
+    files = whole(replace(facts(made), licence="CC-BY-4.0", licences={"survey": "CC0-1.0", "web": "LicenseRef-Web"}), made, "")
+    assert "- Licence: CC-BY-4.0. By source: survey CC0-1.0; web LicenseRef-Web." in files["README.md"].decode()
+    assert json.loads(files["manifest.json"])["licences"] == {"survey": "CC0-1.0", "web": "LicenseRef-Web"}
+    pages = ["https://spdx.org/licenses/CC-BY-4.0", "https://spdx.org/licenses/CC0-1.0", "LicenseRef-Web"]
+    assert json.loads(files["metadata.json"])["license"] == pages
+
+
+def test_a_licence_for_a_source_that_no_review_has_is_refused(few: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"release.licences: no review has the source 'web'; there are none: name the column with --source-column"
+    ):
+        make(few, tmp_path, release__licences=["web=MIT"])

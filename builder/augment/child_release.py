@@ -89,7 +89,7 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
     name = str(told["name"])
     return Facts(
         name=name if told.get("augmentations") else f"{name}-augmented",
-        version="", parent=str(told["version"]), parent_name=name, licence=str(told.get("licence", "")), builder=__version__,
+        version="", parent=str(told["version"]), parent_name=name, licence=str(told.get("licence", "")), licences=told.get("licences", {}), builder=__version__,
         splits=[Split(split, one["source"], one["annotation"], one["reviews"], one["triplets"], one["polarities"]) for split, one in told["splits"].items()],
         signatures=dict(told.get("signatures", {})), config=dict(told.get("config", {})), ingest=dict(told.get("ingest", {})),
         dropped=dict(told.get("dropped", {})),

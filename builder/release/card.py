@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.release import layers, parquet
-from builder.release.manifest import Content, Facts, MASKED, UNMASKED, size_of
+from builder.release.manifest import MASKED, UNMASKED, Content, Facts, size_of
 from builder.release.quality import quality_section
 from builder.release.statistics import table
 
@@ -43,7 +43,7 @@ from datasets import load_dataset
 dataset = load_dataset("PATH")                      # Table 7's splits; or one layer of them: load_dataset("PATH", "silver")
 ```
 
-- Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.
+- Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.{_by_source(facts)}
 - Parent: {_parent(facts)}.
 {f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
 
@@ -82,6 +82,11 @@ parent. `CITATION.cff`: how to cite. `SHA256SUMS`: check with `sha256sum --check
 |---|---|---|---|---|
 {scores}
 """
+
+
+def _by_source(facts: Facts) -> str:
+    """The licences of the input's sources, where they are stated."""
+    return f" By source: {'; '.join(f'{source} {licence}' for source, licence in facts.licences.items())}." if facts.licences else ""
 
 
 def _masks(facts: Facts) -> str:

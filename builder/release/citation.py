@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from builder.release.card import known_licence
+from builder.licences import listed
 from builder.release.manifest import Facts
 
 PAPER = "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment Triplet Extraction via Iterative Weak Supervision"
@@ -21,7 +21,7 @@ def citation(facts: Facts) -> str:
         f"title: {text(facts.name)}",
         f"version: {text(facts.version)}",
         *([f"date-released: {facts.date}"] if facts.date else []),
-        *([f"license: {facts.licence}"] if known_licence(facts.licence) else []),
+        *([f"license: {facts.licence}"] if listed(facts.licence) else []),
         *([f"url: {text(facts.url)}"] if facts.url else []),
         "authors:",
         f"  - name: {text(creator(facts))}",

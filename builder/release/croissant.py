@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from builder.licences import listed
 from builder.release import parquet
-from builder.release.card import HUB_SPLITS, known_licence
+from builder.release.card import HUB_SPLITS
 from builder.release.citation import cite_as, creator
-from builder.release.manifest import Content, Facts, MASKED, PRIVACY, UNMASKED, digest_of, size_of
+from builder.release.manifest import MASKED, UNMASKED, Content, Facts, digest_of, size_of
 from builder.release.quality import quality_sentence
 
 Node = dict[str, object]
@@ -100,7 +101,7 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
         "name": facts.name,
         "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese restaurant reviews, found by weak supervision.",
         "version": facts.version,
-        "license": f"https://spdx.org/licenses/{facts.licence}" if known_licence(facts.licence) else facts.licence or "not stated",
+        "license": _licence(facts),
         "url": facts.url or f"urn:dataset:{facts.name}",
         "creator": {"@type": "sc:Organization", "name": creator(facts)},
         "datePublished": facts.date,
@@ -118,6 +119,13 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
         *(_records(path, augmented=any(path.endswith(f"-{one}.parquet") for one in facts.augmentations)) for path in content),
     ]
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _licence(facts: Facts) -> str | list[str]:
+    """The licence's page at SPDX, and those of the sources behind it."""
+    names = list(dict.fromkeys([facts.licence or "not stated", *facts.licences.values()]))
+    pages = [f"https://spdx.org/licenses/{name}" if listed(name) else name for name in names]
+    return pages if len(pages) > 1 else pages[0]
 
 
 def _responsible(facts: Facts) -> Node:

@@ -68,6 +68,8 @@ class Facts:
     augmentations: Mapping[str, Json] = field(default_factory=dict)
     parent_name: str = ""
     quality: Json = field(default_factory=dict)
+    licences: Mapping[str, str] = field(default_factory=dict)
+    """Those of sources of the input, where they differ from the release's or are stated beside it."""
 
     @property
     def reviews(self) -> int:
@@ -113,6 +115,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "reason": facts.reason,
         "date": facts.date,
         "licence": facts.licence,
+        **({"licences": dict(facts.licences)} if facts.licences else {}),
         "creator": facts.creator,
         "url": facts.url,
         "builder": facts.builder,

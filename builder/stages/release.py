@@ -15,7 +15,8 @@ from pathlib import Path
 
 from builder import __version__
 from builder.config import flat
-from builder.errors import ReleaseError
+from builder.errors import ConfigError, ReleaseError
+from builder.licences import by_source
 from builder.model.trust import Limits
 from builder.release import package, writing
 from builder.release.changes import changes
@@ -179,6 +180,7 @@ def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, 
         version="",
         parent=None,
         licence=settings.licence,
+        licences=_licences(context),
         builder=__version__,
         splits=[released.split(context, name, tally) for name, tally in tallies.items()],
         signatures=triplets.signatures(context.connection)
@@ -193,6 +195,16 @@ def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, 
         quality=quality(context.connection),
         statistics=numbers,
     )
+
+
+def _licences(context: Context) -> dict[str, str]:
+    """The licences of the input's sources; ConfigError for a source that no review has."""
+    licences = by_source(context.config.release.licences, "release.licences")
+    sources = reviews.sources(context.connection) if licences else set()
+    if strange := sorted(licences.keys() - sources):
+        there = ", ".join(sorted(sources)) or "none: name the column with --source-column"
+        raise ConfigError(f"no review has the source {strange[0]!r}", where="release.licences", fix=f"there are {there}")
+    return licences
 
 
 def _panel(context: Context) -> str:

@@ -48,6 +48,11 @@ def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     )
 
 
+def sources(connection: sqlite3.Connection) -> set[str]:
+    """What the source column says of the reviews that are no duplicates."""
+    return {row[0] for row in connection.execute("SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL")}
+
+
 def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
     """Those of `keys` that a stored review has already."""
     found = connection.execute("SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),))
