@@ -381,7 +381,7 @@ def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, her
     told, reasons = {}, set()
     with db.reading(built.workdir) as connection:
         for (i,) in connection.execute("SELECT id FROM reviews WHERE duplicate_of IS NULL").fetchall():
-            for one in stories.review(connection, i).told:
+            for one in stories.review(connection, i).triplets:
                 if one.outcome.released:
                     told[one.public] = re.match(r"in v0\.1\.0, (\w+), (gold|silver)$", one.outcome.text)[1]  # type: ignore[index]
                 else:
@@ -403,7 +403,7 @@ def test_explain_tells_the_longer_aspect_under_which_a_triplet_was_released(buil
         assert model is not None
         triplets.propose(connection, model, [(own.review, replace(own.triplet, aspect=longer, aspect_full=longer))])
         connection.execute("DELETE FROM released WHERE triplet = ?", (own.id,))
-        (told,) = (one.outcome.text for one in stories.review(connection, own.review).told if one.stored.id == own.id)
+        (told,) = (one.outcome.text for one in stories.review(connection, own.review).triplets if one.stored.id == own.id)
     assert told == f"not in v0.1.0: train holds S_1 of variant D, where its aspect is {longer.text}"
 
 

@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_pa
     other = make_pool(workdir, Settings(4, 14, "test"))
     assert other.pool.id != first.pool.id
     with db.reading(workdir) as connection:
-        assert [row[0] for row in pools.listed(connection)] == [other.pool.id, first.pool.id]
+        assert [row[0] for row in pools.summarise(connection)] == [other.pool.id, first.pool.id]
 
 
 def test_the_order_of_candidates_does_not_tell_who_proposed_them(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from builder.report.blocks import Bar, Figure, Line, Report, Table
 from builder.report.collect import collect
 from builder.report.page import page
 from builder.report.visible import markdown, pieces, visible
-from builder.report.yardsticks import found, stands_for
+from builder.report.yardsticks import find_yardsticks, stands_for
 from builder.store import db, reviews, runs, triplets
-from builder.store.labels import Candidate, Label, pools
+from builder.store.labels import Label, LabelCandidate, pools
 from builder.store.report import Marked
 
 TEXTS = {
@@ -253,7 +253,7 @@ def test_table_4_measures_every_method_by_what_people_decided(labelled: Path) ->
 
 def test_labels_become_gold_with_their_corrections_and_what_nobody_proposed(labelled: Path) -> None:
     with db.reading(labelled) as connection:
-        people, model = found(connection)
+        people, model = find_yardsticks(connection)
     assert people.gold == {"r4": [("湯頭", "好喝", "POS"), ("服務", "慢", "NEG"), ("湯頭", "慢", "NEG")], "r5": []}
     assert people.systems["rules"]["r4"] == [("湯頭", "好喝", "POS"), ("服務", "慢", "POS")]
     assert people.verdicts == (("YY", "YY"), ("YN", "YY"), ("NX", "NX"))
@@ -277,7 +277,7 @@ def test_agreement_is_counted_two_by_two_and_beyond_chance(labelled: Path) -> No
     ],
 )
 def test_a_label_stands_for_a_triplet_or_for_none(label: Label, due: list[tuple[str, str, str]]) -> None:
-    assert stands_for(Candidate(1, "r", "湯頭好喝，服務慢", "湯頭", "好喝", "POS", ("rules",)), label) == due
+    assert stands_for(LabelCandidate(1, "r", "湯頭好喝，服務慢", "湯頭", "好喝", "POS", ("rules",)), label) == due
 
 
 def test_a_working_directory_from_before_there_were_pools_has_none() -> None:

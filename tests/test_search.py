@@ -250,7 +250,7 @@ def test_a_story_holds_the_words_of_the_review_in_order(built: Built) -> None:
         story = stories.review(connection, stories.find(connection, "x5")[0])
     assert "".join(word for word, *_ in story.words) == story.text
     assert [at for *_, at, relation in story.words if relation == "root"] == [-1] * sum(r == "root" for *_, r in story.words)
-    assert {one.public.rpartition(":")[0] for one in story.told} == {"x5"}
+    assert {one.public.rpartition(":")[0] for one in story.triplets} == {"x5"}
 
 
 def test_the_time_limit_of_sql_is_the_users(built: Built, here: Command) -> None:

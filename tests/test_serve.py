@@ -281,7 +281,7 @@ def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -
     page = get(served, f"/triplet/plain:{i & (1 << 31) - 1:08x}").text
     assert page == get(served, f"/triplet/{i}").text
     with db.reading(workdir) as connection:
-        told = stories.review(connection, 1).told[1]
+        told = stories.review(connection, 1).triplets[1]
         text = stories.text(connection, str(i))
     for step in told.steps:
         assert step.detail.replace("<", "&lt;").replace(">", "&gt;") in page
@@ -373,7 +373,7 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
             assert dict(listed) == {name: number for name, number in told["polarities"].items() if number}
         one = next(row for row in rows if row["triplets"])["triplets"][0]
         review, i = stories.find(connection, one["id"])
-        told = next(told for told in stories.review(connection, review).told if told.stored.id == i)
+        told = next(told for told in stories.review(connection, review).triplets if told.stored.id == i)
         assert told.public == one["id"]
         assert (told.stored.triplet.aspect.text, told.stored.triplet.opinion.text) == (one["aspect"]["text"], one["opinion"]["text"])
         assert told.sources == tuple(dict.fromkeys(told.sources)) and set(told.sources) == set(one["sources"])

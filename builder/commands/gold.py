@@ -70,7 +70,7 @@ def _listed(workdir: Path) -> None:
     from builder.usecases.labelling import opened
 
     with opened(workdir) as connection:
-        rows = pools.listed(connection)
+        rows = pools.summarise(connection)
     click.echo(tabulate(rows, headers=["pool", "split", "reviews", "candidates", "made"], disable_numparse=True))
     click.echo(f"{len(rows)} pool{'s' * (len(rows) != 1)}")
 

@@ -20,4 +20,4 @@ def serve(workdir: Path, release: Path | None, host: str, port: int) -> None:
 
     if host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(f"anyone who reaches {host} can read all of it", err=True)
-    app.serve(workdir, release, host, port, told=lambda line: click.echo(line, err=True))
+    app.serve(workdir, release, host, port, report=lambda line: click.echo(line, err=True))

@@ -181,7 +181,7 @@ def _ehownet(text: str, path: Path, lexicon: Lexicon, options: Options) -> Itera
             members = cells[2:] if value is not None else cells[1:]
             if not members and refusal:
                 yield _Entry(line, cells[0], reason=refusal, detail="a category without a valence")
-        for member in (one for cell in members for one in _MEMBERS.split(cell) if one):
+        for member in filter(None, (part for cell in members for part in _MEMBERS.split(cell))):
             yield _Entry(line, _TAG.sub("", member), category, valence, reason=refusal, detail=category if refusal else "")
 
 

@@ -21,7 +21,7 @@ _LONGEST = 120
 
 def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings, examples: int = 12) -> Report:
     """Same database, lexicon and settings: the same report."""
-    measured = yardsticks.found(connection)
+    measured = yardsticks.find_yardsticks(connection)
     scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
     scores = replace(scores, tables=(*scores.tables[:-1], quality.templates(connection, settings), *scores.tables[-1:]))
     sections = (
@@ -59,14 +59,14 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
     ]
     tiles += [(f"{100 * covered / max(1, distinct):.0f}%", "of reviews have a triplet")]
     tiles += [(f"{head[0]:.1f}", head[1])] if head else []
-    tiles += [(f"{sum(one.seconds for one in done.values()) / 60:.0f} min", "computing time")]
+    tiles += [(f"{sum(run.seconds for run in done.values()) / 60:.0f} min", "computing time")]
     return tuple(tiles)
 
 
 def _examples(connection: sqlite3.Connection, number: int) -> Section:
     """Reviews in which privacy finds nothing to mask; ids as they are released."""
     hashed = made.config(connection, "release.ids", "keep") == "hash"
-    people = [one.name for one in asked.sources(connection) if one.kind == "human"]
+    people = [source.name for source in asked.sources(connection) if source.kind == "human"]
     names = [*people, *yardsticks.final_systems(connection)]
     shown: list[Example] = []
     for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):

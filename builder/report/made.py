@@ -80,7 +80,7 @@ def triplets(connection: sqlite3.Connection) -> Section:
     sources = Table(
         "by-source", "Triplets by source and polarity", columns, rows, look="polarity", missing="No triplets yet: `builder run seed`."
     )
-    kinds = {one.name: one.kind for one in asked.sources(connection)}
+    kinds = {source.name: source.kind for source in asked.sources(connection)}
     split: tuple[tuple[Cell, ...], ...] = tuple(row[1:] for row in by_source if kinds[str(row[0])] == "rules")
     note = "The rules' triplets: what the discriminator and the first model learn from."
     table_2 = Table(
@@ -92,7 +92,7 @@ def triplets(connection: sqlite3.Connection) -> Section:
         look="polarity",
         missing=sources.missing,
     )
-    rules = next((one for one in asked.sources(connection) if one.kind == "rules"), None)
+    rules = next((source for source in asked.sources(connection) if source.kind == "rules"), None)
     counted = tuple((_int(n), _int(many)) for n, many in asked.per_review(connection, rules.id)) if rules else ()
     number, aspects, opinions, covered = asked.totals(connection)
     lead = f"{number:,} different triplets of {covered:,} reviews, with {aspects:,} different aspects and {opinions:,} different opinions, from all sources together."
@@ -120,23 +120,23 @@ def growth(connection: sqlite3.Connection) -> Section:
     rounds = runs.rounds(connection)
     rows = tuple(
         (
-            f"{one.variant}{one.round}",
-            one.reviews,
-            one.triplets,
-            one.predicted,
-            one.accepted,
-            one.added,
-            _percent(one.accepted, one.predicted),
-            round(one.seconds, 1),
+            f"{done.variant}{done.round}",
+            done.reviews,
+            done.triplets,
+            done.predicted,
+            done.accepted,
+            done.added,
+            _percent(done.accepted, done.predicted),
+            round(done.seconds, 1),
         )
-        for one in rounds
+        for done in rounds
     )
     columns = ("model", "reviews", "triplets in S", "proposed", "accepted", "new", "accepted %", "seconds")
     note = "S: the training set. Round 0 takes the rules' triplets (A and C: those the discriminator calls YY); later rounds add what the last model proposes and the variant accepts."
     missing = 'No round yet: `builder run self_train`; all variants with --set \'self_train.variants=["A","B","C","D"]\'.'
     lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for one in rounds:
-        lines[f"self-train-{one.variant}"].append((one.round, one.triplets))
+    for done in rounds:
+        lines[f"self-train-{done.variant}"].append((done.round, done.triplets))
     about = "; ".join(f"{name}: " + ", ".join(f"{y:,.0f}" for _, y in points) for name, points in lines.items())
     figure = Figure(
         "figure-7",
@@ -164,8 +164,8 @@ def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
-        found = _ENTRY.match(detail)
-        name = found["file"] if found else "nouns in no lexicon" if detail.endswith("unlisted noun") else "compounds, made by rule"
+        entry = _ENTRY.match(detail)
+        name = entry["file"] if entry else "nouns in no lexicon" if detail.endswith("unlisted noun") else "compounds, made by rule"
         used[name] = [used[name][0] + times, used[name][1] + 1]
     ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
     rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:most]]
@@ -195,38 +195,38 @@ def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
     return Section("words", "What people talk about, and how", lead, tuple(tables))
 
 
-def _one_script(listed: list[tuple[str, int, int, int, int]], limit: int) -> tuple[tuple[Cell, ...], ...]:
+def _one_script(counted_words: list[tuple[str, int, int, int, int]], limit: int) -> tuple[tuple[Cell, ...], ...]:
     """Only words frequent enough to get into the table, or to bring another one in, are converted."""
     simplified = converter("t2s")
     kept: dict[str, tuple[str, list[int]]] = {}
-    for word, *numbers in listed[: 40 * limit]:
+    for word, *numbers in counted_words[: 40 * limit]:
         _, sums = kept.setdefault(simplified(word), (word, [0] * 4))
         sums[:] = [a + b for a, b in zip(sums, numbers, strict=True)]
-    ordered = sorted(kept.values(), key=lambda one: (-one[1][0], one[0]))
+    ordered = sorted(kept.values(), key=lambda entry: (-entry[1][0], entry[0]))
     return tuple((word, *sums) for word, sums in ordered[:limit])
 
 
 def sharing(connection: sqlite3.Connection) -> Section:
     """How much of one source's triplets another finds too, at the very place and with the same polarity."""
-    by_name = {one.name: one for one in asked.sources(connection)}
-    people = [one.name for one in by_name.values() if one.kind == "human"]
+    by_name = {source.name: source for source in asked.sources(connection)}
+    people = [source.name for source in by_name.values() if source.kind == "human"]
     chosen = [by_name[name] for name in (*people, *final_systems(connection)) if name in by_name]
-    shared = asked.overlaps(connection, [one.id for one in chosen])
+    shared = asked.overlaps(connection, [source.id for source in chosen])
     rows = tuple(
         (
-            one.name,
+            source.name,
             *(
-                100.0 * shared.get((one.id, other.id), 0) / shared[one.id, one.id] if (one.id, one.id) in shared else None
+                100.0 * shared.get((source.id, other.id), 0) / shared[source.id, source.id] if (source.id, source.id) in shared else None
                 for other in chosen
             ),
         )
-        for one in chosen
+        for source in chosen
     )
     note = "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. People label the test split alone, so their column is low."
     table = Table(
         "sharing",
         "How far the sources agree",
-        ("source", *(one.name for one in chosen)),
+        ("source", *(source.name for source in chosen)),
         rows,
         note=note,
         look="matrix",
@@ -238,11 +238,11 @@ def sharing(connection: sqlite3.Connection) -> Section:
 def running(connection: sqlite3.Connection, lexicon: str) -> Section:
     """Times of the stages, settings, and the signature of whatever changes a result."""
     done = runs.runs(connection)
-    rows = tuple((one.stage, round(one.seconds, 1), one.finished, _told(one.counts)) for one in done.values())
+    rows = tuple((run.stage, round(run.seconds, 1), run.finished, describe_counts(run.counts)) for run in done.values())
     times = Table(
         "times", "Stages", ("stage", "seconds", "finished (UTC)", "counts"), rows, missing="No stage is finished: `builder status`."
     )
-    signed = [(one.name, one.kind, one.signature) for one in asked.sources(connection)]
+    signed = [(run.name, run.kind, run.signature) for run in asked.sources(connection)]
     signed += [("words", "annotations", asked.backend(connection))] if asked.backend(connection) else []
     signed += [("lexicons", "of this report", lexicon)]
     signed += [(str(version), "release", str(digest)) for version, digest in asked.releases(connection)]
@@ -257,7 +257,7 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
     settings = Table(
         "settings", "Settings", ("setting", "value"), tuple(_settings(connection)), look="signatures", missing="No build was begun here."
     )
-    total = sum(one.seconds for one in done.values())
+    total = sum(run.seconds for run in done.values())
     return Section("running", "How it was made", f"{total / 60:.1f} minutes of computing in all.", (times, signatures, settings))
 
 
@@ -277,7 +277,8 @@ def config(connection: sqlite3.Connection, key: str, default: str) -> str:
     return str(build.get("config", {}).get(key) or default)
 
 
-def _told(counts: runs.Counts) -> str:
+def describe_counts(counts: runs.Counts) -> str:
+    """Counts of a stage as one line; of a path only the name."""
     kept = {name: PurePath(str(value)).name if name == "path" else value for name, value in counts.items()}
     return ", ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in kept.items())
 

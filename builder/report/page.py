@@ -58,12 +58,12 @@ def _shares(table: Table, row: tuple[Cell, ...]) -> list[tuple[str, float]]:
 
 def _width(table: Table, row: tuple[Cell, ...]) -> float:
     """Percent of the longest bar."""
-    most = max((one[1] for one in table.rows if isinstance(one[1], int)), default=1) or 1
+    most = max((other[1] for other in table.rows if isinstance(other[1], int)), default=1) or 1
     return 100 * row[1] / most if isinstance(row[1], int) else 0
 
 
 def _shade(table: Table, row: tuple[Cell, ...], cell: Cell) -> float:
     """Percent of the row's sum (counts) or of a hundred (percents)."""
     if isinstance(cell, int):
-        return 100 * cell / max(1, sum(one for one in row if isinstance(one, int)))
+        return 100 * cell / max(1, sum(number for number in row if isinstance(number, int)))
     return cell if isinstance(cell, float) else 0

@@ -18,7 +18,7 @@ from builder.report.yardsticks import Yardstick, answers, final_systems
 from builder.stages.audited import measured
 from builder.store import audits, labels
 from builder.store import report as asked
-from builder.store.labels import Pool
+from builder.store.labels import LabelPool
 
 NO_GOLD = "No human labels here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder run evaluate --set evaluate.gold=FILE`."
 NO_JUDGE = "No discriminator yet: `builder run discriminate`."
@@ -28,23 +28,25 @@ def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) ->
     """The score tables of every yardstick, and the head's (F1, of what)."""
     tables: list[Table] = []
     figures: list[Figure] = []
-    signed: list[tuple[str, str]] = []
+    signed_scores: list[tuple[str, str]] = []
     head = None
-    for number, one in enumerate(yardsticks, start=1):
-        done = scores.scored(one, final, settings)
+    for number, yardstick in enumerate(yardsticks, start=1):
+        done = scores.scored(yardstick, final, settings)
         if not done:
             continue
-        tables += [scores.micro_table(one, done, number), scores.paper_table(one, done, number)]
-        by_round = scores.round_table(one, number)
+        tables += [scores.micro_table(yardstick, done, number), scores.paper_table(yardstick, done, number)]
+        by_round = scores.round_table(yardstick, number)
         tables += [by_round] if by_round else []
-        figures.append(scores.figure(one, done, number))
-        signed += scores.signatures(one, done)
-        if head is None and one.quality:
+        figures.append(scores.figure(yardstick, done, number))
+        signed_scores += scores.signatures(yardstick, done)
+        if head is None and yardstick.quality:
             name, measured = max(done.items(), key=lambda item: item[1][2].values["f1"].value)
-            head = measured[2].values["f1"].value, f"lenient F1 of {name} by {one.name}"
-    quality = any(one.quality for one in yardsticks)
-    if signed:
-        tables.append(Table("score-signatures", "Signatures of the scores", ("score", "signature"), tuple(signed), look="signatures"))
+            head = measured[2].values["f1"].value, f"lenient F1 of {name} by {yardstick.name}"
+    quality = any(yardstick.quality for yardstick in yardsticks)
+    if signed_scores:
+        tables.append(
+            Table("score-signatures", "Signatures of the scores", ("score", "signature"), tuple(signed_scores), look="signatures")
+        )
     if not tables:
         tables = [Table("table-5", "Table 5 of the paper: systems by gold", ("system", "F1"), (), missing=NO_GOLD)]
     lead = "Percent, with 95% bootstrap intervals over the reviews. " + (
@@ -77,7 +79,7 @@ def audit(connection: sqlite3.Connection) -> Section:
 
 def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -> Section:
     """What it learns from, what it says, and how right it is."""
-    by_kind = {one.kind: one for one in asked.sources(connection)}
+    by_kind = {source.kind: source for source in asked.sources(connection)}
     rules, judge = by_kind.get("rules"), by_kind.get("discriminator")
     table_1 = Table(
         "table-1", "Table 1 of the paper: the discriminator's data", ("split", "triplets", "YY", "YN", "NX"),
@@ -85,7 +87,7 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as many unpaired aspects and opinions as NX.",
     )  # fmt: skip
     rows = [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)] if judge else []
-    shown = [*(one.name for one in asked.sources(connection) if one.kind == "human"), *final_systems(connection)]
+    shown = [*(source.name for source in asked.sources(connection) if source.kind == "human"), *final_systems(connection)]
     rows = [row for row in rows if row[0] in shown]
     verdicts = Table(
         "verdicts",
@@ -95,8 +97,8 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         missing=NO_JUDGE,
     )
     tables = [verdicts, table_1]
-    for number, one in enumerate((one for one in yardsticks if one.quality), start=1):
-        tables += [_confusion(one, number)]
+    for number, yardstick in enumerate((yardstick for yardstick in yardsticks if yardstick.quality), start=1):
+        tables += [_confusion(yardstick, number)]
     tables += [_labelling(pool, number) for number, pool in enumerate(labels.pools(connection), start=1) if pool.final]
     if len(tables) == 2:
         tables.append(Table("figure-6", "Figure 6 of the paper: the discriminator against people", ("people say",), (), missing=NO_GOLD))
@@ -105,26 +107,26 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
     return Section("discriminator", "Discriminator", lead, tuple(tables))
 
 
-def _confusion(one: Yardstick, number: int) -> Table:
+def _confusion(yardstick: Yardstick, number: int) -> Table:
     """Figure 6: rows by the yardstick, columns by the discriminator; and, of the wrong ones, how many it catches."""
-    cells = Counter(one.verdicts)
-    shown = (*VERDICTS, *([None] if any(told is None for _, told in cells) else []))
-    rows = tuple((due, *(cells[due, told] for told in shown)) for due in VERDICTS)
+    cells = Counter(yardstick.verdicts)
+    shown = (*VERDICTS, *([None] if any(verdict is None for _, verdict in cells) else []))
+    rows = tuple((due, *(cells[due, verdict] for verdict in shown)) for due in VERDICTS)
     wrong = sum(n for (due, _), n in cells.items() if due != "YY")
-    caught = sum(n for (due, told), n in cells.items() if due != "YY" and told in ("YN", "NX"))
+    caught = sum(n for (due, verdict), n in cells.items() if due != "YY" and verdict in ("YN", "NX"))
     right = sum(n for (due, _), n in cells.items() if due == "YY")
-    kept = sum(n for (due, told), n in cells.items() if due == "YY" and told not in ("YN", "NX"))
+    kept = sum(n for (due, verdict), n in cells.items() if due == "YY" and verdict not in ("YN", "NX"))
     note = f"It catches {_of(caught, wrong)} wrong candidates and keeps {_of(kept, right)} right ones. A candidate near a gold triplet is YY, near its pair only YN, else NX, where people did not label it themselves."
-    columns = (f"{one.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
+    columns = (f"{yardstick.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
     name = "figure-6" + ("" if number == 1 else f"-{number}")
     return Table(
         name,
-        f"Figure 6 of the paper: the discriminator by {one.name}",
+        f"Figure 6 of the paper: the discriminator by {yardstick.name}",
         columns,
-        rows if one.verdicts else (),
+        rows if yardstick.verdicts else (),
         note=note,
         look="matrix",
-        missing="" if one.verdicts else NO_JUDGE,
+        missing="" if yardstick.verdicts else NO_JUDGE,
     )
 
 
@@ -132,18 +134,18 @@ def _of(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({100 * part / whole:.0f}%)" if whole else "none of no"
 
 
-def _labelling(pool: Pool, number: int) -> Table:
+def _labelling(pool: LabelPool, number: int) -> Table:
     """Table 4: the labels of each annotator, and how often they are people's final ones: of the pair, and of the whole triplet."""
-    everything = {one.id: "YY" for one in pool.candidates if one.sources}
-    said = {"all taken as right": everything} | {
-        name: {i: label.label for i, label in listed.items()} for name, listed in pool.labels.items()
+    everything = {candidate.id: "YY" for candidate in pool.candidates if candidate.sources}
+    methods = {"all taken as right": everything} | {
+        name: {i: label.label for i, label in decisions.items()} for name, decisions in pool.labels.items()
     }
     rows: list[tuple[Cell, ...]] = []
-    for name, listed in said.items():
-        both = [(label, pool.final[i].label) for i, label in listed.items() if i in pool.final and i in everything]
+    for name, decisions in methods.items():
+        both = [(label, pool.final[i].label) for i, label in decisions.items() if i in pool.final and i in everything]
         count = Counter(label for label, _ in both)
-        pair = sum((told == "NX") == (due == "NX") for told, due in both)
-        whole = sum(told == due for told, due in both)
+        pair = sum((label == "NX") == (due == "NX") for label, due in both)
+        whole = sum(label == due for label, due in both)
         rows.append(
             (
                 name,
@@ -162,28 +164,28 @@ def _labelling(pool: Pool, number: int) -> Table:
 
 def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks: list[Yardstick]) -> Section:
     """Tables 6 and 8: what the final models find although no lexicon holds its opinion, and how much of that is right."""
-    by_name = {one.name: one for one in asked.sources(connection)}
-    judged = {key: label for one in reversed(yardsticks) for key, label in one.judged.items()}
+    by_name = {source.name: source for source in asked.sources(connection)}
+    judged = {key: label for yardstick in reversed(yardsticks) for key, label in yardstick.judged.items()}
     rows: list[tuple[Cell, ...]] = []
     known_opinion = cache(lexicon.knows)
     for split in ("test", "valid"):
         number = len(asked.reviews(connection, split))
         for name in final_systems(connection)[1:]:
-            said = asked.said(connection, by_name[name].id, split)
-            new = [one for one in said if not known_opinion(one.opinion)]
-            found = Counter(judged.get((one.review, one.aspect, one.opinion, one.polarity)) for one in new)
-            known = sum(found[label] for label in VERDICTS)
-            counts: tuple[Cell, ...] = tuple(found[label] for label in VERDICTS) if known else (None, None, None)
+            triplets = asked.proposed(connection, by_name[name].id, split)
+            new = [triplet for triplet in triplets if not known_opinion(triplet.opinion)]
+            verdicts = Counter(judged.get((triplet.review, triplet.aspect, triplet.opinion, triplet.polarity)) for triplet in new)
+            known = sum(verdicts[label] for label in VERDICTS)
+            counts: tuple[Cell, ...] = tuple(verdicts[label] for label in VERDICTS) if known else (None, None, None)
             rows.append(
                 (
                     split,
                     f"self-train-{name[0]}",
                     number,
-                    len(said),
+                    len(triplets),
                     len(new),
-                    1000.0 * len(new) / max(1, len(said)),
+                    1000.0 * len(new) / max(1, len(triplets)),
                     *counts,
-                    100.0 * found["YY"] / known if known else None,
+                    100.0 * verdicts["YY"] / known if known else None,
                 )
             )
     columns = ("split", "model", "reviews", "triplets", "out of lexicon", "‰", "YY", "YN", "NX", "right %")
@@ -197,15 +199,15 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
 
 def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
     """Table 3 from the test split."""
-    by_name = {one.name: one for one in asked.sources(connection)}
-    judge = next((one for one in by_name.values() if one.kind == "discriminator"), None)
+    by_name = {source.name: source for source in asked.sources(connection)}
+    judge = next((source for source in by_name.values() if source.kind == "discriminator"), None)
     keys = asked.reviews(connection, "test")
     rows = asked.accepted(connection, judge.id) if judge else []
     accepted = {str(name): 100.0 * int(yes or 0) / max(1, int(number or 0)) for name, number, yes, *_ in rows}
-    rules = answers(keys, asked.said(connection, by_name["rules"].id, "test")) if "rules" in by_name else {}
+    rules = answers(keys, asked.proposed(connection, by_name["rules"].id, "test")) if "rules" in by_name else {}
     systems = {
-        name: answers(keys, asked.said(connection, one.id, "test"))
-        for name, one in by_name.items()
+        name: answers(keys, asked.proposed(connection, source.id, "test"))
+        for name, source in by_name.items()
         if name in final_systems(connection)[1:]
     }
     return scores.template_table(rules, systems, accepted, "test", settings)
@@ -215,13 +217,13 @@ def annotators(connection: sqlite3.Connection) -> Section:
     """How far the annotators of each pool agree: raw and beyond chance."""
     rows: list[tuple[Cell, ...]] = []
     for pool in labels.pools(connection):
-        proposed = {one.id for one in pool.candidates if one.sources}  # what a person found missing was put to nobody
-        for one, other in combinations(pool.labels, 2):
-            both = [i for i in pool.labels[one] if i in pool.labels[other] and i in proposed]
-            first, second = ([pool.labels[who][i].label for i in both] for who in (one, other))
+        proposed = {candidate.id for candidate in pool.candidates if candidate.sources}  # what a person found missing was put to nobody
+        for annotator, other in combinations(pool.labels, 2):
+            both = [i for i in pool.labels[annotator] if i in pool.labels[other] and i in proposed]
+            first, second = ([pool.labels[who][i].label for i in both] for who in (annotator, other))
             if both:
                 rows.append(
-                    (pool.id, one, other, len(both), _percent(agreement.raw(first, second)), _percent(agreement.cohen(first, second)))
+                    (pool.id, annotator, other, len(both), _percent(agreement.raw(first, second)), _percent(agreement.cohen(first, second)))
                 )
     columns = ("pool", "annotator", "annotator", "candidates", "same label %", "Cohen's kappa (percent)")
     note = "Kappa: agreement beyond chance (Cohen 1960); the dash stands where both always say the same one label."

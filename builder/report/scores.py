@@ -33,15 +33,18 @@ def scored(yardstick: Yardstick, final: Sequence[str], settings: Settings) -> Sc
 
 def round_table(yardstick: Yardstick, number: int) -> Table | None:
     """Lenient F1 of every round of every variant; None where there are no rounds."""
-    found: dict[str, dict[int, float]] = {}
-    for name, said in yardstick.systems.items():
+    scores: dict[str, dict[int, float]] = {}
+    for name, predicted in yardstick.systems.items():
         if name[:1].isupper() and name[1:].isdecimal():
-            found.setdefault(name[0], {})[int(name[1:])] = micro(yardstick.gold, said, "lenient").f1
-    rounds = sorted({one for listed in found.values() for one in listed})
+            scores.setdefault(name[0], {})[int(name[1:])] = micro(yardstick.gold, predicted, "lenient").f1
+    rounds = sorted({number_of_round for by_round in scores.values() for number_of_round in by_round})
     if len(rounds) < 2:
         return None
-    rows = tuple((f"self-train-{variant}", *(listed.get(one) for one in rounds)) for variant, listed in sorted(found.items()))
-    columns = ("variant", *(f"round {one}" for one in rounds))
+    rows = tuple(
+        (f"self-train-{variant}", *(by_round.get(number_of_round) for number_of_round in rounds))
+        for variant, by_round in sorted(scores.items())
+    )
+    columns = ("variant", *(f"round {number_of_round}" for number_of_round in rounds))
     return Table(f"by-round{_suffix(number)}", f"Lenient F1 by round, by {yardstick.name}", columns, rows)
 
 
@@ -49,9 +52,9 @@ def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     """Table 5: example-based A, P, R and F1, and what each system gains on the rules."""
     rows: list[tuple[Cell, ...]] = []
     for name, measured in done.items():
-        one = measured[0]
-        values = [one.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
-        rows.append((name, len(yardstick.gold), *values, *_interval(one), *_gain(one)))
+        paper = measured[0]
+        values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
+        rows.append((name, len(yardstick.gold), *values, *_interval(paper), *_gain(paper)))
     ceiling = next(iter(done.values()))[0].ceiling if done else 100.0
     empty = sum(not answers for answers in yardstick.gold.values())
     note = "From, to: the 95% interval. Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's released scorer computes it). "
@@ -74,7 +77,7 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     columns = ("system", "exact F1", "lenient P", "lenient R", "lenient F1", "F1 from", "F1 to", "pair F1", "polarity right", *_GAINS)
     note = "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference scorer's match). "
     note += "Pair: without the polarity. From, to: the 95% interval."
-    if any(one.against for measured in done.values() for one in measured):
+    if any(metric.against for measured in done.values() for metric in measured):
         note += " Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
     return _table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, rows, note)
 
@@ -105,17 +108,17 @@ def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
 
 def signatures(yardstick: Yardstick, done: Scored) -> list[tuple[str, str]]:
     """(of what, signature), those that differ in the part only together."""
-    found = [one.signature for measured in done.values() for one in measured]
-    return [(f"{one.partition('|match:')[2].partition('|')[0]}, {yardstick.name}", one) for one in together(found)]
+    signed = [scored.signature for measured in done.values() for scored in measured]
+    return [(f"{signature.partition('|match:')[2].partition('|')[0]}, {yardstick.name}", signature) for signature in together(signed)]
 
 
 def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Mapping[str, float], split: str, settings: Settings) -> Table:
     """Table 3: each model against the rules' output it was taught, in the paper's metric, with the share the discriminator calls YY."""
     rows: list[tuple[Cell, ...]] = []
-    for name, said in systems.items():
-        (one,) = measure(rules, said, _SHOWN[:1], Settings(settings.mode, 0, settings.seed))
-        values = [one.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
-        rows.append((name, sum(map(len, said.values())), accepted.get(name), *values))
+    for name, predicted in systems.items():
+        (paper,) = measure(rules, predicted, _SHOWN[:1], Settings(settings.mode, 0, settings.seed))
+        values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
+        rows.append((name, sum(map(len, predicted.values())), accepted.get(name), *values))
     note = f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. YY over all splits. "
     note += "The paper compares its two templates so; the systems here are the models that this working directory holds."
     columns = ("model", "triplets", "YY %", "A", "P", "R", "F1")
@@ -128,15 +131,15 @@ def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Map
 _GAINS = ("gain on rules", "gain from", "gain to", "p")
 
 
-def _gain(one: Measured) -> tuple[Cell, ...]:
+def _gain(measured: Measured) -> tuple[Cell, ...]:
     """Points, their 95% interval, and p as text: three places, where the rest has one."""
-    if one.against is None:
+    if measured.against is None:
         return None, None, None, None
-    return one.against.value, one.against.low, one.against.high, f"{one.against.p:.3f}"
+    return measured.against.value, measured.against.low, measured.against.high, f"{measured.against.p:.3f}"
 
 
-def _interval(one: Measured) -> tuple[Cell, Cell]:
-    last = list(one.values.values())[-1]
+def _interval(measured: Measured) -> tuple[Cell, Cell]:
+    last = list(measured.values.values())[-1]
     return last.low, last.high
 
 

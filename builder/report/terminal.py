@@ -23,11 +23,12 @@ def text(report: Report) -> str:
         " · ".join(f"**{value}** {markdown(what)}" for value, what in report.tiles),
     ]
     for section in report.sections:
-        lines += ["", f"## {section.title}", "", said(section.lead)]
+        lines += ["", f"## {section.title}", "", escape_prose(section.lead)]
         for example in section.examples:
             lines += ["", f"- {_marked(example.text, example.triplets)}"]
             lines += [
-                f"  - {one.polarity} {markdown(one.aspect)} · {markdown(one.opinion)} ({markdown(one.sources)})" for one in example.triplets
+                f"  - {triplet.polarity} {markdown(triplet.aspect)} · {markdown(triplet.opinion)} ({markdown(triplet.sources)})"
+                for triplet in example.triplets
             ]
         for figure in section.figures:
             lines += ["", f"{figure.title}: {markdown(figure.about)}."]
@@ -63,16 +64,16 @@ def _table(table: Table) -> list[str]:
 
     lines = [f"### {markdown(table.title)}", ""]
     if not table.rows:
-        return [*lines, said(table.missing)]
+        return [*lines, escape_prose(table.missing)]
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
     rows = [[markdown(shown(cell, table.decimals)) for cell in row] for row in table.rows]
     align = ["right" if right else "left" for right in numeric]
     heads = [markdown(column) for column in table.columns]
     lines.append(tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True, colalign=align))
-    return [*lines, "", said(table.note)] if table.note else lines
+    return [*lines, "", escape_prose(table.note)] if table.note else lines
 
 
-def said(text: str) -> str:
+def escape_prose(text: str) -> str:
     """Our own sentences: what stands between backticks stays code."""
     return "".join(f"`{part}`" if code else markdown(part) for part, code in prose(text))
 

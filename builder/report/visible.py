@@ -27,7 +27,7 @@ def markdown(text: str) -> str:
     """`visible`, with Markdown's and HTML's marks, links and mentions taken literally."""
     text = _MARKS.sub(r"\\\g<0>", visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
     return re.sub(
-        r"(?i)(https?|ftp)://|www\.|@", lambda found: found[0].replace(":", "&#58;").replace(".", "&#46;").replace("@", "&#64;"), text
+        r"(?i)(https?|ftp)://|www\.|@", lambda match: match[0].replace(":", "&#58;").replace(".", "&#46;").replace("@", "&#64;"), text
     )
 
 
@@ -41,11 +41,11 @@ def prose(text: str) -> Iterator[tuple[str, bool]]:
 def pieces(text: str, triplets: tuple[Marked, ...]) -> Iterator[tuple[str, bool, str]]:
     """(text, in an aspect, polarity of the opinion it is in or "") from start to end; of two opinions that overlap the later one shows."""
     aspect, opinion = [False] * len(text), [""] * len(text)
-    for one in triplets:
-        for start, end in one.aspect_spans:
+    for triplet in triplets:
+        for start, end in triplet.aspect_spans:
             aspect[start:end] = [True] * (end - start)
-        for start, end in one.opinion_spans:
-            opinion[start:end] = [one.polarity] * (end - start)
+        for start, end in triplet.opinion_spans:
+            opinion[start:end] = [triplet.polarity] * (end - start)
     at = 0
     for i in range(1, len(text) + 1):
         if i == len(text) or (aspect[i], opinion[i]) != (aspect[at], opinion[at]):

@@ -58,7 +58,7 @@ def _library() -> Any:
     return datasette
 
 
-def serve(workdir: Path, release: Path | None, host: str, port: int, told: Callable[[str], None]) -> None:
+def serve(workdir: Path, release: Path | None, host: str, port: int, report: Callable[[str], None]) -> None:
     """Serve until interrupted. `told` hears the address once the socket is open."""
     _library()  # before a large copy is made
     with tempfile.TemporaryDirectory(prefix="builder-serve-") as folder:
@@ -66,22 +66,22 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, told: Calla
             manifest = read_manifest(release)
             title = f"{manifest.get('name', release.name)} {manifest.get('version', '')}".strip()
             source = f"release {release}"
-            told(f"reading {release}")
+            report(f"reading {release}")
             database = of_release(release, Path(folder))
         else:
             title, source = f"working directory {workdir.resolve().name}", f"{workdir}, as it was when the server started"
-            told(f"copying {workdir}")
+            report(f"copying {workdir}")
             database = of_workdir(workdir, Path(folder))
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
-            _run(datasette(database, title, source, host).app(), host, port, told)
+            _run(datasette(database, title, source, host).app(), host, port, report)
 
 
-def _run(app: Any, host: str, port: int, told: Callable[[str], None]) -> None:
+def _run(app: Any, host: str, port: int, report: Callable[[str], None]) -> None:
     import uvicorn
 
     opened = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
-    told(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
+    report(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
     server.run(sockets=[opened])
 

@@ -51,10 +51,10 @@ def by_polarity(rows: Sequence[Row], label: str, links: Mapping[str, str] | None
     out = []
     for row in rows:
         name, values = str(row[label]), {str(p): number(row[p]) for p in POLARITIES}
-        told = "" if not note or row[note] is None else f"{row[note]}%"
+        percent = "" if not note or row[note] is None else f"{row[note]}%"
         title = ", ".join(f"{values[kind]:,.0f} {word}" for kind, word in LEGEND)
         out.append(
-            Bar(name, (links or {}).get(name, ""), stacked(values, longest), f"{sum(values.values()):,.0f}", told, f"{name}: {title}")
+            Bar(name, (links or {}).get(name, ""), stacked(values, longest), f"{sum(values.values()):,.0f}", percent, f"{name}: {title}")
         )
     return tuple(out)
 
@@ -95,4 +95,5 @@ def verdicts(rows: Sequence[Row]) -> tuple[Bar, ...]:
 
 
 def number(value: object) -> float:
+    """A value of a query as a number; 0 for nothing."""
     return float(value) if isinstance(value, int | float) else 0.0

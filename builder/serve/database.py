@@ -41,7 +41,7 @@ def of_release(release: Path, folder: Path) -> Path:
                         batch.clear()
                 _store(connection, version, split, batch)
             search.index(connection)
-            runs.set_metrics(connection, [(_score(one), "") for one in manifest.get("metrics", [])])
+            runs.set_metrics(connection, [(_score(metric), "") for metric in manifest.get("metrics", [])])
             runs.set_release(connection, version, str(release), "")
             released.set_public_ids(connection, hashed=False)
         browse.finish(connection)
@@ -86,13 +86,13 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")
 
 
-def _hash(one: TripletRow) -> int:
+def _hash(triplet: TripletRow) -> int:
     """The triplet's part of its id."""
-    return int(one["id"].rpartition(":")[2], 16)
+    return int(triplet["id"].rpartition(":")[2], 16)
 
 
-def _score(one: dict[str, Any]) -> runs.Score:
-    return one["system"], one["split"], one["metric"], float(one["value"]), one.get("low"), one.get("high")
+def _score(metric: dict[str, Any]) -> runs.Score:
+    return metric["system"], metric["split"], metric["metric"], float(metric["value"]), metric.get("low"), metric.get("high")
 
 
 def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) -> None:
@@ -106,9 +106,11 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
     reviews.insert(connection, made)
     ids = reviews.ids(connection, [row["id"] for row in batch])
     reviews.set_splits(connection, [(split, ids[row["id"]]) for row in batch])
-    listed = [
-        (ids[row["id"]], browse.Restored(_hash(one), triplet_of(one), tuple(one["sources"]))) for row in batch for one in row["triplets"]
+    restored = [
+        (ids[row["id"]], browse.Restored(_hash(triplet), triplet_of(triplet), tuple(triplet["sources"])))
+        for row in batch
+        for triplet in row["triplets"]
     ]
-    browse.restore(connection, listed)
+    browse.restore(connection, restored)
     for row in batch:
         released.add_row(connection, ids[row["id"]], version, split, row)

@@ -43,10 +43,12 @@ def own(path: str) -> bool:
 
 
 def quoted(text: str) -> str:
+    """Text as a part of a URL."""
     return quote(text, safe="")
 
 
 async def overview(request: Any, datasette: Any) -> Any:
+    """The first page: totals, charts, scores and what was rejected."""
     shown = site(datasette)
     assert shown is not None
     if shown.overview is None:
@@ -55,41 +57,42 @@ async def overview(request: Any, datasette: Any) -> Any:
 
 
 def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
-    told = browse.overview(connection, _OVERVIEW)
+    queried = browse.overview(connection, _OVERVIEW)
     totals = browse.totals(connection)
-    aspects = {str(row["aspect"]): f"/{DATABASE}/by-aspect?aspect={quoted(str(row['aspect']))}" for row in told["top-aspects"]}
-    opinions = {str(row["opinion"]): f"/{DATABASE}/by-opinion?opinion={quoted(str(row['opinion']))}" for row in told["top-opinions"]}
-    rules = {str(row["rule"]): f"/{DATABASE}/{browse.TABLE}?rule={quoted(str(row['rule']))}" for row in told["by-rule"]}
+    aspects = {str(row["aspect"]): f"/{DATABASE}/by-aspect?aspect={quoted(str(row['aspect']))}" for row in queried["top-aspects"]}
+    opinions = {str(row["opinion"]): f"/{DATABASE}/by-opinion?opinion={quoted(str(row['opinion']))}" for row in queried["top-opinions"]}
+    rules = {str(row["rule"]): f"/{DATABASE}/{browse.TABLE}?rule={quoted(str(row['rule']))}" for row in queried["by-rule"]}
 
     def most(name: str) -> list[dict[str, object]]:
-        return [row for row in told[name][:15] if row["released"]]
+        return [row for row in queried[name][:15] if row["released"]]
 
     shown = [
-        charts.Chart("Sources", "candidates by who proposes them, and what is released", "summary", charts.LEGEND, charts.by_polarity(told["summary"], "source")),
-        charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(told["growth"])),
+        charts.Chart("Sources", "candidates by who proposes them, and what is released", "summary", charts.LEGEND, charts.by_polarity(queried["summary"], "source")),
+        charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(queried["growth"])),
         charts.Chart(
             "Verdicts", "what the discriminator says of each model's findings; it rejects so many", "rejects-by-round",
-            (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(told["rejects-by-round"]),
+            (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(queried["rejects-by-round"]),
         ),
         charts.Chart(
             "Rules", "candidates by the rule that made them; the discriminator accepts so many", "by-rule", charts.LEGEND,
-            charts.by_polarity(told["by-rule"], "rule", rules, "accepted_percent"),
+            charts.by_polarity(queried["by-rule"], "rule", rules, "accepted_percent"),
         ),
         charts.Chart("Aspects", "named most in the release", "top-aspects", charts.LEGEND, charts.by_polarity(most("top-aspects"), "aspect", aspects)),
         charts.Chart("Opinions", "used most in the release", "top-opinions", charts.LEGEND, charts.by_polarity(most("top-opinions"), "opinion", opinions)),
     ]  # fmt: skip
     return {
         "totals": totals,
-        "charts": [one for one in shown if one.bars],
+        "charts": [chart for chart in shown if chart.bars],
         "metrics": [
             (system, split, metric, f"{value:.1f}", "" if low is None else f"{low:.1f}–{high:.1f}")
             for system, split, metric, value, low, high in runs.metrics(connection)
         ],
-        "rejected": told["rejected"],
+        "rejected": queried["rejected"],
     }
 
 
 async def find(request: Any, datasette: Any) -> Any:
+    """The page of a search: reviews that hold all words, with what was looked for marked."""
     query, split, polarity = (request.args.get(name) or "" for name in ("q", "split", "polarity"))
     number = _number(request.args.get("page") or "1", 1)
     context: dict[str, Any] = {"query": query, "split": split, "polarity": polarity, "number": number}
@@ -100,10 +103,10 @@ async def find(request: Any, datasette: Any) -> Any:
             hits = search.find(connection, words, PAGE, (number - 1) * PAGE, split, polarity)
             return hits, browse.polarities(connection, [hit.id for hit in hits.shown])
 
-        hits, found = await _ask(datasette, work)
+        hits, triplets_of = await _ask(datasette, work)
         folded = [fold(word) for word in words]
         context["total"], context["more"] = hits.total, hits.total > number * PAGE
-        context["hits"] = [(hit, spans.hits(hit.text, folded_spans(hit.text, folded)), found.get(hit.id, [])) for hit in hits.shown]
+        context["hits"] = [(hit, spans.hits(hit.text, folded_spans(hit.text, folded)), triplets_of.get(hit.id, [])) for hit in hits.shown]
     return await _page(datasette, request, "search.html", context)
 
 
@@ -119,6 +122,7 @@ async def review(request: Any, datasette: Any) -> Any:
 
 
 async def review_of_key(request: Any, datasette: Any) -> Any:
+    """The page of a review, looked up by its key."""
     try:
         i, _ = await _ask(datasette, lambda connection: stories.find(connection, request.args.get("key") or ""))
     except QueryError as error:
@@ -134,26 +138,28 @@ async def _review(request: Any, datasette: Any, i: int) -> Any:
         story, (before, after) = await _ask(datasette, work)
     except QueryError as error:
         return await _missing(datasette, request, error)
-    text = spans.marked(story.text, spans.marks([one.stored for one in story.told]))
+    text = spans.marked(story.text, spans.marks([triplet_story.stored for triplet_story in story.triplets]))
     context = {"story": story, "text": text, "before": before, "after": after, "plain": spans.plain}
     return await _page(datasette, request, "review.html", context)
 
 
 async def triplet(request: Any, datasette: Any) -> Any:
-    def work(connection: sqlite3.Connection) -> tuple[stories.Story, stories.Told]:
+    """The page of a triplet: its text and its story."""
+
+    def work(connection: sqlite3.Connection) -> tuple[stories.Story, stories.TripletStory]:
         i, wanted = stories.find(connection, request.url_vars["id"])
         story = stories.review(connection, i)
-        told = next((one for one in story.told if one.stored.id == wanted), None)
-        if told is None:
+        chosen = next((row for row in story.triplets if row.stored.id == wanted), None)
+        if chosen is None:
             raise QueryError(f"no triplet {request.url_vars['id']!r}")
-        return story, told
+        return story, chosen
 
     try:
-        story, told = await _ask(datasette, work)
+        story, chosen = await _ask(datasette, work)
     except QueryError as error:
         return await _missing(datasette, request, error)
-    text = spans.marked(story.text, spans.marks([told.stored]))
-    return await _page(datasette, request, "triplet.html", {"story": story, "one": told, "text": text, "plain": spans.plain})
+    text = spans.marked(story.text, spans.marks([chosen.stored]))
+    return await _page(datasette, request, "triplet.html", {"story": story, "chosen": chosen, "text": text, "plain": spans.plain})
 
 
 async def row(request: Any, datasette: Any) -> Any:
@@ -164,11 +170,13 @@ async def row(request: Any, datasette: Any) -> Any:
 
 
 async def named(request: Any, datasette: Any) -> Any:
-    listed = [queries.lookup(name) for name in queries.names()]
+    """The page of named queries, each with a link that runs it."""
+    known_queries = [queries.lookup(name) for name in queries.names()]
     links = {
-        one.name: f"/{DATABASE}/{one.name}" + "".join(f"?{name}={quoted(value)}" for name, value in one.params.items()) for one in listed
+        query.name: f"/{DATABASE}/{query.name}" + "".join(f"?{name}={quoted(value)}" for name, value in query.params.items())
+        for query in known_queries
     }
-    return await _page(datasette, request, "queries.html", {"queries": listed, "links": links})
+    return await _page(datasette, request, "queries.html", {"queries": known_queries, "links": links})
 
 
 async def asset(request: Any) -> Any:

@@ -22,11 +22,13 @@ hookimpl = HookimplMarker("datasette")
 
 @hookimpl
 def register_routes(datasette: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
+    """Our pages, for Datasette to serve."""
     return pages.ROUTES if pages.site(datasette) else ()
 
 
 @hookimpl
 def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
+    """What guards every answer."""
     site = pages.site(datasette)
     return lambda app: guard.guarded(app, site.host, pages.own) if site else app
 
@@ -41,12 +43,14 @@ def handle_exception(datasette: Any, request: Any, exception: Exception) -> None
 
 @hookimpl
 def extra_template_vars(datasette: Any) -> dict[str, Any]:
+    """What our templates know of the site."""
     site = pages.site(datasette)
     return {"site_title": site.title, "site_source": site.source} if site else {}
 
 
 @hookimpl
 def extra_css_urls(datasette: Any) -> list[str]:
+    """Our style sheet."""
     return ["/assets/style.css"] if pages.site(datasette) else []
 
 

@@ -28,10 +28,10 @@ def plain(text: str) -> Markup:
     return Markup(markup.plain(text))
 
 
-def hits(text: str, found: Sequence[Span]) -> Markup:
+def hits(text: str, places: Sequence[Span]) -> Markup:
     """Text with the spans of a search marked."""
     parts, at = [], 0
-    for start, end in found:
+    for start, end in places:
         parts += [markup.plain(text[at:start]), f"<mark>{markup.plain(text[start:end])}</mark>"]
         at = end
     return Markup("".join([*parts, markup.plain(text[at:])]))

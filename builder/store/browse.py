@@ -56,17 +56,17 @@ def finish(connection: sqlite3.Connection) -> None:
 
 def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]) -> None:
     """Store the triplets of a release, `rows` of (review id, triplet), under the ids that they have there."""
-    ids = [review << triplets.BITS | one.hash for review, one in rows]
-    triplets.insert(connection, ids, [(review, one.triplet) for review, one in rows])
+    ids = [review << triplets.BITS | restored.hash for review, restored in rows]
+    triplets.insert(connection, ids, [(review, restored.triplet) for review, restored in rows])
     by_source: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
-    for i, (_, one) in zip(ids, rows, strict=True):
-        for name in one.sources:
-            by_source.setdefault(name, []).append((i, one.triplet.rules if name == "rules" else ()))
-    for name, listed in by_source.items():
+    for i, (_, restored) in zip(ids, rows, strict=True):
+        for name in restored.sources:
+            by_source.setdefault(name, []).append((i, restored.triplet.rules if name == "rules" else ()))
+    for name, proposals in by_source.items():
         kind = {"rules": "rules", "gold": "human"}.get(name, "model")
         known = triplets.source_id(connection, name)
         source = known if known is not None else triplets.source(connection, name, kind, "release")
-        triplets.proposed_by(connection, source, listed)
+        triplets.proposed_by(connection, source, proposals)
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
@@ -97,8 +97,8 @@ def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[i
         (json.dumps(list(reviews)),),
     )
     out: dict[int, list[tuple[str, str, Polarity, int]]] = {}
-    for review, *told in rows:
-        out.setdefault(review, []).append(tuple(told))
+    for review, *cells in rows:
+        out.setdefault(review, []).append(tuple(cells))
     return out
 
 

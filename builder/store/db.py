@@ -23,8 +23,8 @@ NAME = "builder.db"
 def schema() -> list[tuple[int, str]]:
     """Numbered schema files in order; a released one is never edited."""
     folder = files("builder.store") / "schema"
-    listed = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
-    return [(int(item.name.split("_")[0]), item.read_text(encoding="utf-8")) for item in listed]
+    scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
+    return [(int(item.name.split("_")[0]), item.read_text(encoding="utf-8")) for item in scripts]
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
     """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is full."""
     workdir.mkdir(parents=True, exist_ok=True)
     path = workdir / NAME
-    with _told(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         _check(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -70,7 +70,7 @@ def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
     path = workdir / NAME
     if not path.is_file():
         raise WorkdirError("no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir")
-    with _told(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
+    with _explained(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA query_only = ON")
         _check(connection, path)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -143,7 +143,7 @@ def _reads_only(action: int, first: str | None, second: str | None, *_: str | No
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     """SQLite's errors as ours; a violated constraint or a wrong call is a defect and keeps its traceback."""
     try:
         yield

@@ -45,7 +45,7 @@ def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[
         "INSERT INTO labels (candidate, annotator, label, polarity, spans, note, at, tool) VALUES (?,?,?,?,?,?,?,?)"
         " ON CONFLICT (candidate, annotator) DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
         " note = excluded.note, at = excluded.at, tool = excluded.tool",
-        ((candidate, annotator_id, one.label, one.polarity, _spans(one), one.note, at, tool) for candidate, one in rows),
+        ((candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool) for candidate, label in rows),
     )
 
 
@@ -67,6 +67,7 @@ def check(connection: sqlite3.Connection, annotator_id: int, reviews: Iterable[i
 
 
 def uncheck(connection: sqlite3.Connection, annotator_id: int, review: int) -> None:
+    """An annotator's review counts as not labelled again."""
     connection.execute("DELETE FROM checked_reviews WHERE annotator = ? AND review = ?", (annotator_id, review))
 
 
@@ -98,11 +99,12 @@ def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tup
     at = now()
     connection.executemany(
         "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool) VALUES (?,?,?,?,?,?,?,?)",
-        ((candidate, one.label, one.polarity, _spans(one), annotator_id, one.note, at, tool) for candidate, one in rows),
+        ((candidate, label.label, label.polarity, _spans(label), annotator_id, label.note, at, tool) for candidate, label in rows),
     )
 
 
 def undecide(connection: sqlite3.Connection, candidate: int) -> None:
+    """Take the final label of a candidate away."""
     connection.execute("DELETE FROM adjudications WHERE candidate = ?", (candidate,))
 
 
@@ -134,21 +136,21 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
     return dict(rows.fetchall())
 
 
-def keep(connection: sqlite3.Connection, one: JudgeAnswer) -> None:
+def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
     """Store a raw answer; a known payload keeps its first."""
     connection.execute(
         "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens, completion_tokens, at)"
         " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
         (
-            one.payload_hash,
-            one.model,
-            one.endpoint,
-            one.payload,
-            one.raw,
-            one.asked,
-            one.parsed,
-            one.prompt_tokens,
-            one.completion_tokens,
+            answer.payload_hash,
+            answer.model,
+            answer.endpoint,
+            answer.payload,
+            answer.raw,
+            answer.asked,
+            answer.parsed,
+            answer.prompt_tokens,
+            answer.completion_tokens,
             now(),
         ),
     )

@@ -12,7 +12,7 @@ Spans = dict[str, tuple[Span, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LabelCandidate:
     """A triplet of a pool with the text it stands in; `sources` proposed it (nobody, if a person found it missing)."""
 
     id: int
@@ -34,19 +34,19 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class LabelPool:
     """A pool with all that was said about it. `labels`: annotator -> candidate -> label; `final`: what people decided, by candidate."""
 
     id: str
     split: str
     reviews: tuple[str, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[LabelCandidate, ...]
     kinds: dict[str, str]
     labels: dict[str, dict[int, Label]]
     final: dict[int, Label]
 
 
-def pools(connection: sqlite3.Connection) -> list[Pool]:
+def pools(connection: sqlite3.Connection) -> list[LabelPool]:
     """Every pool, oldest first; but for audits, which hold a few triplets of a review and are no gold of it."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'pools'").fetchone() is None:
         return []
@@ -55,7 +55,7 @@ def pools(connection: sqlite3.Connection) -> list[Pool]:
     return [_pool(connection, i, split, kinds) for i, split in rows]
 
 
-def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str, str]) -> Pool:
+def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str, str]) -> LabelPool:
     keys = tuple(row[0] for row in connection.execute("SELECT key FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,)))
     candidates = connection.execute(
         "SELECT c.id, r.key, r.text, c.aspect, c.opinion, c.polarity,"
@@ -63,7 +63,7 @@ def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str
         " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY r.n, c.n IS NULL, c.n, c.id",
         (pool,),
     )
-    listed = tuple(Candidate(i, key, text, a, o, p, tuple(json.loads(names))) for i, key, text, a, o, p, names in candidates)
+    proposed = tuple(LabelCandidate(i, key, text, a, o, p, tuple(json.loads(names))) for i, key, text, a, o, p, names in candidates)
     labels: dict[str, dict[int, Label]] = {name: {} for name in kinds}
     for name, candidate, label, polarity, spans in connection.execute(
         "SELECT a.name, l.candidate, l.label, l.polarity, l.spans FROM labels l JOIN annotators a ON a.id = l.annotator"
@@ -78,8 +78,8 @@ def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str
         (pool,),
     )
     decided = {candidate: Label(label, polarity, _spans(spans)) for candidate, label, polarity, spans in final}
-    return Pool(pool, split, keys, listed, kinds, {name: said for name, said in labels.items() if said}, decided)
+    return LabelPool(pool, split, keys, proposed, kinds, {name: decisions for name, decisions in labels.items() if decisions}, decided)
 
 
 def _spans(text: str | None) -> Spans:
-    return {name: tuple((start, end) for start, end in listed) for name, listed in json.loads(text or "{}").items()}
+    return {name: tuple((start, end) for start, end in spans) for name, spans in json.loads(text or "{}").items()}

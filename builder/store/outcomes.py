@@ -50,7 +50,7 @@ def outcomes(connection: sqlite3.Connection, review: int, key: str, split: str |
         return {i: inside.get(i, due) for i in ids}
     left = {i: inside.get(i) or _left_out(connection, key, i) for i in ids}
     known = _known(connection, first) if None in left.values() else None
-    return {i: one or Outcome(False, f"not in v{last[0]}: {_why(connection, known, split, i)}") for i, one in left.items()}
+    return {i: outcome or Outcome(False, f"not in v{last[0]}: {_why(connection, known, split, i)}") for i, outcome in left.items()}
 
 
 def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | None:
@@ -73,8 +73,8 @@ def _known(connection: sqlite3.Connection, first: int) -> _Known:
     ):
         by.setdefault(i, {})[name] = confidence
         people = people or kind == "human"
-    said = connection.execute("SELECT triplet, label, score FROM verdicts WHERE triplet BETWEEN ? AND ?", ids)
-    return _Known(by, {i: (label, score) for i, label, score in said}, people)
+    verdicts = connection.execute("SELECT triplet, label, score FROM verdicts WHERE triplet BETWEEN ? AND ?", ids)
+    return _Known(by, {i: (label, score) for i, label, score in verdicts}, people)
 
 
 def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None, i: int) -> str:
@@ -127,7 +127,7 @@ def _not_learnt(known: _Known, by: Mapping[str, float | None], variant: str, las
         return f"{held}: the panel does not hold with the rules here ({verdict})"
     if models and all(int(name[1:]) >= last for name in models) and "rules" not in by:
         return f"{held}; only {variant}{last}, trained on it, proposes this"
-    sure = max((one for one in models.values() if one is not None), default=None)
+    sure = max((score for score in models.values() if score is not None), default=None)
     if "rules" not in by and sure is not None and sure < least:
         return f"{held}; confidence {sure:.3f} is below self_train.confidence {least:g}"
     return f"{held}, which did not take this up" + (f": {verdict}" if verdict else "")

@@ -16,7 +16,7 @@ Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], .
 
 def systems(connection: sqlite3.Connection) -> dict[str, str]:
     """Name -> signature of the rules and of the last model of each variant: whose triplets a pool unites."""
-    last = {one.variant: f"{one.variant}{one.round}" for one in runs.rounds(connection)}
+    last = {done.variant: f"{done.variant}{done.round}" for done in runs.rounds(connection)}
     known = triplets.signatures(connection)
     return {name: known[name] for name in ("rules", *last.values()) if name in known}
 
@@ -43,8 +43,8 @@ def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: I
     for triplet, name, confidence in rows:
         who.setdefault(triplet, []).append((name, confidence))
     out: Proposed = {}
-    for one in triplets.subset(connection, list(who)):
-        out.setdefault(one.review, []).append((one, tuple(who[one.id])))
+    for stored in triplets.subset(connection, list(who)):
+        out.setdefault(stored.review, []).append((stored, tuple(who[stored.id])))
     return out
 
 
@@ -60,35 +60,37 @@ def write(connection: sqlite3.Connection, pool: Pool) -> None:
             (pool.id, review.n, review.key, review.text, review.rating, review.stratum),
         )
         assert cursor.lastrowid is not None
-        for one in review.candidates:
-            add(connection, cursor.lastrowid, one)
+        for candidate in review.candidates:
+            add(connection, cursor.lastrowid, candidate)
 
 
-def add(connection: sqlite3.Connection, review: int, one: Candidate) -> int:
+def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> int:
     """Store a candidate of a pool's review, or find it there; returns its id."""
-    t = one.triplet
+    t = candidate.triplet
     name = json.dumps(t.key, separators=(",", ":"))
-    found = connection.execute("SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)).fetchone()
-    if found is not None:
-        return int(found[0])
+    known = connection.execute("SELECT id FROM candidates WHERE review = ? AND name = ?", (review, name)).fetchone()
+    if known is not None:
+        return int(known[0])
     texts = t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text
     cursor = connection.execute(
         "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        (review, one.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
+        (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
     )
     assert cursor.lastrowid is not None
     connection.executemany(
-        "INSERT INTO candidate_sources (candidate, source, confidence) VALUES (?,?,?)", ((cursor.lastrowid, *who) for who in one.sources)
+        "INSERT INTO candidate_sources (candidate, source, confidence) VALUES (?,?,?)",
+        ((cursor.lastrowid, *who) for who in candidate.sources),
     )
     return cursor.lastrowid
 
 
 def exists(connection: sqlite3.Connection, pool: str) -> bool:
+    """Whether there is a pool of this id."""
     return connection.execute("SELECT 1 FROM pools WHERE id = ?", (pool,)).fetchone() is not None
 
 
-def listed(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, str]]:
+def summarise(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, str]]:
     """(id, split, reviews, candidates, created) of every pool, the latest first."""
     rows = connection.execute(
         "SELECT p.id, p.split, (SELECT count(*) FROM pool_reviews r WHERE r.pool = p.id),"
@@ -105,10 +107,10 @@ def chosen(connection: sqlite3.Connection, pool: str | None) -> str:
         raise QueryError("there is no pool yet", fix="make one with `builder pool`")
     if pool is None:
         return str(known[0])
-    found = [one for one in known if one.startswith(pool)]
-    if len(found) != 1:
-        raise QueryError(f"{len(found)} pools begin with {pool!r}", where="--pool", fix="known: " + ", ".join(known))
-    return str(found[0])
+    matching = [name for name in known if name.startswith(pool)]
+    if len(matching) != 1:
+        raise QueryError(f"{len(matching)} pools begin with {pool!r}", where="--pool", fix="known: " + ", ".join(known))
+    return str(matching[0])
 
 
 def read(connection: sqlite3.Connection, pool: str) -> Pool:

@@ -39,6 +39,7 @@ class Named:
 
 
 def names() -> list[str]:
+    """The names of the shipped queries, in order."""
     return sorted(item.name.removesuffix(".sql") for item in (files("builder.store") / "queries").iterdir() if item.name.endswith(".sql"))
 
 
@@ -49,8 +50,8 @@ def lookup(name: str) -> Named:
     lines = (files("builder.store") / "queries" / f"{name}.sql").read_text(encoding="utf-8").splitlines()
     comments = [line.removeprefix("-- ") for line in itertools.takewhile(lambda line: line.startswith("-- "), lines)]
     params = {match[1]: match[2] for line in comments if (match := _PARAM.fullmatch(line))}
-    told = [line for line in comments[1:] if not _PARAM.fullmatch(line)]
-    return Named(name, comments[0], " ".join(told), params, "\n".join(lines[len(comments) :]))
+    description = [line for line in comments[1:] if not _PARAM.fullmatch(line)]
+    return Named(name, comments[0], " ".join(description), params, "\n".join(lines[len(comments) :]))
 
 
 def about(name: str) -> str:
@@ -61,7 +62,7 @@ def about(name: str) -> str:
 def named(connection: sqlite3.Connection, name: str, params: Mapping[str, str], limit: int | None = None) -> Table:
     """Run a query of `queries/`; its parameters are named :like_this."""
     query = lookup(name)
-    if missing := [one for one in query.params if one not in params]:
+    if missing := [param for param in query.params if param not in params]:
         example = query.params[missing[0]]
         raise QueryError(f"{name} takes a value for {missing[0]!r}", fix=f"for example --param {missing[0]}={example}")
     return free(connection, query.sql, limit, params)
@@ -99,7 +100,7 @@ def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
     words = set(re.findall(r"\w+", statement.lower()))
     named = [table for table in _tables(connection) if table.lower() in words]
     columns = {table: [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))] for table in named}
-    return "; ".join(f"{table} has {', '.join(listed)}" for table, listed in columns.items())
+    return "; ".join(f"{table} has {', '.join(names)}" for table, names in columns.items())
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:

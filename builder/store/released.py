@@ -90,21 +90,23 @@ def add_row(connection: sqlite3.Connection, review: int, version: str, split: st
         connection,
         (
             ReleasedTriplet(
-                review << BITS | int(one["id"].rpartition(":")[2], 16), version, split, annotation, one["id"], one["confidence"], one["verdict"],
-                one["rules"][0] if one["rules"] else None, one["aspect_category"], one["opinion_category"],
+                review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split, annotation, triplet["id"], triplet["confidence"], triplet["verdict"],
+                triplet["rules"][0] if triplet["rules"] else None, triplet["aspect_category"], triplet["opinion_category"],
             )
-            for one in row["triplets"]
+            for triplet in row["triplets"]
         ),
     )  # fmt: skip
 
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:
+    """Store what a release says of reviews."""
     connection.executemany(
         "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)", map(astuple, rows)
     )
 
 
 def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]) -> None:
+    """Store what a release says of triplets."""
     connection.executemany(
         "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule, aspect_category, opinion_category)"
         " VALUES (?,?,?,?,?,?,?,?,?,?)",

@@ -23,7 +23,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ProposedTriplet:
     """A triplet that a source proposes for a review."""
 
     id: int
@@ -34,6 +34,7 @@ class Said:
 
 
 def sources(connection: sqlite3.Connection) -> list[Source]:
+    """Who proposes triplets, in the order in which they came."""
     return [Source(*row) for row in connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")]
 
 
@@ -156,14 +157,14 @@ def reviews(connection: sqlite3.Connection, split: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def said(connection: sqlite3.Connection, source: int, split: str) -> list[Said]:
+def proposed(connection: sqlite3.Connection, source: int, split: str) -> list[ProposedTriplet]:
     """What a source proposes in a split, by review and place."""
     rows = connection.execute(
         "SELECT t.id, r.key, t.aspect, t.opinion, t.polarity FROM proposals p JOIN triplets t ON t.id = p.triplet"
         " JOIN reviews r ON r.id = t.review WHERE p.source = ? AND r.split = ? ORDER BY t.review, t.id",
         (source, split),
     )
-    return [Said(*row) for row in rows]
+    return [ProposedTriplet(*row) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +204,9 @@ def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Ma
     ).fetchall()
     out = []
     for aspect, opinion, polarity, spans, names in rows:
-        at = {name: tuple((start, end) for start, end in listed) for name, listed in json.loads(spans).items()}
+        at = {name: tuple((start, end) for start, end in places) for name, places in json.loads(spans).items()}
         out.append(Marked(aspect, opinion, polarity, at["aspect"], at["opinion"], names))
-    return sorted(out, key=lambda one: (one.opinion_spans, one.aspect_spans))
+    return sorted(out, key=lambda marked: (marked.opinion_spans, marked.aspect_spans))
 
 
 def backend(connection: sqlite3.Connection) -> str:

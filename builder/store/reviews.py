@@ -30,6 +30,7 @@ def clear(connection: sqlite3.Connection) -> None:
 
 
 def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
+    """Store new reviews."""
     connection.executemany(
         "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         rows,
@@ -55,8 +56,8 @@ def sources(connection: sqlite3.Connection) -> set[str]:
 
 def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
     """Those of `keys` that a stored review has already."""
-    found = connection.execute("SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),))
-    return {row[0] for row in found}
+    rows = connection.execute("SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),))
+    return {row[0] for row in rows}
 
 
 def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, str]]) -> None:
@@ -81,6 +82,7 @@ def reject_nowhere(connection: sqlite3.Connection, stage: str, reason: str, deta
 
 
 def clear_rejected(connection: sqlite3.Connection, stage: str) -> None:
+    """Forget what a stage rejected."""
     connection.execute("DELETE FROM rejected WHERE stage = ?", (stage,))
 
 
@@ -101,10 +103,10 @@ def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str | None
 
 def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
     """Those of `keys` that a review has which is no duplicate."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT key FROM reviews WHERE duplicate_of IS NULL AND key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
     )
-    return {row[0] for row in found}
+    return {row[0] for row in rows}
 
 
 def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
@@ -122,6 +124,7 @@ def remember_splits(connection: sqlite3.Connection) -> None:
 
 
 def forget_splits(connection: sqlite3.Connection) -> None:
+    """Take every review out of its split."""
     connection.execute("DELETE FROM splits")
 
 
@@ -148,6 +151,7 @@ def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review
 
 
 def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
+    """The reviews with these ids, in their order of id."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(ids),)
     )
@@ -229,27 +233,29 @@ def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, s
 
 
 def dump_tokens(tokens: Iterable[Token]) -> str:
+    """Tokens as the JSON that the table `annotations` holds."""
     return json.dumps([[t.start, t.end, t.pos, t.head, t.rel] for t in tokens], separators=(",", ":"))
 
 
 def load_words(words: str) -> list[tuple[int, int, str, int, str]]:
     """The fields of the tokens that `dump_tokens` wrote, in offsets of the stored text."""
-    found: list[tuple[int, int, str, int, str]] = json.loads(words)
-    return found
+    tokens: list[tuple[int, int, str, int, str]] = json.loads(words)
+    return tokens
 
 
 def load_tokens(words: str) -> tuple[Token, ...]:
+    """The tokens of such JSON."""
     return tuple(Token(*word) for word in load_words(words))
 
 
 def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
     """Rows read, kept, rejected and repeated, and the sizes of the splits."""
 
-    def one(sql: str) -> int:
+    def count_of(sql: str) -> int:
         return int(connection.execute(sql).fetchone()[0])
 
-    rejected = one("SELECT count(*) FROM rejected WHERE stage = 'ingest'")
-    stored = one("SELECT count(*) FROM reviews")
+    rejected = count_of("SELECT count(*) FROM rejected WHERE stage = 'ingest'")
+    stored = count_of("SELECT count(*) FROM reviews")
     out: dict[str, int | float | str] = {
         "rows": stored + rejected,
         "rejected": rejected,
@@ -257,7 +263,8 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
         "reviews": count(connection),
     }
     return out | {
-        split: one(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'") for split in ("train", "valid", "test")
+        split: count_of(f"SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split = '{split}'")
+        for split in ("train", "valid", "test")
     }
 
 
@@ -269,6 +276,7 @@ def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
 
 
 def reasons(connection: sqlite3.Connection) -> str:
+    """What was rejected, as one line: each reason with its number of rows."""
     rows = connection.execute("SELECT reason, count(*) FROM rejected GROUP BY reason ORDER BY count(*) DESC, reason")
     return ", ".join(f"{reason} {number}" for reason, number in rows)
 

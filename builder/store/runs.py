@@ -47,15 +47,18 @@ def finish(connection: sqlite3.Connection, stage: str, key: str, counts: Counts,
 
 
 def forget(connection: sqlite3.Connection, stage: str) -> None:
+    """Forget that a stage ran."""
     connection.execute("DELETE FROM runs WHERE stage = ?", (stage,))
 
 
 def runs(connection: sqlite3.Connection) -> dict[str, Run]:
+    """The stages that ran, by name, in the order in which they finished."""
     rows = connection.execute("SELECT stage, key, counts, seconds, finished FROM runs")
     return {row[0]: Run(row[0], row[1], json.loads(row[2]), row[3], row[4]) for row in rows}
 
 
 def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[Round]:
+    """The finished rounds of a variant, or of all."""
     rows = connection.execute(
         "SELECT variant, round, key, model, reviews, triplets, predicted, accepted, added, seconds FROM rounds"
         " WHERE variant = coalesce(?, variant) ORDER BY variant, round",
@@ -65,6 +68,7 @@ def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[R
 
 
 def finish_round(connection: sqlite3.Connection, done: Round) -> None:
+    """Store a round of self-training."""
     connection.execute(
         "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added, seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
@@ -83,6 +87,7 @@ def finish_round(connection: sqlite3.Connection, done: Round) -> None:
 
 
 def forget_rounds(connection: sqlite3.Connection, variant: str) -> None:
+    """Forget the rounds of a variant."""
     connection.execute("DELETE FROM rounds WHERE variant = ?", (variant,))
     connection.execute("DELETE FROM training_sets WHERE variant = ?", (variant,))
 
@@ -101,10 +106,12 @@ def set_metrics(connection: sqlite3.Connection, rows: Iterable[tuple[Score, str]
 
 
 def metrics(connection: sqlite3.Connection) -> list[Score]:
+    """The scores of the last evaluation."""
     return list(connection.execute("SELECT system, split, metric, value, low, high FROM metrics ORDER BY system, split, metric"))
 
 
 def setting(connection: sqlite3.Connection, name: str) -> str | None:
+    """A value that the working directory remembers; None if it does not."""
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return None if row is None else str(row[0])
 
@@ -118,19 +125,23 @@ def memory(connection: sqlite3.Connection) -> dict[str, float]:
 
 
 def set_memory(connection: sqlite3.Connection, stage: str, bytes_: int | None) -> None:
+    """Store the most memory that a stage held, in bytes; None where nobody knows."""
     connection.execute("DELETE FROM settings WHERE name = ?", (f"{stage}.memory",))
     if bytes_ is not None:
         set_setting(connection, f"{stage}.memory", str(bytes_))
 
 
 def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Let the working directory remember a value."""
     connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?,?)", (name, value))
 
 
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
+    """Remember where a version was released, and the digest of its files."""
     connection.execute("INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest))
 
 
 def release(connection: sqlite3.Connection, version: str) -> tuple[str, str] | None:
+    """The path and digest of a released version; None if there is none."""
     row = connection.execute("SELECT path, digest FROM releases WHERE version = ?", (version,)).fetchone()
     return None if row is None else (str(row[0]), str(row[1]))

@@ -47,10 +47,10 @@ def pairs(folded: str) -> str:
 
 def match(words: Sequence[str]) -> str:
     """An FTS5 expression for texts that hold every one of `words`; QueryError if nothing can be looked for."""
-    folded = [one for one in map(fold, words) if one]
+    folded = [word for word in map(fold, words) if word]
     if not folded:
         raise QueryError("nothing to look for", fix="give a word, for example 服務")
-    return " AND ".join(f'"{pairs(one).rpartition(" ")[0]}"' if len(one) > 1 else f'"{ord(one):x}z" *' for one in folded)
+    return " AND ".join(f'"{pairs(word).rpartition(" ")[0]}"' if len(word) > 1 else f'"{ord(word):x}z" *' for word in folded)
 
 
 def words_of(query: str) -> list[str]:
@@ -59,6 +59,7 @@ def words_of(query: str) -> list[str]:
 
 
 def clear(connection: sqlite3.Connection) -> None:
+    """Empty the index."""
     connection.execute("INSERT INTO search (search) VALUES ('delete-all')")
     runs.set_setting(connection, _STATE, "0")
 
@@ -69,14 +70,14 @@ def index(connection: sqlite3.Connection) -> int:
     rows = connection.execute("SELECT id, text FROM reviews WHERE id > ? ORDER BY id", (after,))
     done = 0
 
-    def told() -> Iterator[tuple[int, str]]:
+    def rows_of_pairs() -> Iterator[tuple[int, str]]:
         nonlocal done, after
         for i, text in rows:
             done, after = done + 1, i
             yield i, pairs(fold(text))
 
     with db.atomic(connection):
-        connection.executemany("INSERT INTO search (rowid, pairs) VALUES (?, ?)", told())
+        connection.executemany("INSERT INTO search (rowid, pairs) VALUES (?, ?)", rows_of_pairs())
         if done:
             connection.execute("INSERT INTO search (search) VALUES ('optimize')")
         runs.set_setting(connection, _STATE, str(after))

@@ -32,7 +32,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TripletStory:
     """A triplet, its id in a release, every step of its story in order, and what became of it in the release."""
 
     stored: StoredTriplet
@@ -42,6 +42,7 @@ class Told:
     outcome: Outcome
 
     def details(self, kind: str) -> list[str]:
+        """The details of the steps of a kind."""
         return [step.detail for step in self.steps if step.kind == kind]
 
 
@@ -56,7 +57,7 @@ class Story:
     facts: tuple[tuple[str, str], ...]
     first: str | None
     words: tuple[tuple[str, str, int, str], ...]
-    told: tuple[Told, ...]
+    triplets: tuple[TripletStory, ...]
 
 
 def review(connection: sqlite3.Connection, i: int) -> Story:
@@ -79,22 +80,22 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     ]
     facts += [("repeated by", f"{repeated} other reviews")] if repeated else []
     tokens = tuple((text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]"))
-    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_told(connection, i, key, split, stored)))
+    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_tell_triplets(connection, i, key, split, stored)))
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | None]:
     """(review, triplet or None) of an id: a triplet's row id, KEY:HASH as in a release, or a review's key."""
     identifier = _own_id(connection, identifier)
     key, colon, suffix = identifier.rpartition(":")
-    if colon and re.fullmatch("[0-9a-f]{8}", suffix) and (found := _one(connection, "SELECT id FROM reviews WHERE key = ?", key)):
-        i = found << triplets.BITS | int(suffix, 16)
-        if _one(connection, "SELECT 1 FROM triplets WHERE id = ?", i):
-            return found, i
-    if found := _one(connection, "SELECT id FROM reviews WHERE key = ?", identifier):
-        return found, None
+    if colon and re.fullmatch("[0-9a-f]{8}", suffix) and (review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", key)):
+        i = review << triplets.BITS | int(suffix, 16)
+        if _read_value(connection, "SELECT 1 FROM triplets WHERE id = ?", i):
+            return review, i
+    if review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", identifier):
+        return review, None
     number = int(identifier) if re.fullmatch("[0-9]{1,18}", identifier) else 0
-    if found := _one(connection, "SELECT review FROM triplets WHERE id = ?", number):
-        return found, number
+    if review := _read_value(connection, "SELECT review FROM triplets WHERE id = ?", number):
+        return review, number
     raise QueryError(
         f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM candidate_triplets"`'
     )
@@ -104,17 +105,17 @@ def text(connection: sqlite3.Connection, identifier: str) -> str:
     """The story of a triplet, or of each triplet of a review, for a terminal. `identifier` as `find` takes it."""
     i, wanted = find(connection, identifier)
     story = review(connection, i)
-    told = [one for one in story.told if wanted in (None, one.stored.id)]
-    if not told:
+    chosen = [triplet for triplet in story.triplets if wanted in (None, triplet.stored.id)]
+    if not chosen:
         what = f"repeats {story.first}: see there" if story.first else "no source finds a triplet"
         return f"{story.key}  {what}\n  text      {story.text}"
-    return "\n\n".join("\n".join(_lines(story, one)) for one in told)
+    return "\n\n".join("\n".join(_lines(story, triplet)) for triplet in chosen)
 
 
-def _lines(story: Story, one: Told) -> Iterable[str]:
-    triplet = one.stored.triplet
+def _lines(story: Story, triplet_story: TripletStory) -> Iterable[str]:
+    triplet = triplet_story.stored.triplet
     yield (
-        f"{one.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
+        f"{triplet_story.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
         f"  valence {triplet.valence:g}, split {story.split}"
     )
     yield f"  text      {story.text}"
@@ -127,15 +128,17 @@ def _lines(story: Story, one: Told) -> Iterable[str]:
         yield f"  full      {triplet.opinion_full.text}"
     if triplet.owner:
         yield f"  owner     {triplet.owner.text}"
-    for step in one.steps:
+    for step in triplet_story.steps:
         yield f"  {step.source:<13} {step.kind:<12} {step.detail}"
-    yield f"  {'release':<13} {_ENDS[one.outcome.released]:<12} {one.outcome.text}"
+    yield f"  {'release':<13} {_ENDS[triplet_story.outcome.released]:<12} {triplet_story.outcome.text}"
 
 
-def _told(connection: sqlite3.Connection, review: int, key: str, split: str | None, stored: list[StoredTriplet]) -> Iterable[Told]:
+def _tell_triplets(
+    connection: sqlite3.Connection, review: int, key: str, split: str | None, stored: list[StoredTriplet]
+) -> Iterable[TripletStory]:
     """One statement a table for all triplets of a review: a long review has a hundred of them."""
-    steps: dict[int, list[Step]] = {one.id: [] for one in stored}
-    sources: dict[int, list[str]] = {one.id: [] for one in stored}
+    steps: dict[int, list[Step]] = {triplet.id: [] for triplet in stored}
+    sources: dict[int, list[str]] = {triplet.id: [] for triplet in stored}
     late: list[tuple[int, Step]] = []
     for i, name, kind, confidence, story in _of(
         connection,
@@ -156,10 +159,10 @@ def _told(connection: sqlite3.Connection, review: int, key: str, split: str | No
         steps[i].append(Step(variant, "training set", f"S_{number}"))
     for i, step in late:
         steps[i].append(step)
-    ends = outcomes(connection, review, key, split, [one.id for one in stored])
-    for one in sorted(stored, key=lambda one: (one.triplet.opinion.start, one.triplet.aspect.start, one.id)):
-        public = f"{key}:{one.id & triplets.HASH:08x}"
-        yield Told(one, public, tuple(sources[one.id]), tuple(steps[one.id]), ends[one.id])
+    ends = outcomes(connection, review, key, split, [triplet.id for triplet in stored])
+    for triplet in sorted(stored, key=lambda row: (row.triplet.opinion.start, row.triplet.aspect.start, row.id)):
+        public = f"{key}:{triplet.id & triplets.HASH:08x}"
+        yield TripletStory(triplet, public, tuple(sources[triplet.id]), tuple(steps[triplet.id]), ends[triplet.id])
 
 
 def _of(connection: sqlite3.Connection, columns: str, table: str, order: str, stored: list[StoredTriplet]) -> Iterable[tuple[Any, ...]]:
@@ -172,7 +175,7 @@ def _of(connection: sqlite3.Connection, columns: str, table: str, order: str, st
     )
 
 
-def _one(connection: sqlite3.Connection, statement: str, value: str | int) -> int | None:
+def _read_value(connection: sqlite3.Connection, statement: str, value: str | int) -> int | None:
     row = connection.execute(statement, (value,)).fetchone()
     return None if row is None else int(row[0])
 

@@ -53,6 +53,7 @@ def source(connection: sqlite3.Connection, name: str, kind: str, signature: str)
 
 
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
+    """The id of a source; None if there is none of this name."""
     row = connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
     return None if row is None else int(row[0])
 
@@ -72,6 +73,7 @@ def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") ->
 
 
 def drop_orphans(connection: sqlite3.Connection) -> None:
+    """Delete triplets that nobody proposes any more."""
     connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
 
 
@@ -113,7 +115,7 @@ def insert(connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tu
 
 def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
     """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps no evidence."""
-    told = (
+    rows_to_propose = (
         (
             source,
             i,
@@ -123,7 +125,7 @@ def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tupl
         )
         for i, rules in rows
     )
-    connection.executemany(_PROPOSE, told)
+    connection.executemany(_PROPOSE, rows_to_propose)
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:
@@ -134,6 +136,7 @@ def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int,
 
 
 def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict | None]:
+    """The verdict of a source on each triplet it judged; None where it abstained."""
     return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
 
 
@@ -177,6 +180,7 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
+    """Store the training set of a round: the ids of its triplets."""
     connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
     connection.executemany("INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids))
 
@@ -193,12 +197,12 @@ def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: 
 
 def training_counts(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> tuple[int, int, int]:
     """Of a training set the reviews, the triplets, and of these those that a source proposes too."""
-    reviews, listed, shared = connection.execute(
+    reviews, total, shared = connection.execute(
         "SELECT count(DISTINCT s.triplet >> 31), count(*), count(p.triplet) FROM training_sets s"
         " LEFT JOIN proposals p ON p.triplet = s.triplet AND p.source = ? WHERE s.variant = ? AND s.round = ?",
         (source, variant, round_),
     ).fetchone()
-    return reviews, listed, shared
+    return reviews, total, shared
 
 
 def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
@@ -211,8 +215,9 @@ def training(connection: sqlite3.Connection, variant: str, round_: int) -> Itera
 
 
 def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
+    """A row of the tables of triplets as a record."""
     i, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans = row
-    at = {name: tuple((s, e) for s, e in listed) for name, listed in json.loads(spans).items()}
+    at = {name: tuple((s, e) for s, e in places) for name, places in json.loads(spans).items()}
     triplet = Triplet(
         Element(aspect, at["aspect"]),
         Element(aspect_full, at["aspect_full"]),
@@ -226,6 +231,7 @@ def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float,
 
 
 def spans_of(triplet: Triplet) -> str:
+    """The spans of a triplet's elements as the JSON that the table `triplets` holds."""
     named = {"aspect": triplet.aspect, "aspect_full": triplet.aspect_full, "opinion": triplet.opinion, "opinion_full": triplet.opinion_full}
     if triplet.owner:
         named["owner"] = triplet.owner
@@ -253,8 +259,9 @@ def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float |
 
 
 def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
-    found = dict(connection.execute("SELECT label, count(*) FROM verdicts WHERE source = ? GROUP BY label", (source,)).fetchall())
-    return {label: int(found.get(label, 0)) for label in ("YY", "YN", "NX")} | ({"abstained": int(found[None])} if None in found else {})
+    """How often a source said each label, and how often it abstained, if it did."""
+    counts = dict(connection.execute("SELECT label, count(*) FROM verdicts WHERE source = ? GROUP BY label", (source,)).fetchall())
+    return {label: int(counts.get(label, 0)) for label in ("YY", "YN", "NX")} | ({"abstained": int(counts[None])} if None in counts else {})
 
 
 def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None = None) -> Iterator[StoredTriplet]:
