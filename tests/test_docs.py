@@ -196,6 +196,7 @@ def shell(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     built.copy(folder)
     (folder / "releases").mkdir()
+    shutil.copy(ROOT / "builder" / "sample" / "reviews.csv", folder / "reviews.csv")
     for version in ("v0.1.0", "v0.2.0"):
         shutil.copytree(ROOT / "releases" / version, folder / "releases" / version)
     script = folder / "bin" / "builder"
@@ -211,4 +212,10 @@ def test_the_commands_of_a_page_run_as_they_stand(block: Block, shell: Path) -> 
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block.text], cwd=shell, env=variables, capture_output=True, text=True, timeout=300
     )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "python"], ids=lambda block: block.page)
+def test_the_python_of_a_page_runs_as_it_stands(block: Block, shell: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", block.text], cwd=shell, env=environment(), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
