@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import ROOT, Built, environment
+from conftest import FAST_FILES, ROOT, Built, environment
 
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "hooks"))
@@ -160,6 +160,12 @@ def test_every_test_that_a_promise_names_is_there() -> None:
 def test_every_script_that_the_results_name_is_there() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in WRITTEN)
     assert {path for path in re.findall(r"tests/measure/\w+\.py", text) if not (ROOT / path).is_file()} == set()
+
+
+def test_the_fast_tests_are_files_that_are_there(request: pytest.FixtureRequest) -> None:
+    assert [name for name in FAST_FILES if not (ROOT / "tests" / name).is_file()] == []
+    assert request.node.get_closest_marker("fast"), "a test of a fast file has the marker"
+    assert "pytest -m fast" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def builder_lines() -> list[tuple[str, str]]:
