@@ -110,7 +110,7 @@ def hidden(command: click.Command) -> bool:
     return isinstance(command, click.Group) or command.hidden
 
 
-@pytest.mark.parametrize("cls", [settings.Config, settings.Settings], ids=["build", "augmentation"])
+@pytest.mark.parametrize("cls", [settings.Config, settings.AugmentSettings], ids=["build", "augmentation"])
 def test_every_setting_has_a_sentence(cls: type) -> None:
     found = list(settings.walk_settings(cls))
     assert len(found) > 40
