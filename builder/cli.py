@@ -36,12 +36,31 @@ from builder.commands import (
 )
 from builder.errors import BuilderError, printable
 
+GROUPS: dict[str, tuple[click.Command, ...]] = {
+    "Build": (build.build, build.run, build.status, build.resume, plan.plan),
+    "Look": (inspect.sql, inspect.query, inspect.search, inspect.explain, serve.serve, inspect.rules, report.report),
+    "Gold": (gold.pool, annotate.annotate, gold.judge, audit.audit, score.score),
+    "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),
+    "Augment": (augment.augment, bench.bench),
+    "Tools": (extract.extract, lexicon.lexicon, nlp.nlp, model.model),
+}
+"""The commands by what a user wants to do, in the order of `builder --help`."""
+
 
 class _Commands(click.Group):
-    """A group that shows its commands in the order in which a user needs them."""
+    """A group that shows its commands in the order in which a user needs them, under the headings of `GROUPS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(command.name or "", command.get_short_help_str(_SUMMARY)) for command in commands], col_max=12)
+
+
+_SUMMARY = 60
+"""Characters of a summary that fit a line of 80; none of ours is longer than 50."""
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -53,37 +72,8 @@ def cli() -> None:
     """
 
 
-for command in (
-    build.build,
-    build.run,
-    build.status,
-    build.resume,
-    plan.plan,
-    extract.extract,
-    inspect.sql,
-    inspect.query,
-    inspect.search,
-    inspect.explain,
-    serve.serve,
-    inspect.rules,
-    gold.pool,
-    annotate.annotate,
-    audit.audit,
-    gold.judge,
-    score.score,
-    report.report,
-    release.release,
-    release.verify,
-    diff.diff,
-    export.export,
-    augment.augment,
-    publish.publish,
-    lexicon.lexicon,
-    bench.bench,
-    nlp.nlp,
-    model.model,
-):
-    cli.add_command(command)
+for _command in (command for commands in GROUPS.values() for command in commands):
+    cli.add_command(_command)
 
 
 def main() -> None:

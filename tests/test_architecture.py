@@ -270,6 +270,8 @@ def test_every_command_explains_itself() -> None:
 
     for name, command in all_commands(cli):
         assert command.help, name
+        summary = command.get_short_help_str(200)
+        assert len(summary) <= 50 and summary.endswith("."), (name, summary)
         for option in command.params:
             assert (
                 not isinstance(option, click.Option)

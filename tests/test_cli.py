@@ -132,7 +132,9 @@ def test_show_config_says_where_each_value_comes_from_and_touches_nothing(builde
 def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
     shown = builder("--help")
     assert shown.code == 0
-    assert re.findall(r"^  (\w+) ", shown.out.split("Commands:")[1], re.M)[:4] == ["build", "run", "status", "resume"]
+    assert re.findall(r"^(\w+):$", shown.out, re.M) == ["Options", "Build", "Look", "Gold", "Release", "Augment", "Tools"]
+    assert re.findall(r"^  (\w+) ", shown.out.split("Build:")[1], re.M)[:4] == ["build", "run", "status", "resume"]
+    assert "..." not in shown.out, "no summary is cut"
     from builder import __version__
 
     assert builder("--version").out.strip() == f"builder, version {__version__}"

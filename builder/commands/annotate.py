@@ -21,7 +21,10 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is there
 
 @click.group()
 def annotate() -> None:
-    """Let people label the candidates of a pool: YY, YN or NX, corrections, and what is missing."""
+    """Let people label the candidates of a pool.
+
+    YY, YN or NX, corrections, and what is missing.
+    """
 
 
 @annotate.command()
@@ -47,7 +50,7 @@ def export(path: Path, form: str | None, pool_id: str | None, annotator: str, fo
 @click.option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
 @WORKDIR
 def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
-    """Take the labels of FILE: all, or none if a row is bad."""
+    """Take the labels of FILE, all rows or none."""
     from builder.gold.formats import named
     from builder.usecases.labelling import import_labels
 
@@ -65,7 +68,10 @@ def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, w
 )
 @WORKDIR
 def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
-    """Show how far annotators agree: raw, Cohen's and Fleiss' kappa, F1 of the triplets with exact spans."""
+    """Show how far annotators agree.
+
+    Raw agreement, Cohen's and Fleiss' kappa, and F1 of the triplets with exact spans.
+    """
     from tabulate import tabulate
 
     from builder.usecases.labelling import agree
@@ -90,7 +96,10 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
 @FORCE
 @WORKDIR
 def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path) -> None:
-    """List the candidates on which people disagree; --export and --import them to decide, or use `annotate serve --adjudicate`."""
+    """List the candidates on which people disagree.
+
+    Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
+    """
     from tabulate import tabulate
 
     from builder.gold.formats import SHEETS, named
@@ -131,7 +140,10 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port on this machine; 0 takes any free one.")
 @WORKDIR
 def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, workdir: Path) -> None:
-    """Open a page on this machine to label a pool by keyboard; every answer is stored at once. Stop with Ctrl-C."""
+    """Label a pool in a page on this machine.
+
+    By keyboard; every answer is stored at once. Stop with Ctrl-C.
+    """
     from builder.gold.server import serve as served
     from builder.store import pools
     from builder.usecases.annotation_page import DatabaseBook

@@ -44,7 +44,10 @@ from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
 @WORKDIR
 @SET
 def augment(method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any) -> None:
-    """Augment a release by METHOD: a child release with a layer of new rows. Or a file. Without METHOD, the methods are listed."""
+    """Augment a release, or a file, by METHOD.
+
+    A release gets a child release with a layer of new rows. Without METHOD, the methods are listed.
+    """
     from builder.augment.catalog import METHODS, check
     from builder.augment.settings import make_settings
     from builder.commands.build import _settings, crew

@@ -82,7 +82,9 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="Where cells, tables and figures are kept; the same command goes on there.",
 )
 def bench(shift: bool, **options: Any) -> None:
-    """Train on the source and on augmented sets, and compare: means, deviations, Wilcoxon rank-sum test, table, figures.
+    """Measure what an augmentation is worth.
+
+    Train on the source and on augmented sets, and compare: means, deviations, Wilcoxon rank-sum test, table, figures.
 
     Every training is kept; a run that was stopped goes on with the same command.
     """

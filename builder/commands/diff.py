@@ -21,7 +21,9 @@ import click
     help="Exit with 1 if there is any change of the data, or one that asks for such a version.",
 )
 def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> None:
-    """Compare the releases BEFORE and AFTER: reviews and triplets added, removed, edited, turned, moved.
+    """Compare the releases BEFORE and AFTER.
+
+    Reviews and triplets added, removed, edited, turned, moved.
 
     Exits with 0 if the data is the same (or the change is below --fail-on), else with 1.
     """

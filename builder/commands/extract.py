@@ -33,7 +33,10 @@ import click
 @click.option("--convention", type=click.Choice(["natural", "paper"]), default="natural", show_default=True)
 @click.option("--workers", type=int, default=2, show_default=True)
 def extract(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> None:
-    """Extract triplets from texts, one line out for each line in."""
+    """Extract triplets from texts.
+
+    One line out for each line in, in the same order.
+    """
     from builder.usecases.extraction import extract_file
 
     counts = extract_file(source, target, system, workdir, convention, workers)

@@ -29,7 +29,10 @@ POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first char
 @click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
 def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path) -> None:
-    """Pool what the rules and all variants propose for sampled reviews, each candidate once, in blinded order."""
+    """Draw a sample of candidates to label.
+
+    A pool holds what the rules and all variants propose for the sampled reviews, each candidate once, in blinded order.
+    """
     from builder.gold.pool import Settings
     from builder.usecases.pooling import make_pool
 
@@ -115,7 +118,10 @@ def judge(
     workdir: Path,
     **rest: object,
 ) -> None:
-    """Let a language model label a pool: YY, YN or NX. Answers are kept; a second run asks only what is missing."""
+    """Let a language model label a pool.
+
+    Its labels are YY, YN or NX. Answers are kept; a second run asks only what is missing.
+    """
     from builder.gold.judge import Endpoint
     from builder.usecases import judging
 

@@ -25,7 +25,10 @@ LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_d
 @LIMIT
 @click.option("--seconds", type=click.FloatRange(min=0.01), default=60.0, show_default=True, help="Stop a query that takes longer.")
 def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, seconds: float) -> None:
-    """Run one SQL QUERY over the working directory; SQLite refuses all that is not reading."""
+    """Run one SQL QUERY over a build.
+
+    SQLite refuses everything but reading.
+    """
     from builder.store import db, queries
 
     with db.reading(workdir) as connection:
@@ -62,7 +65,10 @@ def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, p
 @SAFE
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many reviews.")
 def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, safe: bool, limit: int) -> None:
-    """Find the reviews that hold all WORDS, in either script; a word with blanks is looked for as it is."""
+    """Find the reviews that hold all WORDS.
+
+    In Traditional or Simplified characters; a word with blanks is searched as it is.
+    """
     from builder.store import db
     from builder.store import search as index
 
@@ -79,7 +85,10 @@ def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: s
 @click.argument("identifier", metavar="ID")
 @WORKDIR
 def explain(identifier: str, workdir: Path) -> None:
-    """Tell the story of a triplet: ID is a triplet's (or a review's, for all of its triplets)."""
+    """Explain how a triplet came about.
+
+    ID is a triplet's, or a review's for all of its triplets.
+    """
     from builder.store import db, stories
 
     with db.reading(workdir) as connection:
@@ -92,7 +101,10 @@ def explain(identifier: str, workdir: Path) -> None:
 @click.option("--reviews", default=2000, show_default=True, help="Look at so many annotated reviews.")
 @FORMAT
 def rules(workdir: Path, reviews: int, shape: str) -> None:
-    """Report what each pairing rule finds, decides, shares and disputes."""
+    """Report what each pairing rule contributes.
+
+    What it finds, decides, shares with other rules and disputes.
+    """
     from dataclasses import astuple
 
     from builder import pipeline

@@ -22,7 +22,10 @@ def lexicon() -> None:
 @click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
 @click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
 def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
-    """Find duplicates, contradictions, entries that never fire or cannot be reached."""
+    """Find faults in the lexicons.
+
+    Duplicates, contradictions, and entries that never fire or cannot be reached.
+    """
     from collections import Counter
 
     from builder import nlp, sources
@@ -49,7 +52,7 @@ def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
 @click.option("--encoding", default="", help="Encoding, if it is not UTF-8.")
 @WORKDIR
 def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, workdir: Path) -> None:
-    """Import a lexicon that you hold into the working directory."""
+    """Import a lexicon of yours for one build."""
     from collections import Counter
 
     from builder.errors import InputError
@@ -80,7 +83,10 @@ def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, work
 @click.option("--out", type=_PATH, help="Candidate file; WORKDIR/candidates.tsv if not given.")
 @click.option("--support", default=2, show_default=True, help="A candidate stands in at least so many reviews.")
 def induce(workdir: Path, out: Path | None, support: int) -> None:
-    """Find words that no lexicon holds in the reviews of a working directory (annotate must have run)."""
+    """Find words that no lexicon holds.
+
+    In the reviews of a working directory, after its stage annotate.
+    """
     from builder.lexicon.candidates import write_candidates
     from builder.lexicon.induce import InductionSettings
     from builder.lexicon.induce import induce as induced
@@ -104,7 +110,10 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
 @WORKDIR
 @click.option("--confident", type=float, help="Also take unanswered candidates of at least this confidence (0 to 1).")
 def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
-    """Take accepted CANDIDATES into the working directory's lexicon; the next build uses them."""
+    """Take accepted CANDIDATES into the lexicon.
+
+    That of the working directory; its next build uses them.
+    """
     from builder.lexicon.candidates import accept as accepted
     from builder.lexicon.resources import load_lexicon
 

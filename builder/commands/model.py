@@ -26,7 +26,10 @@ def model() -> None:
 @click.option("--rate", default=3e-4, show_default=True, help="The highest learning rate.")
 @click.option("--threads", default=2, show_default=True, help="CPU threads.")
 def pretrain(files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int) -> None:
-    """Fine-tune a base on reading comprehension (paper, section 4.2). A run that was stopped goes on."""
+    """Fine-tune a base on reading comprehension.
+
+    As in section 4.2 of the paper. A run that was stopped goes on.
+    """
     from builder.model.paper.settings import Seq2SeqConfig
     from builder.model.paper.squad import pretrain as learn
     from builder.stages.context import ModelBar
@@ -49,7 +52,10 @@ def pretrain(files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: i
 @click.option("--encoding", default="", help="Encoding of the input, if it is not Unicode.")
 @click.option("--drcd", "files", multiple=True, type=_PATH, help="Questions in the SQuAD layout, whose pieces are kept too (repeatable).")
 def trim(inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encoding: str, files: tuple[Path, ...]) -> None:
-    """Cut a base's vocabulary to what the reviews of INPUTS need, and a safety set; the logits stay the same."""
+    """Cut a base's vocabulary to what reviews need.
+
+    Those of INPUTS, and a safety set. The logits stay the same.
+    """
     from builder import sources
     from builder.errors import ConfigError
     from builder.lexicon.resources import load_lexicon

@@ -11,7 +11,10 @@ _PATH = click.Path(path_type=Path)
 
 @click.group()
 def nlp() -> None:
-    """Train and evaluate the embedded segmenter, tagger and parser."""
+    """Train and evaluate the embedded backend.
+
+    Its segmenter, tagger and parser.
+    """
 
 
 @nlp.command()

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to print it.")
 def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
-    """Predict time, memory and disk from what this machine measured."""
+    """Predict time, memory and disk of a build.
+
+    From what this machine measured."""
     import json
 
     from builder.usecases.planning import predict

@@ -13,7 +13,10 @@ import click
 @click.option("--private", is_flag=True, help="Make a new repository private.")
 @click.option("--yes", is_flag=True, help="Send; without it, only tell what would be sent.")
 def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
-    """Send a RELEASE directory to the hub in one commit with a tag (needs the extra publish)."""
+    """Send a RELEASE directory to the hub.
+
+    In one commit, with a tag. Needs the extra `publish`.
+    """
     from tabulate import tabulate
 
     from builder.release import hub

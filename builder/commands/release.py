@@ -22,7 +22,10 @@ from builder.commands.build import WORKDIR
 @click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @click.option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
 def release(workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None) -> None:
-    """Release the build of a working directory: as the version that follows from what changed since the last release."""
+    """Release what a build made.
+
+    Its version follows from what changed since the last release.
+    """
     from dataclasses import replace
 
     from builder import pipeline
@@ -43,7 +46,10 @@ def release(workdir: Path, out: Path | None, bump: str | None, number: str | Non
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path))
 def verify(release: Path) -> None:
-    """Check a RELEASE directory: checksums, counts, schema, spans, splits, leaks, polarities, personal data."""
+    """Check a RELEASE directory.
+
+    Checksums, counts, schema, spans, splits, leaks, polarities, personal data.
+    """
     from builder.release.verify import verify as check
 
     faults = check(release)

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
 def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:  # fmt: skip
-    """Report what a build made and how good it is: one HTML page, Markdown, or the paper's tables as data.
+    """Report what a build made and how good it is.
+
+    One HTML page, Markdown, or the paper's tables as data.
 
     The page needs no network and quotes only texts in which nothing has to be masked.
     """

@@ -15,7 +15,10 @@ from builder.commands.build import WORKDIR
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than loopback let others read along.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one.")
 def serve(workdir: Path, release: Path | None, host: str, port: int) -> None:
-    """Show reviews, triplets and their stories in a browser (needs the extra inspect); nothing can be changed there."""
+    """Look into a build in the browser.
+
+    Reviews, triplets and how they came about; nothing can be changed there. Needs the extra `inspect`.
+    """
     from builder.serve import app
 
     if host not in ("127.0.0.1", "localhost", "::1"):

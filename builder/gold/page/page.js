@@ -82,7 +82,7 @@ function show() {
 // What is asked; once corrected, what the correction says instead, so that no question names what is no longer marked.
 function asked(one, label, aspect, opinion) {
   const q = $("question"), note = $("correction"); q.replaceChildren(); note.textContent = "";
-  if (!one) { q.append("沒有人提出三元組。有漏掉的嗎？", element("span", "Nobody proposed a triplet here. Is one missing?", "en")); return; }
+  if (!one) { const more = item.of > 1; q.append(more ? "這則評論還有漏掉的三元組嗎？" : "沒有人提出三元組。有漏掉的嗎？", element("span", more ? "Is another triplet missing in this review?" : "Nobody proposed a triplet here. Is one missing?", "en")); return; }
   if (label && (label.aspect || label.opinion || label.polarity)) {
     const right = label.polarity || one.polarity;
     q.append("修正成 ", element("mark", words(opinion, item.text), "o"), " 描述 ", element("mark", words(aspect, item.text), "a"), "，", element("b", CHINESE[right]), "。", element("span", `Corrected to (${words(aspect, item.text)}, ${words(opinion, item.text)}, ${ENGLISH[right]}), saved as ${label.label}.`, "en"));
