@@ -15,11 +15,12 @@ import pytest
 from conftest import Built, Command
 
 from builder.model import panel
-from builder.model.calibration import LEAST, STANDARD, Curve, fitted, load_curve, save_curve
+from builder.model.calibration import LEAST, MEASURED, Curve, fitted, load_curve, ranked, save_curve
 from builder.records import Element, StoredTriplet, Triplet, Verdict
 from builder.stages.rounds import lets_in
 from builder.store.triplets import JudgedTriplet
 
+STANDARD = ranked([n / 1000 for n in range(1001)])
 Settings = Callable[..., list[str]]
 SPLITS = ("train", "valid", "test")
 
@@ -112,14 +113,14 @@ def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
 ) -> None:
     monkeypatch.setattr(panel, "UNSURE", 0.0)
     monkeypatch.setattr(panel, "SURE", 0.01)
-    made = make(release__min_confidence="0.6")
+    made = make(release__min_confidence="0.965")
     rated = made.ask("SELECT triplet, confidence FROM verdicts")
     assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
     dropped = {split: made.triplets("rules", split) - made.triplets("E0", split) for split in SPLITS}
     assert all(dropped[split] for split in ("valid", "test")), "a panel of one epoch doubts much"
     unsure = (
         "SELECT r.key, t.aspect, t.opinion, t.polarity FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
-        " WHERE v.confidence < 0.6"
+        " WHERE v.confidence < 0.965"
     )
     for split in SPLITS:
         assert made.released(split) <= made.triplets("E0", split) - made.ask(unsure)
@@ -151,11 +152,23 @@ def test_a_curve_is_straight_between_its_knots_and_level_beyond_them() -> None:
     assert all(low <= high for low, high in pairwise(STANDARD(n / 100) for n in range(101)))
 
 
+def test_a_score_counts_by_its_rank_among_the_rules_triplets() -> None:
+    modest, proud = ranked([n / 2000 for n in range(1001)]), ranked([0.5 + n / 2000 for n in range(1001)])
+    for share in (0.1, 0.3, 0.7):
+        assert modest(share / 2) == pytest.approx(proud(0.5 + share / 2), abs=0.01) == pytest.approx(STANDARD(share), abs=0.01)
+    assert (proud(0.1), modest(0.9)) == (MEASURED[0][1], MEASURED[-1][1])
+
+
+def test_equal_scores_make_no_step_down() -> None:
+    curve = ranked([0.9] * 10)
+    assert curve(0.1) == curve(0.9) == curve(1.0) == MEASURED[-1][1]
+
+
 def test_gold_moves_the_curve_to_what_it_shows() -> None:
     draw = random.Random(2)
     scores = [draw.random() for _ in range(4000)]
     judged = [(score, draw.random() < 0.9 * STANDARD(score)) for score in scores]
-    curve = fitted(judged)
+    curve = fitted(judged, STANDARD)
     assert curve.source == "4000 triplets on gold reviews"
     for low, high in ((0.0, 0.4), (0.4, 0.8), (0.8, 1.0)):
         inside = [(curve(score), right) for score, right in judged if low <= score < high]
@@ -164,8 +177,8 @@ def test_gold_moves_the_curve_to_what_it_shows() -> None:
 
 def test_a_little_gold_changes_little_and_too_little_nothing() -> None:
     wrong = [(0.99, False)] * (LEAST - 1)
-    assert fitted(wrong) is STANDARD
-    few, many = fitted([*wrong, (0.5, True)]), fitted([(n / 500, False) for n in range(500)])
+    assert fitted(wrong, STANDARD) is STANDARD
+    few, many = fitted([*wrong, (0.5, True)], STANDARD), fitted([(n / 500, False) for n in range(500)], STANDARD)
     assert many(0.9) < few(0.9) < STANDARD(0.9)
 
 

@@ -1,8 +1,10 @@
-"""From a panel's score to the probability that a triplet is right. In: raw scores, and triplets that people judged where there are some. Out: a curve.
+"""From a panel's score to the probability that a triplet is right. In: scores of held-out rule triplets, and triplets that people judged where
+there are some. Out: a curve.
 
-A panel's score says how typical a triplet is of the rules' triplets, which are themselves right four times in five. The curve says how often
-triplets of a score are right. Without gold it is the one measured on the development sets; gold moves it by Platt's method (1999), as far as
-it has triplets to show.
+A panel's score says how typical a triplet is of the rules' triplets; panels that have read more give higher scores. What does not change with
+the panel is how right the rules' triplets are, from those it finds least typical to those it finds most. So the curve needs no labels: it takes
+the scores that the cross-fitted members give the rules' triplets of train, in order, and how often those of such a rank are right on the
+development sets. Gold of the user moves it by Platt's method (1999), as far as it has triplets to show.
 """
 
 from __future__ import annotations
@@ -18,15 +20,14 @@ from builder.errors import ModelError
 from builder.files import write_atomically
 
 MEASURED: tuple[tuple[float, float], ...] = (
-    (0.0, 0.25), (0.3, 0.28), (0.55, 0.48), (0.65, 0.62), (0.85, 0.67), (0.9, 0.72), (0.93, 0.81), (0.95, 0.86), (0.965, 0.9), (0.98, 0.92),
-    (0.988, 0.945), (1.0, 0.97),
+    (0.0, 0.25), (0.14, 0.28), (0.235, 0.48), (0.273, 0.62), (0.4, 0.67), (0.464, 0.72), (0.53, 0.81), (0.595, 0.86), (0.655, 0.9), (0.755, 0.92),
+    (0.84, 0.945), (1.0, 0.97),
 )  # fmt: skip
-"""Score -> share that is right on the development sets, between which the curve is straight (docs/results/models.md)."""
+"""Share of the rules' triplets that have a lower score -> share that is right on the development sets (docs/results/models.md)."""
 LEAST = 100
 """Triplets on gold reviews from which gold moves the curve."""
 _FILE = "confidence.json"
 _STEPS, _FLATTEST = 50, 0.1
-"""Newton steps; and the least slope, so that a surer score is never worth less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,20 @@ class Curve:
         return round(below + (above - below) * (score - low) / (high - low), 4)
 
 
-STANDARD = Curve(MEASURED, "the development sets")
+def ranked(scores: Sequence[float]) -> Curve:
+    """The curve of a panel that gives the rules' triplets of train these scores."""
+    ordered = sorted(scores)
+    knots: list[tuple[float, float]] = []
+    for share, right in MEASURED:
+        score = ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+        if knots and score <= knots[-1][0]:
+            knots[-1] = knots[-1][0], right
+        else:
+            knots.append((score, right))
+    return Curve(tuple(knots), "the development sets, by rank")
 
 
-def fitted(judged: Sequence[tuple[float, bool]], before: Curve = STANDARD) -> Curve:
+def fitted(judged: Sequence[tuple[float, bool]], before: Curve) -> Curve:
     """`before` moved to agree with `judged` (score, right) by a slope and an offset of its log-odds; `before` itself where they are few.
 
     A prior of LEAST triplets that agree with `before` keeps a small gold set from bending it.
@@ -59,16 +70,23 @@ def fitted(judged: Sequence[tuple[float, bool]], before: Curve = STANDARD) -> Cu
         return before
     odds = [_odds(before(score)) for score, _ in judged]
     weight = LEAST / len(judged)
+    right = [float(good) for _, good in judged]
     slope, offset = 1.0, 0.0
     for _ in range(_STEPS):
-        slope, offset = _newton(odds, [float(right) for _, right in judged], weight, slope, offset)
-        slope = max(slope, _FLATTEST)
+        slope, offset = _newton(odds, right, weight, slope, offset)
+    if slope < _FLATTEST:  # a surer score is never worth less
+        slope = _FLATTEST
+        for _ in range(_STEPS):
+            offset = _newton(odds, right, weight, slope, offset, level=True)[1]
     knots = tuple((score, round(_share(slope * _odds(chance) + offset), 4)) for score, chance in before.knots)
     return Curve(knots, f"{len(judged)} triplets on gold reviews")
 
 
-def _newton(odds: Sequence[float], right: Sequence[float], weight: float, slope: float, offset: float) -> tuple[float, float]:
-    """One step towards the likeliest slope and offset, given `right` and, with `weight` each, what the curve before says of the same triplets."""
+def _newton(
+    odds: Sequence[float], right: Sequence[float], weight: float, slope: float, offset: float, *, level: bool = False
+) -> tuple[float, float]:
+    """One step towards the likeliest slope and offset (`level`: the offset alone), given `right` and, with `weight` each, what the curve before
+    says of the same triplets."""
     first = second = 0.0
     h11 = h12 = h22 = 1e-9
     for x, y in zip(odds, right, strict=True):
@@ -77,10 +95,17 @@ def _newton(odds: Sequence[float], right: Sequence[float], weight: float, slope:
         curved = (1 + weight) * p * (1 - p)
         first, second = first + missed * x, second + missed
         h11, h12, h22 = h11 + curved * x * x, h12 + curved * x, h22 + curved
+    if level:
+        return slope, offset + _short(second / h22)
     det = h11 * h22 - h12 * h12
     if det <= 1e-12:
         return slope, offset
-    return slope + (h22 * first - h12 * second) / det, offset + (h11 * second - h12 * first) / det
+    return slope + _short((h22 * first - h12 * second) / det), offset + _short((h11 * second - h12 * first) / det)
+
+
+def _short(step: float) -> float:
+    """Newton's step, no longer than half: far from the goal it leads astray."""
+    return max(-0.5, min(0.5, step))
 
 
 def _odds(chance: float) -> float:

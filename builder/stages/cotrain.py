@@ -17,7 +17,7 @@ from builder.engine import Doc, Engine
 from builder.learning.task import Example, Judge
 from builder.metrics import matching
 from builder.metrics.matching import Answer
-from builder.model.calibration import STANDARD, Curve, fitted, save_curve
+from builder.model.calibration import Curve, fitted, ranked, save_curve
 from builder.reader import restored, review_view, to_text, to_view
 from builder.records import Review, Triplet
 from builder.stages import discriminate, gold, predicting
@@ -88,11 +88,12 @@ def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterat
 
 
 def _curve(context: Context, source: int) -> Curve:
-    """From the discriminator's scores to confidences: as measured on the development sets, moved by gold where the user has some."""
+    """From the discriminator's scores to confidences: by the rank among the rules' triplets, moved by gold where the user has some."""
     connection, path = context.connection, context.config.evaluate.gold
+    curve = ranked(confidence.scores(connection, discriminate.NAME, "rules", "train"))
     rows = gold.rows(path)
     if not rows:
-        return STANDARD
+        return curve
     keys = {str(row["id"]) for row in rows}
     labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys]
     due: dict[int, list[Answer]] = {review.id: [] for review in labelled}
@@ -105,7 +106,8 @@ def _curve(context: Context, source: int) -> Curve:
             (verdict.score, matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1)
             for verdict in triplets.judged(connection, source, judge, "test")
             if verdict.score is not None and verdict.stored.review in due
-        ]
+        ],
+        curve,
     )
 
 

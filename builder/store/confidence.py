@@ -7,6 +7,7 @@ what is below `release.min_confidence`.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections.abc import Callable
 
 
@@ -22,3 +23,13 @@ def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], fl
     connection.execute(
         "UPDATE verdicts SET confidence = calibrated(score) WHERE source = (SELECT id FROM sources WHERE name = ?)", (judge,)
     )
+
+
+def scores(connection: sqlite3.Connection, judge: str, proposer: str, split: str) -> array[float]:
+    """The scores that a judge gives to what a source proposes for the reviews of a split."""
+    rows = connection.execute(
+        "SELECT v.score FROM proposals p JOIN sources o ON o.id = p.source AND o.name = ? JOIN sources s ON s.name = ?"
+        " JOIN verdicts v ON v.source = s.id AND v.triplet = p.triplet JOIN reviews r ON r.id = p.triplet >> 31 WHERE r.split = ?",
+        (proposer, judge, split),
+    )
+    return array("d", (score for (score,) in rows))
