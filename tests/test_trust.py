@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder.model import panel
+from builder.model import panel, trust
 from builder.model.calibration import LEAST, MEASURED, Curve, fitted, load_curve, ranked, save_curve
 from builder.records import Element, StoredTriplet, Triplet, Verdict
 from builder.stages.rounds import lets_in
@@ -113,18 +113,17 @@ def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
 ) -> None:
     monkeypatch.setattr(panel, "UNSURE", 0.0)
     monkeypatch.setattr(panel, "SURE", 0.01)
-    made = make(release__min_confidence="0.965")
+    monkeypatch.setattr(trust, "DROP", 0.0)  # a panel of one epoch would leave next to nothing
+    made = make(release__min_confidence="0.9")
     rated = made.ask("SELECT triplet, confidence FROM verdicts")
     assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
-    dropped = {split: made.triplets("rules", split) - made.triplets("E0", split) for split in SPLITS}
-    assert all(dropped[split] for split in ("valid", "test")), "a panel of one epoch doubts much"
     unsure = (
         "SELECT r.key, t.aspect, t.opinion, t.polarity FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
-        " WHERE v.confidence < 0.965"
+        " WHERE v.confidence < 0.9"
     )
     for split in SPLITS:
         assert made.released(split) <= made.triplets("E0", split) - made.ask(unsure)
-        assert not made.released(split) & dropped[split]
+        assert made.triplets("rules", split) - made.released(split), "every split loses what the judge doubts"
     reasons = made.ask("SELECT reason, count(*) FROM rejected WHERE stage = 'release' GROUP BY reason")
     assert "unsure" in dict(reasons)
     unseen = made.triplets("E0", "valid") | made.triplets("E0", "test")
