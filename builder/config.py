@@ -181,6 +181,8 @@ class Release:
     """Licences of parts of the input, as `SOURCE=LICENCE`; a source is a value of the source column."""
     creator: str = ""
     """Who made the dataset, for card and citation."""
+    contact: str = ""
+    """Where questions and corrections go: a mail address or a page."""
     url: str = ""
     """Where the dataset can be found."""
     date: str = ""

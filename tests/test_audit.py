@@ -262,7 +262,7 @@ def test_what_cannot_be_audited_is_an_error(workdir: Path, here: Command, tmp_pa
 
 def test_a_release_states_what_people_found_and_that_nobody_looked_before(built: Built, tmp_path: Path) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "releases"
-    assert "Not measured: nobody has judged a sample" in (built.release / "README.md").read_text(encoding="utf-8")
+    assert "No sample of this release was audited." in (built.release / "README.md").read_text(encoding="utf-8")
     first = Path(str(pipeline.run(pipeline.remembered(workdir, out))[-1].counts["path"]))
     drawn = audit.draw(workdir, AuditSettings(20, 3))
     with opened(workdir) as connection, db.atomic(connection):

@@ -22,7 +22,10 @@ from builder.export.records import triplet as read_row
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.release import package
 from builder.release.card import card as card_of
+from builder.release.figures import Figure, of_manifest
+from builder.release.gates import schema_fault
 from builder.release.manifest import Facts, Split, checksums, manifest, sha256
+from builder.release.quality import NOT_MEASURED
 from builder.release.statistics import statistics
 from builder.release.verify import verify
 
@@ -310,8 +313,52 @@ def release(folder: Path, files: Files) -> Path:
 def test_the_card_says_what_the_panel_did_and_how_sure_a_score_is() -> None:
     told = card(replace(facts(reviews()), panel="The discriminator's panel is not trusted: it dropped nothing."))
     assert "\n- The discriminator's panel is not trusted: it dropped nothing.\n- Left out" in told
-    assert "| rules | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
+    assert "| the rules alone | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
     assert "panel" not in card(facts(reviews()))
+
+
+def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agreement_with_the_rules_as_quality() -> None:
+    agreement = [("E0 against rules", "valid", "exact P", 93.3, 90.0, 95.0)]
+    unmeasured = card(replace(facts(reviews()), metrics=agreement))
+    assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
+    assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
+    assert "| rules and judges together (E0) against the rules alone | valid | precision, exact match | 93.3 |" in unmeasured
+    figure = Figure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
+    stated = replace(facts(reviews()), figures=[figure])
+    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(stated)
+    metadata, body = (json.loads(whole(stated, reviews(), "")[name]) for name in ("metadata.json", "manifest.json"))
+    assert metadata["rai:dataAnnotationAnalysis"].startswith("By gold: precision, exact match of silver labels: 81.2% (74.5 to 86.5)")
+    assert of_manifest(body["figures"]) == [figure]
+    assert json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])["rai:dataAnnotationAnalysis"] == NOT_MEASURED
+
+
+def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() -> None:
+    shown = card(facts(reviews()))
+    row = reviews()["train"][0]
+    for key in (*row, *row["triplets"][0]):
+        assert f"| `{key}` | " in shown, key
+    invented = json.loads(shown.partition("```json\n")[2].partition("```")[0])
+    assert list(invented) == list(row)
+    assert [list(one) for one in invented["triplets"]] == [list(row["triplets"][0])] * 2
+    assert [mismatch(invented["text"], one) for one in invented["triplets"]] == [None, None]
+    assert schema_fault(invented) is None
+    for title in ("Sources and licences", "Intended uses", "Out of scope", "Known errors", "Maintenance and contact"):
+        assert f"## {title}" in shown
+    for name in ("`E0` is", "`S_n` is", "YN, with another polarity"):
+        assert name in shown
+    assert "Table 7" not in shown
+
+
+def test_the_card_lists_sources_with_their_licences_and_says_whom_to_ask() -> None:
+    rows = reviews()
+    rows["train"][0]["source"] = "forum"
+    told = replace(facts(rows), licences={"forum": "CC0-1.0"}, creator="Ann", contact="ann@example.org")
+    assert "| (not stated) | 3 | CC-BY-4.0 |\n| forum | 1 | CC0-1.0 |" in card(told)
+    assert "- Makers: Ann. Contact: ann@example.org." in card(told)
+    assert "did not say where its reviews come from" in card(facts(reviews()))
+    cited = whole(told, rows, "")["CITATION.cff"].decode()
+    assert cited.index('name: "Ann"') < cited.index('family-names: "Lu"'), "the makers, then the paper"
+    assert 'email: "ann@example.org"' in cited
 
 
 def test_a_sound_release_has_no_faults_and_sha256sum_agrees(tmp_path: Path) -> None:
@@ -549,7 +596,7 @@ def test_the_front_matter_of_any_name_is_read_back() -> None:
 def test_a_release_without_a_licence_says_so_in_words() -> None:
     told = card(replace(facts(reviews()), licence=""))
     assert front_matter(told)["license"] == "other"
-    assert "not stated by the builder of this release; ask before you redistribute" in told
+    assert "not stated by the makers of this release; ask before you redistribute" in told
 
 
 @pytest.mark.parametrize(
@@ -573,16 +620,16 @@ def test_the_card_tells_people_what_is_in_it_and_what_is_not() -> None:
     told = card(facts(reviews()))
     for said in (
         "# test-aste 1.2.0",
-        "built by builder 9.9",
+        "builder 9.9 made them by weak supervision",
         "| train | rules | silver | 2 | 3 | 2 | 1 | 0 |",
         "| valid | rules | silver | 1 | 1 | 1 | 0 | 0 |",
         "| test | rules | silver | 1 | 0 | 0 | 0 | 0 |",
         "Licence: CC-BY-4.0",
         "Parent: 1.1.0",
-        "Left out on the way to the release: 3 masked.",
+        "Left out on the way to the release: triplets that overlap what is masked (3).",
         "| [人名] | names of people beside a title, a role or thanks | 0 |",
         "Not found, and may remain: names of people without a title",
-        "| rules | test | micro F1 | 61.5 |",
+        "| the rules alone | test | micro F1 | 61.5 |",
     ):
         assert said in told, said
     assert "contradiction" not in told

@@ -448,7 +448,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def test_a_person_searches_filters_opens_a_review_and_follows_a_triplet(running: Running, browser: Browser) -> None:
     browser.open(running.url + "/")
     assert "our" not in browser.text("h1")
-    assert "reviews with a triplet" in browser.text(".tiles")
+    assert "released triplets" in browser.text(".tiles")
     browser.evaluate("document.querySelector('nav input').value = '餐点'")  # Simplified; the review is Traditional
     browser.click("nav form button")
     assert browser.text("#count") == "1 review"

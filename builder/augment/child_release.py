@@ -19,6 +19,7 @@ from builder import __version__
 from builder.errors import ReleaseError
 from builder.release import layers, package, writing
 from builder.release.diff import bumped
+from builder.release.figures import of_manifest
 from builder.release.layers import LayerRow
 from builder.release.manifest import Content, Facts, Split, stored
 from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
@@ -94,7 +95,8 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
         signatures=dict(told.get("signatures", {})), config=dict(told.get("config", {})), ingest=dict(told.get("ingest", {})),
         dropped=dict(told.get("dropped", {})),
         metrics=[(one["system"], one["split"], one["metric"], one["value"], one.get("low"), one.get("high")) for one in told.get("metrics", ())],
-        date=_today(), creator=str(told.get("creator", "")), url=str(told.get("url", "")), change="minor",
+        date=_today(), creator=str(told.get("creator", "")), url=str(told.get("url", "")), contact=str(told.get("contact", "")), change="minor",
+        quality=dict(told.get("quality", {})), figures=of_manifest(told.get("figures", ())), panel=str(told.get("panel", "")),
         statistics=told["statistics"] if parent.layout == FORMAT else statistics({split: rows(parent.path, split) for split in parent.splits}),
         augmentations={**told.get("augmentations", {}), layer: dict(about)},
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from builder.release import layers, parquet
+from builder.release import layers, parquet, sections
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, size_of
 from builder.release.quality import quality_section
 from builder.release.statistics import table
@@ -16,46 +16,44 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 def card(facts: Facts, content: Mapping[str, Content]) -> str:
     """`content` holds the Parquet files."""
-    rows = "\n".join(
-        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
-        + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
-        + " |"
-        for s in facts.splits
-    )
-    scores = "\n".join(f"| {' | '.join(one[:3])} | {one[3]:.1f} | {_interval(one[4], one[5])} |" for one in facts.metrics)
-    dropped = ", ".join(f"{number:,} {reason}" for reason, number in facts.dropped.items() if number) or "nothing"
+    front = chr(10).join(_front(facts, content))
     return f"""---
-{chr(10).join(_front(facts, content))}
+{front}
 ---
 
 # {facts.name} {facts.version}
 
-Aspect sentiment triplets (aspect, opinion, polarity) of Chinese restaurant reviews, built by builder {facts.builder}; nothing is
-trained on human labels: a rule engine seeds, a discriminator filters, a tagger learns from what remains and adds what it finds
-(the iterative weak supervision of Lu et al., LREC-COLING 2024).
+Aspect sentiment triplets of Chinese restaurant reviews: what is judged (aspect), in which words (opinion), and how (polarity), each with its
+place in the text. builder {facts.builder} made them by weak supervision. Rules propose triplets, judges trained on the rules' output weigh them, and no model
+learnt from a human label. The method is that of Lu et al. (LREC-COLING 2024).
 
-| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |
-|---|---|---|---|---|---|---|---|
-{rows}
+{_splits(facts)}
 
 ```python
 from datasets import load_dataset
-dataset = load_dataset("PATH")                      # Table 7's splits; or one layer of them: load_dataset("PATH", "silver")
+dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", "silver") takes one layer alone
 ```
 
-- Licence: {facts.licence or "not stated by the builder of this release; ask before you redistribute"}.{_by_source(facts)}
+- Licence: {facts.licence or "not stated by the makers of this release; ask before you redistribute"}.{_by_source(facts)}
 - Parent: {_parent(facts)}.
-{f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {dropped}. Reviews without a triplet are left out, except where people labelled them.
+{f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {_dropped(facts)}.
 
-{_augmented(facts)}{quality_section(facts)}
-## Numbers
+{quality_section(facts)}
+{sections.FIELDS}
+
+{_augmented(facts)}## Numbers
 
 {table(facts.statistics) if facts.statistics else "No statistics."}
 
-## Splits
+{sections.made(facts)}
 
-By review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split, and a review that was released in a split
-stays in it in later releases of this name. `annotation` says for each review whether people labelled it (gold) or rules and models (silver).
+## Sources and licences
+
+{sections.inputs(facts)}
+
+{sections.USES}
+
+{sections.ERRORS}
 
 ## Privacy
 
@@ -63,24 +61,16 @@ stays in it in later releases of this name. `annotation` says for each review wh
 
 Masks are found by pattern. Not found, and may remain: {UNMASKED}. Place and author columns are not released. {_ids(facts)}
 
-## Known limits
-
-Silver triplets are what rules and models find, not what people said is there; implicit aspects, whole-sentence opinions and irony are mostly
-missed. Polarity is the lexicon's, turned by negation and context. Opinions on restaurants only; Traditional and Simplified texts from
-several regions are mixed as the input had them (`language`). Reviews are not a sample of any population.
-
 ## Files
 
-`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews; every element of a triplet has its text and its spans, half-open
-code-point offsets into `text`. `paper/*.json`: the format of Lu et al.; its questions name the aspects of the answer (input mode
-`given-aspects`). `metadata.json`: Croissant 1.1. `manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the
-parent. `CITATION.cff`: how to cite. `SHA256SUMS`: check with `sha256sum --check` or `builder verify`. Other formats: `builder export`.
+`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews. `paper/*.json`: the format of Lu et al.; its questions name the
+aspects of the answer (input mode `given-aspects`), and `review_id` is the id of the review here. `metadata.json`: Croissant 1.1.
+`manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the parent. `CITATION.cff`: how to cite. `SHA256SUMS`:
+check with `sha256sum --check` or `builder verify`. Other formats: `builder export`.
 
-## Scores
+{sections.agreement(facts)}## Maintenance and contact
 
-| system | split | metric | percent | 95% interval |
-|---|---|---|---|---|
-{scores}
+{sections.maintenance(facts)}
 """
 
 
@@ -99,6 +89,23 @@ def _masks(facts: Facts) -> str:
     return "\n".join(table)
 
 
+def _splits(facts: Facts) -> str:
+    head = "| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |\n|---|---|---|---|---|---|---|---|\n"
+    return head + "\n".join(
+        f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
+        + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
+        + " |"
+        for s in facts.splits
+    )
+
+
+def _dropped(facts: Facts) -> str:
+    """What was left out, by reason and in words."""
+    return (
+        ", ".join(f"{sections.REASONS.get(reason, reason)} ({number:,})" for reason, number in facts.dropped.items() if number) or "nothing"
+    )
+
+
 def _parent(facts: Facts) -> str:
     if facts.parent_name:
         return f"{facts.parent_name} {facts.parent}; all of it is here, the augmentation beside it"
@@ -107,10 +114,10 @@ def _parent(facts: Facts) -> str:
 
 def _augmented(facts: Facts) -> str:
     """What the augmentation layers are, and what was measured on each."""
-    told = []
+    parts = []
     for layer, about in facts.augmentations.items():
         numbers = "\n".join(f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in flattened(about.get("measures")))
-        told.append(
+        parts.append(
             f"""## Augmentation: {layer}
 
 `load_dataset("PATH", "{layer}")`: {about["rows"]:,} rows made from {about["sources"]:,} sentences of {about["split"]} by the method
@@ -124,7 +131,7 @@ source by arithmetic, and hold as far as the constraints see. Every row names it
 
 """
         )
-    return "".join(told)
+    return "".join(parts)
 
 
 def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
@@ -253,10 +260,6 @@ def known_licence(licence: str) -> bool:
 def size(number: int) -> str:
     """The size category of so many reviews."""
     return next((name for limit, name in _SIZES if number < limit), "1M<n<10M")
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None else f"{low:.1f} to {high:.1f}"
 
 
 def _ids(facts: Facts) -> str:

@@ -1,12 +1,15 @@
-"""CITATION.cff of a release (Citation File Format 1.2.0): the dataset, and the paper whose method made it. Pure."""
+"""CITATION.cff of a release (Citation File Format 1.2.0): the dataset by its makers, and as reference the paper whose method made it. Pure."""
 
 from __future__ import annotations
 
 import json
+import re
 
 from builder.licences import listed
 from builder.release.manifest import Facts
 
+_MAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
+AUTHORS = (("Chia-Wen", "Lu"), ("Ching-Wen", "Yang"), ("Wei-Yun", "Ma"))
 PAPER = "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment Triplet Extraction via Iterative Weak Supervision"
 
 
@@ -23,6 +26,7 @@ def citation(facts: Facts) -> str:
         *([f"date-released: {facts.date}"] if facts.date else []),
         *([f"license: {facts.licence}"] if listed(facts.licence) else []),
         *([f"url: {text(facts.url)}"] if facts.url else []),
+        *([f"contact:\n  - name: {text(creator(facts))}\n    email: {text(facts.contact)}"] if _MAIL.fullmatch(facts.contact) else []),
         "authors:",
         f"  - name: {text(creator(facts))}",
         f"abstract: {text('Aspect sentiment triplets of Chinese restaurant reviews, found by weak supervision.')}",
@@ -33,7 +37,7 @@ def citation(facts: Facts) -> str:
         "    year: 2024",
         f"    collection-title: {text('LREC-COLING 2024')}",
         "    authors:",
-        f"      - name: {text('Lu et al.')}",
+        *(line for given, family in AUTHORS for line in (f"      - family-names: {text(family)}", f"        given-names: {text(given)}")),
     ]
     return "\n".join(lines) + "\n"
 

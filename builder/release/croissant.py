@@ -12,6 +12,7 @@ from builder.licences import listed
 from builder.release import parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.citation import cite_as, creator
+from builder.release.fields import LINEAGE, REVIEW, TRIPLET
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, digest_of, size_of
 from builder.release.quality import quality_sentence
 
@@ -58,38 +59,25 @@ CONTEXT: Node = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-_ABOUT = {
-    "id": "the review's id",
-    "text": "the review, masked; offsets are code points into it",
-    "language": "BCP 47: zh-Hant, zh-Hans or zh",
-    "rating": "stars, where the input had them",
-    "annotation": "gold: labelled by people; silver: found by rules and models; else the augmentation layer",
-    "source": "where the review comes from, as the input had it",
-    "unverified_negative": "nothing was found in the review, and nobody has checked that nothing is there",
-    "source_id": "the id of the row that this one was made from",
-    "method": "the augmentation method",
-}
+_ABOUT = {**REVIEW, **LINEAGE}
 _KINDS = {"string": "sc:Text", "float64": "sc:Float", "bool": "sc:Boolean"}
 _TRIPLET = {
-    "id": ("sc:Text", "id", "the triplet's id"),
-    "aspect": ("sc:Text", "aspect.text", "the term that is judged"),
-    "aspect_spans": ("sc:Integer", "aspect.spans", "[start, end) of each part of it"),
-    "opinion": ("sc:Text", "opinion.text", "the core of the judgement, with its negator"),
-    "opinion_spans": ("sc:Integer", "opinion.spans", "[start, end) of each part of it"),
-    "opinion_full": ("sc:Text", "opinion_full.text", "the whole phrase"),
-    "polarity": ("sc:Text", "polarity", "POS, NEG or NEU"),
-    "valence": ("sc:Float", "valence", "1 to 10, 5 is neutral"),
-    "aspect_category": ("sc:Text", "aspect_category", "class of the aspect in the lexicon, where it has one"),
-    "opinion_category": ("sc:Text", "opinion_category", "category of the opinion in the lexicon, where it has one"),
-    "confidence": ("sc:Float", "confidence", "how likely the triplet is right, 0 to 1, calibrated; null where the discriminator is not"),
-    "verdict": (
-        "sc:Text",
-        "verdict",
-        "the discriminator: YY right, YN right pair with another polarity, NX no pair, null: it does not say",
-    ),
-    "sources": ("sc:Text", "sources", "who proposed the triplet: rules, a model, people (gold)"),
-    "rules": ("sc:Text", "rules", "the pairing rule that made it, if one did"),
+    "id": ("sc:Text", "id"),
+    "aspect": ("sc:Text", "aspect.text"),
+    "aspect_spans": ("sc:Integer", "aspect.spans"),
+    "aspect_category": ("sc:Text", "aspect_category"),
+    "opinion": ("sc:Text", "opinion.text"),
+    "opinion_spans": ("sc:Integer", "opinion.spans"),
+    "opinion_full": ("sc:Text", "opinion_full.text"),
+    "opinion_category": ("sc:Text", "opinion_category"),
+    "polarity": ("sc:Text", "polarity"),
+    "valence": ("sc:Float", "valence"),
+    "confidence": ("sc:Float", "confidence"),
+    "verdict": ("sc:Text", "verdict"),
+    "sources": ("sc:Text", "sources"),
+    "rules": ("sc:Text", "rules"),
 }
+"""Field -> type and where in a triplet it stands."""
 
 
 def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
@@ -147,6 +135,11 @@ def _responsible(facts: Facts) -> Node:
     }
 
 
+def _described(key: str) -> str:
+    element = key.removesuffix("_spans")
+    return TRIPLET[key][1] if key in TRIPLET else f"[start, end) of each part of `{element}`"
+
+
 def _file(path: str, data: Content) -> Node:
     return {
         "@type": "cr:FileObject",
@@ -187,13 +180,13 @@ def _records(path: str, augmented: bool) -> Node:
         return chosen | ({"transform": {"jsonPath": json_path}} if json_path else {})
 
     fields: list[Node] = [
-        {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column],
+        {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column][1],
          "dataType": _KINDS[kind], "source": source(column)}
         for column, kind in (parquet.COLUMNS | ({"source_id": "string", "method": "string"} if augmented else {})).items()
     ]  # fmt: skip
     parts = [
-        {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": about, "dataType": kind, "source": source("triplets", where)}
-        for key, (kind, where, about) in _TRIPLET.items()
+        {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": _described(key), "dataType": kind, "source": source("triplets", where)}
+        for key, (kind, where) in _TRIPLET.items()
     ]  # fmt: skip
     fields.append({"@type": "cr:Field", "@id": f"{name}/triplets", "name": "triplets", "description": "what the review says", "repeated": True, "subField": parts})  # fmt: skip
     return {

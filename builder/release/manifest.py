@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from builder.release.figures import Figure, as_rows
 from builder.release.reading import FORMAT
 
 Json = Mapping[str, object]
@@ -27,7 +28,7 @@ Content = bytes | Stored
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What a split holds: its source as in Table 7 of the paper, how it was labelled, and its counts."""
+    """What a split holds: where its triplets come from, how it was labelled, and its counts."""
 
     name: str
     source: str
@@ -44,7 +45,8 @@ class Facts:
     `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel did (if there is one),
     `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split. `augmentations` are the
     layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's. `quality` is what people
-    measured on a sample (`builder audit`), with a `summary` in sentences; empty where nobody has.
+    measured on a sample (`builder audit`), with a `summary` in sentences; empty where nobody has. `figures` are what gold reviews say of the
+    silver labels, `licences` those of single sources of reviews where they differ from the dataset's.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Facts:
     augmentations: Mapping[str, Json] = field(default_factory=dict)
     parent_name: str = ""
     quality: Json = field(default_factory=dict)
+    contact: str = ""
+    figures: Sequence[Figure] = ()
     licences: Mapping[str, str] = field(default_factory=dict)
     """Those of sources of the input, where they differ from the release's or are stated beside it."""
 
@@ -79,6 +83,16 @@ class Facts:
     def gold(self) -> int:
         """Reviews that people labelled."""
         return sum(int(str(one.get("gold_reviews", 0))) for one in self.statistics.values())
+
+    @property
+    def inputs(self) -> dict[str, int]:
+        """Reviews by where they come from, as the input says; empty where it does not."""
+        out: dict[str, int] = {}
+        for numbers in self.statistics.values():
+            inputs = numbers.get("inputs")
+            for name, number in inputs.items() if isinstance(inputs, Mapping) else ():
+                out[name] = out.get(name, 0) + int(number)
+        return out
 
 
 MASKED: Mapping[str, str] = {
@@ -117,6 +131,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "licence": facts.licence,
         **({"licences": dict(facts.licences)} if facts.licences else {}),
         "creator": facts.creator,
+        "contact": facts.contact,
         "url": facts.url,
         "builder": facts.builder,
         "splits": {
@@ -137,6 +152,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "ingest": dict(facts.ingest),
         "signatures": dict(facts.signatures),
         "config": dict(facts.config),
+        "figures": as_rows(facts.figures),
         "metrics": [dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics],
         "paper_input": "given-aspects",
         **({"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}} if facts.augmentations else {}),

@@ -11,8 +11,8 @@ from builder.metrics.systems import Settings
 from builder.privacy import masking as privacy
 from builder.report import made, quality, yardsticks
 from builder.report.blocks import Example, Report, Section
+from builder.store import released, runs
 from builder.store import report as asked
-from builder.store import runs
 from builder.store.queries import public_id
 
 _LONGEST = 120
@@ -23,7 +23,9 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
     """Same database, lexicon and settings: the same report."""
     measured = yardsticks.find_yardsticks(connection)
     scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
-    scores = replace(scores, tables=(*scores.tables[:-1], quality.templates(connection, settings), *scores.tables[-1:]))
+    scores = replace(
+        scores, tables=(quality.stated(connection), *scores.tables[:-1], quality.templates(connection, settings), *scores.tables[-1:])
+    )
     sections = (
         made.in_and_out(connection),
         made.triplets(connection),
@@ -49,15 +51,18 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
 
 def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tuple[tuple[str, str], ...]:
     done = runs.runs(connection)
-    triplets, aspects, opinions, covered = asked.totals(connection)
-    distinct = int(done["ingest"].counts["reviews"]) if "ingest" in done else 0
-    tiles = [
-        (f"{distinct:,}", "distinct reviews"),
-        (f"{triplets:,}", "different triplets"),
-        (f"{aspects:,}", "aspects"),
-        (f"{opinions:,}", "opinions"),
-    ]
-    tiles += [(f"{100 * covered / max(1, distinct):.0f}%", "of reviews have a triplet")]
+    out = released.totals(connection)
+    if out["reviews"]:
+        reviews, triplets, aspects, opinions, covered = (
+            out[name] for name in ("reviews", "triplets", "aspects", "opinions", "reviews with a triplet")
+        )
+        names = ("released reviews", "released triplets", "aspects in them", "opinions in them", "of released reviews have a triplet")
+    else:
+        triplets, aspects, opinions, covered = asked.totals(connection)
+        reviews = int(done["ingest"].counts["reviews"]) if "ingest" in done else 0
+        names = ("distinct reviews", "candidate triplets", "aspects", "opinions", "of reviews have a candidate")
+    tiles = [(f"{number:,}", name) for number, name in zip((reviews, triplets, aspects, opinions), names[:4], strict=True)]
+    tiles += [(f"{100 * covered / max(1, reviews):.0f}%", names[4])]
     tiles += [(f"{head[0]:.1f}", head[1])] if head else []
     tiles += [(f"{sum(run.seconds for run in done.values()) / 60:.0f} min", "computing time")]
     return tuple(tiles)

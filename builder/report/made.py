@@ -10,8 +10,8 @@ from pathlib import PurePath
 
 from builder.report.blocks import Cell, Figure, Line, Section, Table
 from builder.report.yardsticks import final_systems
+from builder.store import released, runs
 from builder.store import report as asked
-from builder.store import runs
 from builder.text import converter
 
 _ENTRY = re.compile(r"(?P<word>\S+) .*\((?P<file>[\w/.-]+):\d+\)$")
@@ -32,7 +32,10 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         ]
         rows += [(name, _int(n), _percent(_int(n), _int(counts["rows"]))) for name, n in stored]
         covered = asked.totals(connection)[3]
-        rows += [("with a triplet", covered, _percent(covered, _int(counts["rows"])))]
+        rows += [("with a candidate triplet", covered, _percent(covered, _int(counts["rows"])))]
+        out = released.totals(connection)
+        shown = ("reviews", "reviews with a triplet", "unverified negatives") if out["reviews"] else ()
+        rows += [(f"released {name}", out[name], _percent(out[name], _int(counts["rows"]))) for name in shown]
     flow = Table(
         "in-and-out",
         "From rows to reviews with triplets",
@@ -78,7 +81,7 @@ def triplets(connection: sqlite3.Connection) -> Section:
     columns = ("source", "reviews", "triplets", "POS", "NEG", "NEU")
     rows: tuple[tuple[Cell, ...], ...] = tuple((name, *numbers) for name, numbers in whole.items())
     sources = Table(
-        "by-source", "Triplets by source and polarity", columns, rows, look="polarity", missing="No triplets yet: `builder run seed`."
+        "by-source", "Candidates by source and polarity", columns, rows, look="polarity", missing="No triplets yet: `builder run seed`."
     )
     kinds = {source.name: source.kind for source in asked.sources(connection)}
     split: tuple[tuple[Cell, ...], ...] = tuple(row[1:] for row in by_source if kinds[str(row[0])] == "rules")
@@ -95,7 +98,9 @@ def triplets(connection: sqlite3.Connection) -> Section:
     rules = next((source for source in asked.sources(connection) if source.kind == "rules"), None)
     counted = tuple((_int(n), _int(many)) for n, many in asked.per_review(connection, rules.id)) if rules else ()
     number, aspects, opinions, covered = asked.totals(connection)
-    lead = f"{number:,} different triplets of {covered:,} reviews, with {aspects:,} different aspects and {opinions:,} different opinions, from all sources together."
+    out = released.totals(connection)["triplets"]
+    outcome = f"; {out:,} of them are released" if out else "; nothing is released yet"
+    lead = f"{number:,} different candidates in {covered:,} reviews, with {aspects:,} different aspects and {opinions:,} different opinions, from all sources together{outcome}."
     return Section("triplets", "Triplets", lead, (sources, table_2), (_histogram(counted),) if counted else ())
 
 
@@ -159,7 +164,7 @@ def growth(connection: sqlite3.Connection) -> Section:
 def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
     """What each rule and each lexicon file gave."""
     rules = Table(
-        "by-rule", "Triplets by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"), tuple(asked.by_rule(connection)),
+        "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"), tuple(asked.by_rule(connection)),
         note="Accepted: the share of all that the discriminator calls YY. `builder rules` shows overlaps and conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -191,7 +196,8 @@ def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
         tables.append(
             Table(f"top-{column}s", f"Top {column}s", head, rows, look="polarity", missing="No triplets yet: `builder run seed`.")
         )
-    lead = "By the number of different triplets, all sources together; Traditional and Simplified forms of a word count as one."
+    whose = "released triplets" if released.totals(connection)["triplets"] else "candidates of all sources, for nothing is released yet"
+    lead = f"By the number of {whose}; Traditional and Simplified forms of a word count as one."
     return Section("words", "What people talk about, and how", lead, tuple(tables))
 
 

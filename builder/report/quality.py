@@ -12,6 +12,7 @@ from builder.gold.audit import describe_audit
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.records import VERDICTS
+from builder.release.figures import interval, of_manifest
 from builder.report import scores
 from builder.report.blocks import Cell, Figure, Section, Table
 from builder.report.yardsticks import Yardstick, answers, final_systems
@@ -22,6 +23,19 @@ from builder.store.labels import LabelPool
 
 NO_GOLD = "No human labels here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder run evaluate --set evaluate.gold=FILE`."
 NO_JUDGE = "No discriminator yet: `builder run discriminate`."
+
+
+def stated(connection: sqlite3.Connection) -> Table:
+    """What the release's card says of quality by gold reviews."""
+    figures = of_manifest(asked.figures(connection))
+    rows = tuple((one.figure, one.value, interval(one.low, one.high), one.of, one.by) for one in figures)
+    return Table(
+        "release-by-gold",
+        "The release by gold reviews",
+        ("figure", "percent", "95% interval", "of", "judged by"),
+        rows,
+        missing="No gold reviews here: `evaluate.gold` names them.",
+    )
 
 
 def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) -> tuple[Section, tuple[float, str] | None]:

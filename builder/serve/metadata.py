@@ -11,7 +11,7 @@ from builder.store.descriptions import describe_tables
 DATABASE = "builder"
 
 _TRIPLET_LIST = (
-    "Every triplet with who found it: filter, sort and count by facets. The id leads to its story, the review to its page.",
+    "Candidates: every triplet that a source proposes, released or not. The id leads to its story, the review to its page.",
     {
         "id": "Number of the triplet; leads to its story.",
         "review": "Id of the review in the input.",
@@ -20,6 +20,11 @@ _TRIPLET_LIST = (
         "polarity": "POS, NEG or NEU.",
         "valence": "From 1 (bad) to 10 (good); 5 is neutral.",
         "split": "train, valid or test.",
+        "released": "Release that holds it; empty: it was left out.",
+        "confidence": "How likely it is right, 0 to 1, by the calibrated judge.",
+        "aspect_category": "Class of the aspect in the lexicon, of released triplets.",
+        "opinion_category": "Category of the opinion in the lexicon, of released triplets.",
+        "source": "Where the review comes from.",
         "sources": "Who proposes it: rules, a model (C2: variant C, round 2), gold.",
         "rule": "Pairing rule that made it.",
         "verdict": "The discriminator: YY accepted, YN polarity doubted, NX pair doubted, empty: it abstains.",
@@ -27,14 +32,19 @@ _TRIPLET_LIST = (
     },
 )
 """The flat table that only the pages have; the others are described in the store."""
-_HIDDEN = ("annotations", "settings", "search", "releases")
+_HIDDEN = ("annotations", "settings", "search", "releases", "current_triplets")
 
 
 def metadata(title: str, source: str) -> dict[str, Any]:
     """Datasette's metadata: descriptions, facets and canned queries. `title` names the data, `source` says where it came from."""
     tables: dict[str, Any] = {name: _plain(table.about, table.columns) for name, table in describe_tables().items()}
     tables |= {browse.TABLE: _plain(*_TRIPLET_LIST)} | {name: {"hidden": True} for name in _HIDDEN}
-    tables[browse.TABLE] |= {"facets": ["polarity", "split", "rule", "verdict"], "size": 50, "sort": "id", "label_column": "aspect"}
+    tables[browse.TABLE] |= {
+        "facets": ["released", "polarity", "split", "verdict", "rule"],
+        "size": 50,
+        "sort": "id",
+        "label_column": "aspect",
+    }
     return {
         "title": title,
         "databases": {DATABASE: {"description": source, "tables": tables, "queries": {name: _canned(name) for name in queries.names()}}},

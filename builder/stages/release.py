@@ -6,6 +6,7 @@ again; what would lose much of the last release without a word is refused.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -17,10 +18,13 @@ from builder import __version__
 from builder.config import flat
 from builder.errors import ConfigError, ReleaseError
 from builder.licences import by_source
+from builder.metrics.scores import Metric
+from builder.metrics.systems import Settings, measure
 from builder.model.trust import Limits
 from builder.release import package, writing
 from builder.release.changes import changes
 from builder.release.diff import LEVELS, Diff, bumped, compare
+from builder.release.figures import Figure, as_rows, metric_name
 from builder.release.manifest import Facts, manifest, sha256
 from builder.release.reading import Existing, existing, parsed, rows, uncollected, versions
 from builder.release.shelf import Shelf
@@ -72,6 +76,7 @@ def _run(context: Context, folder: Path) -> runs.Counts:
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
         reviews.reject_stored(context.connection, "release", (left_out for one in drafts.values() for left_out in one.dropped))
+        runs.set_setting(context.connection, "release.figures", json.dumps(as_rows(facts.figures)))
         runs.set_release(context.connection, version, str(target), package.digest(content))
         released_rows.clear(context.connection)
         released_rows.set_public_ids(context.connection, context.config.release.ids == "hash")
@@ -193,6 +198,8 @@ def _facts(context: Context, drafts: Mapping[str, Draft], tallies: Mapping[str, 
         url=settings.url,
         panel=_panel(context),
         quality=quality(context.connection),
+        contact=settings.contact,
+        figures=_figures(drafts),
         statistics=numbers,
     )
 
@@ -205,6 +212,27 @@ def _licences(context: Context) -> dict[str, str]:
         there = ", ".join(sorted(sources)) or "none: name the column with --source-column"
         raise ConfigError(f"no review has the source {strange[0]!r}", where="release.licences", fix=f"there are {there}")
     return licences
+
+
+def _figures(drafts: Mapping[str, Draft]) -> list[Figure]:
+    """What people's labels say of the silver ones: the method on the reviews that people labelled, which no model learnt from."""
+    compared = {key: both for draft in drafts.values() for key, both in draft.compared.items()}
+    if not compared:
+        return []
+    gold, silver = ({key: both[side] for key, both in compared.items()} for side in (0, 1))
+    by = f"{len(compared):,} gold reviews, labelled by people"
+    return [
+        Figure(
+            metric_name(f"{one.metric.match} {part}"),
+            "silver labels",
+            by,
+            round(found.value, 4),
+            found.low and round(found.low, 4),
+            found.high and round(found.high, 4),
+        )
+        for one in measure(gold, silver, (Metric("exact", "triplet"), Metric("lenient", "triplet")), Settings())
+        for part, found in (("P", one.values["precision"]), ("R", one.values["recall"]), ("F1", one.values["f1"]))
+    ]
 
 
 def _panel(context: Context) -> str:

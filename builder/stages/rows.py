@@ -21,6 +21,7 @@ from builder.edges import shared, tidied
 from builder.engine.evidence import categories as story_categories
 from builder.export.records import Judged, ReviewRow, TripletRow, triplet_row
 from builder.lexicon.categories import Categories
+from builder.metrics import Answer
 from builder.privacy import masking as privacy
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
 from builder.release.manifest import Split
@@ -49,7 +50,8 @@ _UNKNOWN = Provenance()
 class Draft:
     """A split on the disk, with what is left out of it: `near` are the lines of reviews that a split which goes first has already.
 
-    `ids` are the row ids of the reviews, line by line.
+    `ids` are the row ids of the reviews, line by line. `compared` holds, for each review that people labelled, what they say and what would
+    have been released of it without them.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Draft:
     ids: array[int] = field(default_factory=lambda: array("q"))
     near: set[int] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
+    compared: dict[str, tuple[list[Answer], list[Answer]]] = field(default_factory=dict)
 
     def rows(self) -> Iterator[ReviewRow]:
         """The reviews that are released, in the order of the database."""
@@ -119,9 +122,9 @@ def _source(variant: str, last: int, name: str, trusted: bool) -> str:
         return "rules and panel together" if trusted else "rules"
     judged = ", less what the judge rejects" if variant in "AC" else ""
     return {
-        "train": f"self-train-{variant} S_{last}",
+        "train": f"last training set of variant {variant} (S_{last})",
         "valid": f"rules{judged}",
-        "test": f"union of rules and self-train-{variant}{judged}",
+        "test": f"rules and last model of variant {variant} together{judged}",
     }[name]
 
 
@@ -151,16 +154,23 @@ def _rows(context: Context, draft: Draft, labelled: frozenset[str]) -> Iterator[
         stored = [one for whose, one in told if whose is by_people]
         row, left_out = _row(context, categories, review, "gold" if by_people else "silver", stored)
         draft.dropped += left_out
+        if by_people:
+            silver, _ = _row(context, categories, review, "silver", [one for whose, one in told if not whose])
+            draft.compared[row["id"]] = _answers(row), _answers(silver)
         if row["triplets"] or not (reason := _unfit(context, stored, by_people)):
             yield review.id, row
         else:
             draft.dropped.append((row["id"], *reason, review.id, None))
 
 
+def _answers(row: ReviewRow) -> list[Answer]:
+    return [(one["aspect"]["text"], one["opinion"]["text"], one["polarity"]) for one in row["triplets"]]
+
+
 def _unfit(context: Context, stored: Sequence[StoredTriplet], by_people: bool) -> tuple[str, str] | None:
     """Why a review whose row has no triplet is no example of a review without one."""
     if stored:
-        return "emptied", "all of its triplets overlap what privacy masks"
+        return "emptied", "all that was found in it was left out, so it is no example of a review without a triplet"
     if not by_people and context.config.release.empty == "drop":
         return "empty", 'no triplet was found in it, and release.empty is "drop"'
     return None

@@ -1,4 +1,4 @@
-"""What the web pages read: a consistent copy of a database, its flat table of triplets for filters and facets, and the overview's numbers."""
+"""What the web pages read: a consistent copy of a database, its flat table of candidates for filters and facets, and the overview's numbers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.records import Polarity, Triplet
-from builder.store import db, queries, triplets
+from builder.store import db, queries, released, triplets
 
 TABLE = "triplet_list"
 _LIST = f"""
 CREATE TABLE {TABLE} (
   id INTEGER PRIMARY KEY, review TEXT NOT NULL, aspect TEXT NOT NULL, opinion TEXT NOT NULL, polarity TEXT NOT NULL, valence REAL NOT NULL,
-  split TEXT, sources TEXT, rule TEXT, verdict TEXT, text TEXT NOT NULL
+  split TEXT, released TEXT, confidence REAL, verdict TEXT, rule TEXT, aspect_category TEXT, opinion_category TEXT, sources TEXT, source TEXT,
+  text TEXT NOT NULL
 ) STRICT;
 INSERT INTO {TABLE}
-  SELECT t.id, r.key, t.aspect, t.opinion, t.polarity, t.valence, r.split,
+  SELECT t.id, r.key, t.aspect, t.opinion, t.polarity, t.valence, r.split, 'v' || e.version,
+         coalesce(e.confidence, (SELECT round(v.confidence, 4) FROM verdicts v WHERE v.triplet = t.id AND v.confidence IS NOT NULL)),
+         coalesce(e.verdict, (SELECT v.label FROM verdicts v WHERE v.triplet = t.id ORDER BY v.source LIMIT 1)),
+         coalesce(e.rule, (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL)),
+         e.aspect_category, e.opinion_category,
          (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = t.id ORDER BY s.id)),
-         (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL),
-         (SELECT v.label FROM verdicts v WHERE v.triplet = t.id ORDER BY v.source LIMIT 1),
+         r.source,
          CASE WHEN length(r.text) > 80 THEN substr(r.text, 1, 80) || '…' ELSE r.text END
-  FROM triplets t JOIN reviews r ON r.id = t.review;
+  FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;
 """
-_INDEXED = ("review", "aspect", "opinion", "polarity", "split", "sources", "rule", "verdict")
+_INDEXED = (
+    "review", "aspect", "opinion", "polarity", "split", "released", "confidence", "verdict", "rule", "aspect_category", "opinion_category",
+    "sources", "source",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +77,15 @@ def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
-    """What the overview begins with."""
+    """What the overview begins with: the last release's numbers, then all candidates; without a release the reviews and candidates alone."""
+    numbers = {f"released {name}": number for name, number in released.totals(connection).items()}
     statements = {
-        "reviews": "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL",
-        "reviews with a triplet": "SELECT count(DISTINCT review) FROM triplets",
-        "triplets": "SELECT count(*) FROM triplets",
-        "different aspects": "SELECT count(DISTINCT aspect) FROM triplets",
-        "different opinions": "SELECT count(DISTINCT opinion) FROM triplets",
+        "distinct reviews": "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL",
+        "reviews with a candidate": "SELECT count(DISTINCT review) FROM triplets",
+        "candidate triplets": "SELECT count(*) FROM triplets",
     }
-    return {name: int(connection.execute(statement).fetchone()[0]) for name, statement in statements.items()}
+    candidates = {name: int(connection.execute(statement).fetchone()[0]) for name, statement in statements.items()}
+    return numbers | candidates if numbers["released reviews"] else candidates
 
 
 def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, list[dict[str, object]]]:
@@ -90,15 +97,18 @@ def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, 
     return out
 
 
-def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[int, list[tuple[str, str, Polarity, int]]]:
-    """Review id -> (aspect, opinion, polarity, id) of its triplets, for the hits of a search."""
+def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[int, list[tuple[str, str, Polarity, int, bool]]]:
+    """Review id -> (aspect, opinion, polarity, id, whether it is released) of its candidates, the released first, for the hits of a search.
+    Before a release all count as released."""
+    any_released = connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is not None
     rows = connection.execute(
-        "SELECT review, aspect, opinion, polarity, id FROM triplets WHERE review IN (SELECT value FROM json_each(?)) ORDER BY review, id",
-        (json.dumps(list(reviews)),),
+        "SELECT t.review, t.aspect, t.opinion, t.polarity, t.id, e.triplet IS NOT NULL OR NOT ? AS shown FROM triplets t"
+        " LEFT JOIN released e ON e.triplet = t.id WHERE t.review IN (SELECT value FROM json_each(?)) ORDER BY t.review, shown DESC, t.id",
+        (any_released, json.dumps(list(reviews))),
     )
-    out: dict[int, list[tuple[str, str, Polarity, int]]] = {}
-    for review, *cells in rows:
-        out.setdefault(review, []).append(tuple(cells))
+    out: dict[int, list[tuple[str, str, Polarity, int, bool]]] = {}
+    for review, aspect, opinion, polarity, i, shown in rows:
+        out.setdefault(review, []).append((aspect, opinion, polarity, i, bool(shown)))
     return out
 
 

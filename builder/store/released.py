@@ -139,6 +139,6 @@ def totals(connection: sqlite3.Connection) -> dict[str, int]:
         "reviews with a triplet": int(covered),
         "unverified negatives": int(negatives),
         "triplets": int(triplets),
-        "different aspects": int(aspects),
-        "different opinions": int(opinions),
+        "aspects": int(aspects),
+        "opinions": int(opinions),
     }

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.records import Span
+from builder.store import released
 
 Rows = list[tuple[str | int | float | None, ...]]
 
@@ -59,6 +60,12 @@ def duplicates(connection: sqlite3.Connection) -> Rows:
     return connection.execute(
         "SELECT duplicate_kind, count(*) FROM reviews WHERE duplicate_of IS NOT NULL GROUP BY 1 ORDER BY 1"
     ).fetchall()
+
+
+def figures(connection: sqlite3.Connection) -> list[dict[str, str | float | None]]:
+    """What gold reviews say of the last release, a figure each; none where there are no gold reviews."""
+    row = connection.execute("SELECT value FROM settings WHERE name = 'release.figures'").fetchone()
+    return [] if row is None else list(json.loads(row[0]))
 
 
 def totals(connection: sqlite3.Connection) -> tuple[int, int, int, int]:
@@ -133,10 +140,12 @@ def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
 
 
 def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:
-    """(word, triplets, POS, NEG, NEU) of every aspect or opinion, as the texts write it."""
+    """(word, triplets, POS, NEG, NEU) of every aspect or opinion of the release, as the texts write it; of the candidates where
+    nothing is released yet."""
     assert column in ("aspect", "opinion"), column
+    chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"
     return connection.execute(
-        f"SELECT {column}, count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU') FROM triplets"
+        f"SELECT {column}, count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU') FROM {chosen}"
         " GROUP BY 1 ORDER BY 2 DESC, 1"
     ).fetchall()
 

@@ -48,7 +48,8 @@ class TripletStory:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A review as stored, what was read from where, and its triplets in order of place. `first`: the key of the review it repeats."""
+    """A review as stored, what was read from where, and its triplets in order of place. `first`: the key of the review it repeats.
+    `negative`: the last release holds it as an unverified negative."""
 
     id: int
     key: str
@@ -58,6 +59,7 @@ class Story:
     first: str | None
     words: tuple[tuple[str, str, int, str], ...]
     triplets: tuple[TripletStory, ...]
+    negative: bool = False
 
 
 def review(connection: sqlite3.Connection, i: int) -> Story:
@@ -80,7 +82,8 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     ]
     facts += [("repeated by", f"{repeated} other reviews")] if repeated else []
     tokens = tuple((text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]"))
-    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_tell_triplets(connection, i, key, split, stored)))
+    negative = connection.execute("SELECT 1 FROM released_reviews WHERE review = ? AND unverified_negative", (i,)).fetchone() is not None
+    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_tell_triplets(connection, i, key, split, stored)), negative)
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | None]:
@@ -108,6 +111,7 @@ def text(connection: sqlite3.Connection, identifier: str) -> str:
     chosen = [triplet for triplet in story.triplets if wanted in (None, triplet.stored.id)]
     if not chosen:
         what = f"repeats {story.first}: see there" if story.first else "no source finds a triplet"
+        what += "; released as an unverified negative" if story.negative else ""
         return f"{story.key}  {what}\n  text      {story.text}"
     return "\n\n".join("\n".join(_lines(story, triplet)) for triplet in chosen)
 

@@ -1,0 +1,69 @@
+"""How good the silver labels are by gold reviews, and names for systems and metrics that need no key. Pure.
+
+What no person judged is not measured: agreement of a model with the rules that taught it is no quality, and is never shown as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+_METRICS = {
+    "exact": "exact match", "lenient": "near match (one part may hold the other)", "paper": "example-based, as in Lu et al. 2024",
+}  # fmt: skip
+_PARTS = {"P": "precision", "R": "recall", "F1": "F1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that people's judgement stands behind. `figure`: precision, recall or F1 and how it counts; `of` what it was measured;
+    `by` whose judgement, of how many; percent with the ends of its 95% interval."""
+
+    figure: str
+    of: str
+    by: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def of_manifest(rows: Iterable[Mapping[str, Any]]) -> list[Figure]:
+    """The figures that a manifest holds."""
+    return [Figure(**row) for row in rows]
+
+
+def as_rows(figures: Iterable[Figure]) -> list[dict[str, Any]]:
+    """For the manifest."""
+    return [asdict(one) for one in figures]
+
+
+def markdown(figures: Sequence[Figure]) -> str:
+    """A table."""
+    head = "| figure | percent | 95% interval | of | judged by |\n|---|---|---|---|---|\n"
+    return head + "\n".join(f"| {one.figure} | {one.value:.1f} | {interval(one.low, one.high)} | {one.of} | {one.by} |" for one in figures)
+
+
+def sentence(figures: Sequence[Figure]) -> str:
+    """The same in a line."""
+    return "; ".join(f"{one.figure} of {one.of}: {one.value:.1f}% ({interval(one.low, one.high)}), by {one.by}" for one in figures) + "."
+
+
+def interval(low: float | None, high: float | None) -> str:
+    return "" if low is None else f"{low:.1f} to {high:.1f}"
+
+
+def system_name(code: str) -> str:
+    """A system of the build in words: rules, E0 (variant and round)."""
+    if match := re.fullmatch(r"([A-E])(\d+)", code):
+        if match[1] == "E":
+            return f"rules and judges together ({code})"
+        return f"tagger of variant {match[1]}, round {match[2]} ({code})"
+    return {"rules": "the rules alone", "gold": "people (gold)"}.get(code, code)
+
+
+def metric_name(code: str) -> str:
+    """`exact P` as precision, exact match."""
+    kind, _, part = code.partition(" ")
+    return f"{_PARTS[part]}, {_METRICS[kind]}" if part in _PARTS and kind in _METRICS else code

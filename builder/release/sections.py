@@ -1,0 +1,126 @@
+"""Sections of the dataset card that stand in any release, or follow from few facts: fields, making, sources, uses, errors, maintenance. Pure."""
+
+from __future__ import annotations
+
+from builder.release import fields
+from builder.release.figures import interval, metric_name, system_name
+from builder.release.manifest import Facts
+
+REASONS = {
+    "unsure": "triplets below the confidence that was asked for",
+    "masked": "triplets that overlap what is masked",
+    "span": "triplets whose aspect and opinion overlap or hold stray marks",
+    "contradiction": "triplets that a better source contradicts",
+    "overlap": "triplets that a better source has with other ends",
+    "masked-duplicate": "reviews that masking made equal to another",
+    "near-duplicate": "reviews like one of another split",
+    "emptied": "reviews that lost all of their triplets on the way",
+    "empty": "reviews in which nothing was found",
+}
+"""Reason codes of the stage release in words."""
+FIELDS = f"""## Fields
+
+A review:
+
+{fields.table(fields.REVIEW)}
+
+A triplet. An element is `{{"text", "spans"}}`; spans are half-open code-point offsets into the review's `text`, several where the words are parted:
+
+{fields.table(fields.TRIPLET)}
+
+An invented example, which is in no split:
+
+```json
+{fields.shown_example()}
+```"""
+USES = """## Intended uses
+
+- Training and comparing models for aspect sentiment triplets, aspect terms, or the polarity of aspects, in Chinese.
+- Studying weak supervision: `sources`, `rules`, `verdict` and `confidence` say how each label came about.
+- Choosing your own balance: filter by `confidence`, or leave out reviews with `unverified_negative`.
+
+## Out of scope
+
+- Judging single restaurants, dishes or people, or ranking them: labels are too often wrong one by one.
+- Estimating what customers think at large: the reviews are no sample of any population.
+- Test scores on silver reviews: they measure agreement with the method, not truth. Use reviews with `annotation` gold.
+- Taking an `unverified_negative` review as proof that nothing is judged in it.
+- Domains other than restaurants, and languages other than Chinese."""
+ERRORS = """## Known errors
+
+Classes of error that silver labels are known to have. How often each occurs was not measured for this release; the section Quality says what was.
+
+| class | what happens | invented example |
+|---|---|---|
+| missed | implicit aspects, judgements made by a whole sentence, words that no lexicon holds | 吃完只想回家 yields nothing |
+| wrong span | an aspect is cut short or holds a word too many | 滷肉 for 滷肉飯 |
+| wrong pair | the opinion belongs to another aspect of the sentence | 湯 takes what is said of the 麵 |
+| not a judgement | a wish, a question, hearsay or a comparison is taken for the speaker's view | 希望可以再便宜 |
+| polarity | irony; words whose worth hangs on the dish; negation over a distance | 真是「好」服務 |
+| false negative | `unverified_negative` is true, but something is judged | a review of one slang word |"""
+
+
+def made(facts: Facts) -> str:
+    """How the labels came about, with the names that fields and tables use."""
+    return """## How it was made
+
+Terms: a *source* proposes triplets. `rules` is the rule engine with its lexicons. `A0` … `D3` are taggers: variant of self-training, then round.
+`E0` is what rules and judges hold together, the variant that no tagger extends. `S_n` is a variant's training set in round n. `gold` is people. The *judge* (discriminator) gives each
+candidate a verdict: YY, the opinion describes the aspect with this polarity; YN, with another polarity; NX, not at all.
+
+Splits are by review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. A review that was released in a
+split stays in it in later releases of this name. Where two sources mark one place differently, the rules win."""
+
+
+def inputs(facts: Facts) -> str:
+    """Where reviews come from, each with its licence."""
+    listed = facts.inputs
+    licence = facts.licence or "not stated"
+    if not [name for name in listed if name]:
+        return f"The input did not say where its reviews come from. The licence stated for all of them: {licence}."
+    lines = [
+        f"| {name.replace('|', ' ') or '(not stated)'} | {number:,} | {facts.licences.get(name, licence)} |"
+        for name, number in sorted(listed.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return "| source | reviews | licence |\n|---|---|---|\n" + "\n".join(lines)
+
+
+def agreement(facts: Facts) -> str:
+    """Scores of the build's systems: against gold as they are; against the rules under a name that claims no quality."""
+    gold = [one for one in facts.metrics if not one[0].endswith("against rules")]
+    rules = [one for one in facts.metrics if one[0].endswith("against rules")]
+    parts = []
+    if gold:
+        parts.append(
+            f"## Scores of the build's systems\n\nCandidates of each system on the gold reviews, before the release chose from them.\n\n{_scores(gold)}\n\n"
+        )
+    if rules:
+        parts.append(
+            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: how far a system departs from the rules that taught it. High figures"
+            f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
+        )
+    return "".join(parts)
+
+
+def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]]) -> str:
+    head = "| system | split | metric | percent | 95% interval |\n|---|---|---|---|---|\n"
+    return head + "\n".join(
+        f"| {_systems(system)} | {split} | {metric_name(metric)} | {value:.1f} | {interval(low, high)} |"
+        for system, split, metric, value, low, high in rows
+    )
+
+
+def _systems(name: str) -> str:
+    """`E0 against gold` in words."""
+    one, against, other = name.partition(" against ")
+    return system_name(one) + (f" against {system_name(other)}" if against else "")
+
+
+def maintenance(facts: Facts) -> str:
+    """Who answers, how errors are mended, what a version means, how to cite."""
+    makers = facts.creator or "not stated (`release.creator`)"
+    contact = facts.contact or facts.url or "not stated (`release.contact`)"
+    return f"""- Makers: {makers}. Contact: {contact}.
+- A released version never changes. Corrections come as a new version; `CHANGES.md` says what differs, and which part of the number rises.
+- To report an error, give the `id` of the triplet or review. To have a review removed, give its `id` to the contact above.
+- Cite the makers as in `CITATION.cff`, and the paper whose method made the labels."""
