@@ -65,7 +65,7 @@ def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: C
         table.setdefault(ids[:-1], {})[ids[-1]] = LABELLED
     if cues is None or inventory.unit != "char":
         return Bars(table)
-    sorts = {sort for one in sentences for sort in may_not_come(one)}
+    sorts = {sort for sentence in sentences for sort in may_not_come(sentence)}
     barred = {word: cue for word, cue in cues.table.items() if cue.sort in sorts}
     numbers = {cue: number for number, cue in enumerate(dict.fromkeys(barred.values()))}
     for ids, cue in _spelt(barred, inventory.index()):
@@ -76,9 +76,9 @@ def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: C
 def _terms(sentences: Iterable[Sentence], inventory: Inventory, keep: str) -> Iterator[tuple[int, ...]]:
     from builder.learning.pieces import UNK
 
-    for one in sentences:
-        cut = inventory.cut(one.text, one.words)
-        for mark in kept(one, keep):
+    for sentence in sentences:
+        cut = inventory.cut(sentence.text, sentence.words)
+        for mark in kept(sentence, keep):
             ids = tuple(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)
             if mark.end - mark.start > 1 and UNK not in ids:
                 yield ids

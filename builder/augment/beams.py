@@ -67,7 +67,7 @@ def fitted(
     from builder.augment.nets.fitting import around
 
     texts = [
-        [_text(ids, item, said, reader) for said in (item.target, *(one.said for one in beams))] if beams else []
+        [_text(ids, item, said, reader) for said in (item.target, *(beam.said for beam in beams))] if beams else []
         for ids, item, beams in listed
     ]
     told = iter(reader.told([around(*text) for each in texts for text in each]))
@@ -84,8 +84,8 @@ def fitted(
 def _best(beams: Sequence[Beam], told: Iterator[float], each: int) -> list[Beam]:
     """`told`: how likely the context is beside what stood there, then beside each beam."""
     before = next(told)
-    fits = [replace(one, fit=round(next(told) - before, 2)) for one in beams]
-    return sorted(fits, key=lambda one: -(one.score + (one.fit or 0.0)))[:each]
+    fits = [replace(beam, fit=round(next(told) - before, 2)) for beam in beams]
+    return sorted(fits, key=lambda fit: -(fit.score + (fit.fit or 0.0)))[:each]
 
 
 def surest(text: str, beams: Iterable[Beam], copies: int) -> list[Beam]:

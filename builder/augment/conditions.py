@@ -31,10 +31,13 @@ class Conditions:
         if mode not in MODES:
             raise ConfigError(f"unknown labels {mode!r}", fix=f"known: {', '.join(MODES)}")
         if mode == "auto":
-            said, polar = any(one.label for one in sentences), any(mark.polarity for one in sentences for mark in one.marks)
+            said, polar = (
+                any(sentence.label for sentence in sentences),
+                any(mark.polarity for sentence in sentences for mark in sentence.marks),
+            )
             mode = "sentence" if said else "polarity" if polar else "bio"
         listed = {
-            "sentence": (UNSAID, *sorted({one.label for one in sentences if one.label})),
+            "sentence": (UNSAID, *sorted({sentence.label for sentence in sentences if sentence.label})),
             "polarity": (UNSAID, *POLARITIES),
             "bio": LABELS,
             "none": (UNSAID,),

@@ -77,6 +77,7 @@ def respaced(one: Trial) -> bool:
 
 
 def spelt(text: str) -> list[str]:
+    """The words of a text in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -158,10 +159,12 @@ def aspect_invented(one: Trial) -> bool:
 
 
 def too_short(one: Trial) -> bool:
+    """Whether a candidate is much shorter than its source."""
     return len(one.text) < SHORTEST * len(one.source.text)
 
 
 def too_long(one: Trial) -> bool:
+    """Whether a candidate is much longer than its source."""
     return len(one.text) > LONGEST * len(one.source.text)
 
 

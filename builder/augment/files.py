@@ -130,6 +130,7 @@ def _item(name: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], lang
 
 
 def write_bio(item: FileSentence, one: Trial) -> str:
+    """A candidate as BIO lines."""
     lines = [f"{token}\t{tag}\n" for token, tag, _ in _retagged(item, one)]
     return f"{_ID}{' '.join(item.sentence.id.split())}\n" * (item.sentence.language == "zh") + "".join(lines) + "\n"
 
@@ -209,7 +210,9 @@ def read_apc(content: str, language: Language) -> list[FileSentence]:
 
 def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> FileSentence:
     kept = sorted({span} | {one for one in spans if one[1] <= span[0] or span[1] <= one[0]})
-    apart = [one for n, one in enumerate(kept) if one == span or not any(other[0] < one[1] and one[0] < other[1] for other in kept[:n])]
+    apart = [
+        place for n, place in enumerate(kept) if place == span or not any(other[0] < place[1] and place[0] < other[1] for other in kept[:n])
+    ]
     polarity = _POLARITIES.get(label.lower())
     marks = tuple(Mark(*one, "aspect", polarity if one == span else None) for one in apart)
     words = tuple(match.span() for match in re.finditer(r"\S+", text)) if language == "en" else tuple((n, n + 1) for n in range(len(text)))
@@ -217,6 +220,7 @@ def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], lang
 
 
 def write_apc(item: FileSentence, one: Trial) -> str:
+    """A candidate as the three lines of a judged aspect."""
     mark = one.marks[item.judged]
     assert mark is not None, one.text
     label = item.told[0] if one.candidate.label is None else _named(one.candidate.label, item.told[0])
@@ -257,6 +261,7 @@ def _numbered(content: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def write_tsv(item: FileSentence, one: Trial) -> str:
+    """A candidate as a row of text and label."""
     out = io.StringIO()
     csv.writer(out, delimiter="\t", lineterminator="\n").writerow([one.text, one.candidate.label or item.told[0]])
     return out.getvalue()

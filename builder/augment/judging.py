@@ -51,7 +51,7 @@ class Judgement:
 
     @property
     def reasons(self) -> dict[str, int]:
-        return dict(sorted(Counter(one.reason for one in self.rejected).items()))
+        return dict(sorted(Counter(rejection.reason for rejection in self.rejected).items()))
 
 
 @dataclass(slots=True)

@@ -18,10 +18,12 @@ Tokens = Callable[[str], Sequence[str]]
 
 
 def characters(text: str) -> Sequence[str]:
+    """The characters of a text that are no space."""
     return [char for char in text if not char.isspace()]
 
 
 def words(text: str) -> Sequence[str]:
+    """The words of a text in lower case."""
     return text.lower().split()
 
 
@@ -50,7 +52,7 @@ def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:
     metric = BLEU(tokenize=TOKENS[language][2], force=True)  # the sets of the papers come cut into tokens
     if not kept:
         return None, ""
-    score = metric.corpus_score([one.text for one in kept], [[one.source.text for one in kept]])
+    score = metric.corpus_score([trial.text for trial in kept], [[trial.source.text for trial in kept]])
     return round(score.score, 2), str(metric.get_signature())
 
 
@@ -60,11 +62,11 @@ def measures(
     """`reviews`: (id, text) of the train split, for the fluency model. `review_of`: sentence id -> review id."""
     unit, cut, _ = TOKENS[language]
     kept = judged.kept
-    sources = list({one.source.id: one.source for one in kept}.values())
+    sources = list({trial.source.id: trial.source for trial in kept}.values())
     model = fluency.judge(reviews, cut)
     score, signature = bleu(kept, language)
-    told = [cut(one.text) for one in kept]
-    before = [cut(one.text) for one in sources]
+    told = [cut(trial.text) for trial in kept]
+    before = [cut(source.text) for source in sources]
     return {
         "sentences": sentences,
         "sentences with candidates": judged.sources,
@@ -76,7 +78,7 @@ def measures(
         f"distinct-2 ({unit})": {"kept": distinct(told, 2), "their sources": distinct(before, 2)},
         "BLEU against the source": {"score": score, "signature": signature},
         f"perplexity ({unit}, Kneser-Ney {fluency.ORDER}-grams of the other half of train)": {
-            "kept": model.perplexity((review_of(one.source.id), one.text) for one in kept),
-            "their sources": model.perplexity((review_of(one.id), one.text) for one in sources),
+            "kept": model.perplexity((review_of(trial.source.id), trial.text) for trial in kept),
+            "their sources": model.perplexity((review_of(source.id), source.text) for source in sources),
         },
     }

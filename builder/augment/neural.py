@@ -40,6 +40,7 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 
 @_one_script("masked_seq2seq")
 def load_masked_seq2seq(settings: AugmentSettings) -> Method:
+    """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
         told = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
@@ -48,6 +49,7 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
 
 @_one_script("cbert")
 def load_cbert(settings: AugmentSettings) -> Method:
+    """The method `cbert`, trained or read."""
     with _place(settings, cbert.NAME) as (folder, progress):
         corpus = _corpus(settings.cbert, settings)
         return cbert.load(settings.cbert, settings.given.sentences, folder, settings.seed, progress, corpus=corpus)
@@ -55,6 +57,7 @@ def load_cbert(settings: AugmentSettings) -> Method:
 
 @_one_script("bert")
 def load_bert(settings: AugmentSettings) -> Method:
+    """The method `bert`, trained or read."""
     with _place(settings, cbert.PLAIN) as (folder, progress):
         corpus = _corpus(settings.bert, settings)
         return cbert.load(settings.bert, settings.given.sentences, folder, settings.seed, progress, cbert.PLAIN, corpus)
@@ -62,25 +65,29 @@ def load_bert(settings: AugmentSettings) -> Method:
 
 @_one_script("context_label")
 def load_context_label(settings: AugmentSettings) -> Method:
+    """The method `context+label`, trained or read."""
     with _place(settings, context.NAME) as (folder, progress):
         return context.load(settings.context_label, settings.given.sentences, folder, settings.seed, progress)
 
 
 @_one_script("context")
 def load_context(settings: AugmentSettings) -> Method:
+    """The method `context`, trained or read."""
     with _place(settings, context.PLAIN) as (folder, progress):
         return context.load(settings.context, settings.given.sentences, folder, settings.seed, progress, context.PLAIN)
 
 
 @_one_script("gpt2")
 def load_gpt2(settings: AugmentSettings) -> Method:
+    """The method `gpt2`, trained or read."""
     with _place(settings, gpt2.NAME) as (folder, progress):
         return gpt2.load(replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress)
 
 
 @_one_script("style_transfer")
 def load_style_transfer(settings: AugmentSettings) -> Method:
-    valences = {word: one.valence for word, one in load_lexicon().opinions.items()}
+    """The method `style-transfer`, trained or read."""
+    valences = {word: opinion.valence for word, opinion in load_lexicon().opinions.items()}
     own, given = settings.style_transfer, settings.given
     with _place(settings, style_transfer.NAME) as (folder, progress):
         return style_transfer.load(own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings))
@@ -94,7 +101,7 @@ def _corpus(own: InDomain, settings: AugmentSettings) -> tuple[Sentence, ...]:
 
 def _keep(settings: AugmentSettings) -> str:
     """All that is marked: what the view lets a method touch, it does not mark."""
-    return "aspect+opinion" if any(mark.kind == "opinion" for one in settings.given.sentences for mark in one.marks) else "aspect"
+    return "aspect+opinion" if any(mark.kind == "opinion" for sentence in settings.given.sentences for mark in sentence.marks) else "aspect"
 
 
 @contextmanager

@@ -36,13 +36,13 @@ class OneScript:
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         found = self.method.propose(list(map(shown, sentences)), copies, seed)
-        for one, candidates in zip(sentences, found, strict=True):
-            yield tuple(_back(one, candidates) if script_of(one.text) == "simplified" else candidates)
+        for sentence, candidates in zip(sentences, found, strict=True):
+            yield tuple(_back(sentence, candidates) if script_of(sentence.text) == "simplified" else candidates)
 
 
 def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
     """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences as they are."""
-    scripts = {script_of(one.text) for one in sentences if one.language == "zh" and tells_script(one.text)}
+    scripts = {script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)}
     if "traditional" not in scripts or scripts.isdisjoint(_OTHER):
         return tuple(sentences), lambda method: method
     return tuple(map(shown, sentences)), OneScript

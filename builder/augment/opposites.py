@@ -41,7 +41,7 @@ def opposites(conditions: Conditions, pairs: Sequence[tuple[str, str]]) -> dict[
     if conditions.mode == "polarity":
         return {str(one): other for one, other in OPPOSITE.items()}
     names = [name for name in conditions.names if name != UNSAID]
-    return {one: other for one, other in zip(names, reversed(names), strict=True) if one != other}
+    return {name: other for name, other in zip(names, reversed(names), strict=True) if name != other}
 
 
 def turned(sentence: Sentence, opinion: Mark) -> Sentence:
@@ -76,20 +76,20 @@ def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Op
     """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by text."""
     counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
     heads: dict[str, set[str]] = {}
-    for one in sentences:
-        marks = [mark for mark in one.marks if mark.kind == "opinion" and mark.polarity in OPPOSITE]
-        cut = inventory.cut(one.text, one.words) if marks else None
+    for sentence in sentences:
+        marks = [mark for mark in sentence.marks if mark.kind == "opinion" and mark.polarity in OPPOSITE]
+        cut = inventory.cut(sentence.text, sentence.words) if marks else None
         for mark in marks:
             assert cut is not None and mark.polarity is not None
             tokens = [at for at, (start, end) in enumerate(cut.spans) if mark.start <= start and end <= mark.end]
             ids = tuple(cut.ids[at] for at in tokens)
             whole = tokens and cut.spans[tokens[0]][0] == mark.start and cut.spans[tokens[-1]][1] == mark.end
             if whole and len(ids) <= 8 and not {*inventory.never} & {*ids}:
-                told = counts.setdefault((one.text[mark.start : mark.end], ids), {})
+                told = counts.setdefault((sentence.text[mark.start : mark.end], ids), {})
                 told[mark.polarity] = told.get(mark.polarity, 0) + 1
-                heads.setdefault(one.text[mark.start : mark.end], set()).add(head(one, mark))
+                heads.setdefault(sentence.text[mark.start : mark.end], set()).add(head(sentence, mark))
     best = {
-        text: Opinion(text, ids, max(sorted(told), key=lambda name: told[name]), frozenset(heads[text] - {""}))
-        for (text, ids), told in counts.items()
+        text: Opinion(text, ids, max(sorted(count), key=lambda name: count[name]), frozenset(heads[text] - {""}))
+        for (text, ids), count in counts.items()
     }
     return tuple(best[text] for text in sorted(best))

@@ -37,13 +37,13 @@ Task = TypeVar("Task")
 
 def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUnit]:
     """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
-    texts = list(dict.fromkeys(one.sentence.text for one in units))
+    texts = list(dict.fromkeys(unit.sentence.text for unit in units))
     folder = workdir / "augment" / f"words-{_sha([cached_reader().backend.signature, texts])}"
     found = kept(folder, _chunks(texts), Job(cached_reader, (), _words), crew, "words", " sentences")
     by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
     return [
-        replace(one, sentence=replace(one.sentence, words=tuple(cut(map(_span, by_text[one.sentence.text]), one.sentence.marks))))
-        for one in units
+        replace(unit, sentence=replace(unit.sentence, words=tuple(cut(map(_span, by_text[unit.sentence.text]), unit.sentence.marks))))
+        for unit in units
     ]
 
 
@@ -63,7 +63,7 @@ def proposals(
             method.keep(number, copies, seed, rows)
         yield from method.propose(sentences, copies, seed)
         return
-    key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(one) for one in sentences]])
+    key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(sentence) for sentence in sentences]])
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
     for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"):
         yield from map(_candidates, chunk)
@@ -104,8 +104,10 @@ def cached_reader(added: tuple[Path, ...] = ()) -> Reader:
 
 def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
-    found = _segments(tuple(one.text for one in sentences))
-    return [replace(one, words=tuple(cut(map(_span, words), one.marks))) for one, words in zip(sentences, found, strict=True)]
+    found = _segments(tuple(sentence.text for sentence in sentences))
+    return [
+        replace(sentence, words=tuple(cut(map(_span, words), sentence.marks))) for sentence, words in zip(sentences, found, strict=True)
+    ]
 
 
 @lru_cache(maxsize=2)

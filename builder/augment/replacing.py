@@ -61,7 +61,7 @@ class Replacing:
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         from builder.augment.nets.filling import fill
 
-        plans = [(n, cut, item) for n, one in enumerate(sentences) for cut, item in self._fills(one, copies, seed)]
+        plans = [(n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)]
         made: dict[int, dict[int, Rewrite]] = {}
         for i, (new, score) in fill(self.network, [item for *_, item in plans], self.inventory, self.batch, self.threads, self.progress):
             n, cut, _ = plans[i]
@@ -96,7 +96,7 @@ def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, in
 
 def distinct(candidates: Iterator[Rewrite]) -> tuple[Rewrite, ...]:
     """The first of every two with the same edits."""
-    return tuple({one.edits: one for one in reversed(list(candidates))}.values())[::-1]
+    return tuple({candidate.edits: candidate for candidate in reversed(list(candidates))}.values())[::-1]
 
 
 def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -> Inventory:
@@ -104,7 +104,7 @@ def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -
     from builder.learning.pieces import Units
 
     spaced = english(sentences)
-    return Units.of(((one.text, one.words) for one in sentences), "word" if spaced or words else "char", spaced, min_count)
+    return Units.of(((sentence.text, sentence.words) for sentence in sentences), "word" if spaced or words else "char", spaced, min_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +132,11 @@ class Learning:
         from builder.learning.obtain import split_held_out
 
         found = []
-        for one in sentences:
-            cut = inventory.cut(one.text, one.words)
-            words = free_words(one, cut.spans, ())
+        for sentence in sentences:
+            cut = inventory.cut(sentence.text, sentence.words)
+            words = free_words(sentence, cut.spans, ())
             if words and len(cut) <= longest:
-                found.append((one.id, (cut.ids, conditions.labels(one, cut.spans), words)))
+                found.append((sentence.id, (cut.ids, conditions.labels(sentence, cut.spans), words)))
         if not found:
             raise ModelError(f"no sentence to learn from (of {len(sentences)})", fix="give more training text")
         learnt, held = split_held_out([name for name, _ in found], 0.05, seed)
@@ -190,7 +190,7 @@ def learned(
     if not schedules:
         return tensor_digest(dict(network.named_parameters()))
     learning = Learning.of(sentences, inventory, conditions, network.longest, share, hidden, seed)
-    data = [(one.id, one.text, one.words, one.marks, one.label) for one in sentences]
+    data = [(sentence.id, sentence.text, sentence.words, sentence.marks, sentence.label) for sentence in sentences]
     key = training_key(name, (told, conditions, share, hidden, seed), data, base, __name__)
     phases = [learning.phase(schedule, labelled, seed) for schedule, labelled in schedules]
     digest = load_or_train(ModelShelf(folder, seed, progress), key, network, lambda run: train(network, phases, run))

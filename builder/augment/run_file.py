@@ -75,7 +75,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     sentences = tuple(item.sentence for item in chosen)
     if language == "zh" and all(map(by_characters, sentences)):
         sentences = tuple(proposing.segmented(sentences))
-    texts = tuple(dict.fromkeys(one.text for one in sentences))
+    texts = tuple(dict.fromkeys(sentence.text for sentence in sentences))
     given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
     tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
     judged_at = {item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen}
@@ -84,7 +84,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     method = load_method(request)
     with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
         judged = judge_proposals(request, method, plan.workdir, crew)
-    taken = measures.measures(judged, len(sentences), language, [(one.id, one.text) for one in sentences], lambda i: i)
+    taken = measures.measures(judged, len(sentences), language, [(sentence.id, sentence.text) for sentence in sentences], lambda i: i)
     return _write(plan, chosen, judged, skipped, taken, method.signature, language)
 
 
@@ -121,15 +121,17 @@ def _write(
     form = FORMATS[plan.form]
     by_id = {item.sentence.id: item for item in items}
     rejected = [*skipped, *judged.rejected]
-    reasons = dict(sorted(Counter(one.reason for one in rejected).items()))
-    made = form.head + "".join(form.write(by_id[one.source.id], one) for one in judged.kept)
+    reasons = dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
+    made = form.head + "".join(form.write(by_id[trial.source.id], trial) for trial in judged.kept)
     if plan.with_source:
         made = _text(plan.source).rstrip("\n") + ("\n" if plan.form in ("apc", "tsv") else "\n\n") + made.removeprefix(form.head)
     lineage = "".join(
-        _line({"source": one.source.id, "text": one.text, "edits": [asdict(edit) for edit in one.candidate.edits]}) for one in judged.kept
+        _line({"source": trial.source.id, "text": trial.text, "edits": [asdict(edit) for edit in trial.candidate.edits]})
+        for trial in judged.kept
     )
     refused = "".join(
-        _line({"source": one.source, "reason": one.reason, "edits": [asdict(edit) for edit in one.edits]}) for one in rejected
+        _line({"source": rejection.source, "reason": rejection.reason, "edits": [asdict(edit) for edit in rejection.edits]})
+        for rejection in rejected
     )
     manifest = {
         "builder": __version__, "source": plan.source.name, "sha256": sha256(plan.source.read_bytes()), "format": plan.form, "language": language,

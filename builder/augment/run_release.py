@@ -110,22 +110,22 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     tell(f"words: {len(chosen):,} sentences")
     chosen = proposing.worded(chosen, plan.workdir, crew)
     given = Given(
-        plan.workdir / "models" / "augment", tuple(one.sentence for one in chosen), tuple(row["text"] for row in source),
+        plan.workdir / "models" / "augment", tuple(unit.sentence for unit in chosen), tuple(row["text"] for row in source),
         frozenset(_texts(held)),
-        {one.sentence.id: tuple(_held(one)[1]) for one in chosen} if plan.view == "triplets" else {},
+        {unit.sentence.id: tuple(_held(unit)[1]) for unit in chosen} if plan.view == "triplets" else {},
     )  # fmt: skip
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     request = Request(plan.method, plan.settings, given, plan.copies, plan.candidates, plan.seed, seen, lambda text: bool(unmasked(text)))
     tell(f"{plan.method}: {catalog.METHODS[plan.method][0]}")
     method = load_method(request)
     judged = judge_proposals(request, method, plan.workdir, crew)
-    judged = lost(judged, _near([row["text"] for row in held], [one.text for one in judged.kept]), "near-held-out")
+    judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
     if plan.judge is not None:
-        judged = lost(judged, invented([(one.source, one) for one in judged.kept], plan.judge), "aspect-found")
+        judged = lost(judged, invented([(trial.source, trial) for trial in judged.kept], plan.judge), "aspect-found")
     listed, judged = _rows(plan, chosen, judged)
     if plan.view == "triplets":
         pairs = _pairs(chosen, judged, listed)
-        turned = any(one.relabelled for one in judged.kept)
+        turned = any(trial.relabelled for trial in judged.kept)
         gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs)
         listed, judged = (
             [row for n, row in enumerate(listed) if n not in gone],
@@ -160,7 +160,7 @@ def _sentences(plan: AugmentPlan, source: Sequence[ReviewRow], held: Sequence[Re
                 skipped.append(Rejected(one.sentence.id, "held-out"))
             else:
                 chosen.append(one)
-    chosen = [chosen[at] for at in draw_places([one.sentence.id for one in chosen], plan.limit, plan.seed)]
+    chosen = [chosen[at] for at in draw_places([unit.sentence.id for unit in chosen], plan.limit, plan.seed)]
     if not chosen:
         raise ReleaseError("no sentence can be augmented", where=str(plan.release), fix="see `builder augment --help` for the views")
     return chosen, skipped
@@ -176,16 +176,16 @@ def _near(held: Sequence[str], made: Sequence[str]) -> set[int]:
 
 def _rows(plan: AugmentPlan, chosen: Sequence[ViewUnit], judged: Judgement) -> tuple[list[LayerRow], Judgement]:
     """The rows of the layer, and what was rejected because a part of a triplet could not be followed."""
-    by_id = {one.sentence.id: one for one in chosen}
-    made = [layer_row(by_id[one.source.id], one, plan.view, plan.named, plan.method) for one in judged.kept]
+    by_id = {unit.sentence.id: unit for unit in chosen}
+    made = [layer_row(by_id[trial.source.id], trial, plan.view, plan.named, plan.method) for trial in judged.kept]
     judged = lost(judged, {n for n, row in enumerate(made) if isinstance(row, str)}, "phrase-broken")
     return [row for row in made if not isinstance(row, str)], judged
 
 
 def _pairs(chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
     """Sources and what was made of them, with their triplets in the same order."""
-    before = {one.sentence.id: _held(one) for one in chosen}
-    return [(before[one.source.id], (row["text"], _triplets(row))) for one, row in zip(judged.kept, listed, strict=True)]
+    before = {unit.sentence.id: _held(unit) for unit in chosen}
+    return [(before[trial.source.id], (row["text"], _triplets(row))) for trial, row in zip(judged.kept, listed, strict=True)]
 
 
 def _flipped(pair: tuple[Held, Held]) -> Held:
@@ -198,9 +198,9 @@ def _measured(
     plan: AugmentPlan, source: Sequence[ReviewRow], chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]
 ) -> dict[str, object]:
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
-    rows_of = {one.sentence.id: one.row["id"] for one in chosen}
+    rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
     taken = measures.measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
-    if plan.view == "triplets" and not any(one.relabelled for one in judged.kept):
+    if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival(_pairs(chosen, judged, listed), judges(plan.judge))
     return taken
 
@@ -216,7 +216,7 @@ def _triplets(row: LayerRow) -> list[Triplet]:
 
 
 def _reasons(rejected: Sequence[Rejected]) -> dict[str, int]:
-    return dict(sorted(Counter(one.reason for one in rejected).items()))
+    return dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
 
 
 def _about(
@@ -242,9 +242,9 @@ def _rejected_lines(rejected: Sequence[Rejected]) -> bytes:
     """rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
     return "".join(
         json.dumps(
-            {"sentence": one.source, "reason": one.reason,
-             "edits": [] if one.reason == "personal-data" else [[edit.start, edit.end, edit.text] for edit in one.edits]},
+            {"sentence": rejection.source, "reason": rejection.reason,
+             "edits": [] if rejection.reason == "personal-data" else [[edit.start, edit.end, edit.text] for edit in rejection.edits]},
             ensure_ascii=False,
         ) + "\n"
-        for one in rejected
+        for rejection in rejected
     ).encode()  # fmt: skip

@@ -27,5 +27,5 @@ def describe_training(settings: DataclassInstance) -> str:
 
 
 def _describe_fields(settings: DataclassInstance, without: tuple[str, ...]) -> str:
-    chosen: list[Field[Any]] = [one for one in fields(settings) if one.metadata.get("changes") not in without]
-    return ", ".join(f"{one.name}={getattr(settings, one.name)!r}" for one in chosen)
+    chosen: list[Field[Any]] = [field_ for field_ in fields(settings) if field_.metadata.get("changes") not in without]
+    return ", ".join(f"{unit.name}={getattr(settings, unit.name)!r}" for unit in chosen)

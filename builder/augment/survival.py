@@ -133,7 +133,7 @@ def _discriminator(workdir: Path) -> Judge:
 
 
 def _flags(triplets: Sequence[Triplet | None], labels: object) -> list[bool]:
-    return [one is not None and next(labels)[0] == "YY" for one in triplets]  # type: ignore[call-overload]
+    return [triplet is not None and next(labels)[0] == "YY" for triplet in triplets]  # type: ignore[call-overload]
 
 
 def _found(held: Held, told: Sequence[Triplet]) -> list[bool]:

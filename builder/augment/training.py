@@ -97,7 +97,7 @@ class InDomain(Training):
 def batch_tokens(asked: int, items: Sequence[Sentence], least: int) -> int:
     """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 512: few sentences need as many steps as many do,
     and of many more is learnt in a minute by small steps than by large ones."""
-    tokens = sum(len(one.words) if one.language == "en" else len(one.text) for one in items)
+    tokens = sum(len(item.words) if item.language == "en" else len(item.text) for item in items)
     return asked or min(512, max(384, int(tokens * max(1.0, least / max(1, len(items)))) // 150))
 
 
@@ -108,7 +108,7 @@ def corpora(folder: Path, name: str) -> Path:
 
 def english(items: Sequence[Sentence]) -> bool:
     """Whether most sentences are."""
-    return sum(one.language == "en" for one in items) * 2 > len(items)
+    return sum(item.language == "en" for item in items) * 2 > len(items)
 
 
 def raw(corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held: Collection[str] = ()) -> tuple[Sentence, ...]:
@@ -159,7 +159,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 def _script(items: Sequence[Sentence]) -> Script:
     """That of nearly all sentences."""
-    counts = Counter(script_of(one.text) for one in items)
+    counts = Counter(script_of(item.text) for item in items)
     for script in ("traditional", "simplified"):
         if counts[script] >= _SURE * (counts["traditional"] + counts["simplified"] + counts["mixed"]):
             return script

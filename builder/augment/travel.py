@@ -33,7 +33,7 @@ def loaded(content: bytes, models: Path | None) -> AugmentSettings:
         sentences=tuple(map(_sentence, given["sentences"])),
         texts=tuple(given["texts"]),
         held=frozenset(given["held"]),
-        triplets={key: tuple(map(_triplet, listed)) for key, listed in given["triplets"].items()},
+        triplets={key: tuple(map(_triplet, sentence)) for key, sentence in given["triplets"].items()},
         language=given["language"],
     )
     return replace(filled(AugmentSettings, told["own"]), given=moved)

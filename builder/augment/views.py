@@ -114,7 +114,7 @@ def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -
 def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
     """Marks in order; those of one kind that overlap are one, and say a polarity only if they agree. Of two kinds: a reason."""
     out: list[Mark] = []
-    for mark in sorted(set(marks), key=lambda one: (one.start, one.end)):
+    for mark in sorted(set(marks), key=lambda mark: (mark.start, mark.end)):
         if out and mark.start < out[-1].end:
             if out[-1].kind != mark.kind:
                 return "overlapping-labels"
@@ -127,7 +127,7 @@ def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
 
 def _disjoint(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
     """Marks in order, each once; a reason where two overlap: BIO could not show both."""
-    out = sorted(set(marks), key=lambda one: (one.start, one.end))
+    out = sorted(set(marks), key=lambda mark: (mark.start, mark.end))
     return "overlapping-labels" if any(a.end > b.start for a, b in pairwise(out)) else tuple(out)
 
 
@@ -147,8 +147,8 @@ def layer_row(unit: ViewUnit, one: Trial, view: View, layer: str, method: str) -
     triplets: list[TripletRow] = []
     aspects: list[AspectRow] = []
     if view == "triplets":
-        for told in unit.triplets:
-            carried = _triplet(unit, one, told, i, method)
+        for triplet in unit.triplets:
+            carried = _triplet(unit, one, triplet, i, method)
             if carried is None:
                 return "phrase-broken"
             triplets.append(carried)

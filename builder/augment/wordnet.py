@@ -106,7 +106,7 @@ def _members(net: WordNet, sense: Sense) -> tuple[str, ...]:
 @cache
 def _synonyms(net: WordNet, word: str) -> tuple[str, ...]:
     for lemma, pos, suffix in _bases(net, word):
-        found = [_inflected(one, suffix, net.irregular[pos]) for one in _members(net, net.senses[lemma]) if one != lemma]
+        found = [_inflected(member, suffix, net.irregular[pos]) for member in _members(net, net.senses[lemma]) if member != lemma]
         if made := tuple(dict.fromkeys(one for one in found if one and one != word)):
             return made
     return ()

@@ -109,7 +109,7 @@ def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
     train = tuple(sentences(sources.train))
     triplets = {row.id: row.triplets for row in sources.train if row.triplets}
-    texts, held = tuple(dict.fromkeys(one.text for one in train)), frozenset(row.text for row in (*sources.valid, *sources.test))
+    texts, held = tuple(dict.fromkeys(example.text for example in train)), frozenset(row.text for row in (*sources.valid, *sources.test))
     return Given(models=workdir / "models", sentences=train, texts=texts, held=held, triplets=triplets, language=language(sources.train))
 
 
@@ -141,7 +141,7 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
 
 def followed(judged: Judgement, by_id: Mapping[str, BenchRow]) -> Judgement:
     """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in its source."""
-    pairs = [(by_id[one.source.id], rewritten(by_id[one.source.id], one.candidate.edits, None, (), 0)) for one in judged.kept]
+    pairs = [(by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0)) for trial in judged.kept]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
     return lost(judged, label_lost(held), "label-lost") if any(triplets for (_, triplets), _ in held) else judged
@@ -151,10 +151,10 @@ def rewritten(row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tu
     """A row after edits; its aspect and triplets by arithmetic, None where one of them does not survive."""
     text = applied(row.text, edits)
     aspect = moved(row.aspect, edits) if row.aspect else None
-    triplets = [_triplet(one, text, edits) for one in row.triplets]
+    triplets = [_triplet(triplet, text, edits) for triplet in row.triplets]
     if (row.aspect and aspect is None) or None in triplets:
         return None
-    whole = tuple(one for one in triplets if one is not None)
+    whole = tuple(triplet for triplet in triplets if triplet is not None)
     return replace(
         row, id=f"{row.id}+{n}", text=text, marks=marks, label=label or row.label, aspect=aspect, triplets=whole, source=row.id
     )  # fmt: skip
@@ -166,7 +166,7 @@ def _triplet(told: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
 
 def _element(told: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
     places = [stretched(span, edits) if stretch else moved(span, edits) for span in told.spans]
-    spans: tuple[Span, ...] = tuple(one for one in places if one is not None)
+    spans: tuple[Span, ...] = tuple(place for place in places if place is not None)
     return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 
 

@@ -231,7 +231,9 @@ def write_shift(plan: BenchPlan, found: Sequence[Shift], command: str) -> tuple[
                 [other.skewness for other in same],
             ]  # fmt: skip
             spreads = [Spread.of(values) for values in measured]
-            rows.append([one.model, place.name, f"{len(place.points):,}", *(f"{told.mean:.3f} ± {told.deviation:.3f}" for told in spreads)])
+            rows.append(
+                [one.model, place.name, f"{len(place.points):,}", *(f"{spread.mean:.3f} ± {spread.deviation:.3f}" for spread in spreads)]
+            )
     foot = [
         "overlap: of the convex hulls with the test set's in one t-SNE of all sets, 0 to 1, more is better; skewness: |x| + |y|, less is better",
         f"at most {MOST_POINTS} rows a set; features of a model trained on the source alone; mean ± deviation of {plan.seeds} "
@@ -239,7 +241,7 @@ def write_shift(plan: BenchPlan, found: Sequence[Shift], command: str) -> tuple[
     ]
     table = tabulate(rows, headers=HEADS, disable_numparse=True, colalign=["left", "left", *["right"] * 5])
     markdown = tabulate(rows, headers=HEADS, tablefmt="github", disable_numparse=True, colalign=["left", "left", *["right"] * 5])
-    figures = [(f"Features of {one.model}", plots.places(one)) for one in firsts]
+    figures = [(f"Features of {first.model}", plots.places(first)) for first in firsts]
     told = {
         "command": command,
         "shift": [
@@ -260,6 +262,6 @@ def write_shift(plan: BenchPlan, found: Sequence[Shift], command: str) -> tuple[
         "shift.md": f"# Feature space shift\n\n{markdown}\n\n" + "\n".join(f"- {line}" for line in foot) + "\n",
         "shift.json": json.dumps(told, ensure_ascii=False, indent=1) + "\n",
         "shift.html": plots.page("Feature space shift", "", plots.table(HEADS, [(row, False) for row in rows]), foot, figures),
-        **{f"shift-{one.model.partition('=')[0]}.svg": svg for one, (_, svg) in zip(firsts, figures, strict=True)},
+        **{f"shift-{first.model.partition('=')[0]}.svg": svg for first, (_, svg) in zip(firsts, figures, strict=True)},
     }
     return "\n".join([table, "", *foot]), _kept(plan.workdir, files)

@@ -27,15 +27,15 @@ _STYLE: Any = {
 
 def means(lines: Sequence[TableLine], task: str) -> str:
     """The main score of every method with every model: mean, deviation, and each seed as a small dot."""
-    models, names = _distinct(one.model for one in lines), _distinct(shown_name(one) for one in lines)
-    methods, copies = _distinct(one.method for one in lines if one.method != NONE), sorted({one.copies for one in lines})
-    of = {shown_name(one): one for one in lines}
+    models, names = _distinct(line.model for line in lines), _distinct(shown_name(line) for line in lines)
+    methods, copies = _distinct(line.method for line in lines if line.method != NONE), sorted({line.copies for line in lines})
+    of = {shown_name(line): line for line in lines}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         step = 0.8 / max(1, len(names))
         for number, name in enumerate(names):
-            shown = [(models.index(one.model), one.spreads[MAIN[task]]) for one in lines if shown_name(one) == name]
+            shown = [(models.index(line.model), line.spreads[MAIN[task]]) for line in lines if shown_name(line) == name]
             x = [at + step * (number - (len(names) - 1) / 2) for at, _ in shown]
             colour = _GREY if name == NONE else COLOURS[methods.index(of[name].method) % len(COLOURS)]
             marker = _MARKERS[copies.index(of[name].copies) % len(_MARKERS)]
@@ -54,26 +54,26 @@ def means(lines: Sequence[TableLine], task: str) -> str:
 
 def curves(lines: Sequence[TableLine], task: str) -> str | None:
     """The main score over the number of copies, a panel a model, 0 being the source alone (Figures 3 to 5). None with one number of copies."""
-    models = _distinct(one.model for one in lines)
-    names = _distinct(one.method for one in lines if one.copies)
-    if len({one.copies for one in lines if one.copies}) < 2:
+    models = _distinct(line.model for line in lines)
+    names = _distinct(line.method for line in lines if line.copies)
+    if len({line.copies for line in lines if line.copies}) < 2:
         return None
 
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, len(models), sharey=True, squeeze=False)[0]
         for axes, model in zip(panels, models, strict=True):
-            base = next(one for one in lines if one.model == model and one.method == NONE)
+            base = next(line for line in lines if line.model == model and line.method == NONE)
             axes.axhline(base.spreads[MAIN[task]].mean, color=_GREY, linewidth=1, linestyle=(0, (4, 3)))
             for number, name in enumerate(names):
                 shown = [base, *sorted((o for o in lines if (o.model, o.method) == (model, name)), key=lambda one: one.copies)]
                 spreads = [one.spreads[MAIN[task]] for one in shown]
-                x, y = [one.copies for one in shown], [one.mean for one in spreads]
-                error = [one.deviation for one in spreads]
+                x, y = [one.copies for one in shown], [spread.mean for spread in spreads]
+                error = [spread.deviation for spread in spreads]
                 axes.errorbar(
                     x, y, error, fmt=f"-{_MARKERS[number % len(_MARKERS)]}", color=COLOURS[number % len(COLOURS)], capsize=3, label=name
                 )  # fmt: skip
             axes.set_title(model)
-            axes.set_xticks(sorted({one.copies for one in lines}))
+            axes.set_xticks(sorted({line.copies for line in lines}))
             axes.set_xlabel("copies a source row")
         panels[0].set_ylabel(f"{SHOWN[MAIN[task]]} (%)")
         panels[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="method")
@@ -128,7 +128,7 @@ def page(title: str, lead: str, table: str, foot: Sequence[str], figures: Sequen
 
 def table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> str:
     """An HTML table; (cells, whether the line is the best)."""
-    head = "".join(f"<th>{html.escape(one)}</th>" for one in heads)
+    head = "".join(f"<th>{html.escape(head)}</th>" for head in heads)
     body = "".join(
         f"<tr{' class=best' if best else ''}>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>" for cells, best in rows
     )

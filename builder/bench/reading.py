@@ -65,8 +65,8 @@ def _file(path: Path, task: Task) -> Found:
 def _release(path: Path, task: Task, split: str) -> Found:
     opened(path)
     for row in release_rows(path, split):
-        for one in units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"):
-            yield one[1] if isinstance(one, tuple) else _unit(one, task)
+        for unit in units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"):
+            yield unit[1] if isinstance(unit, tuple) else _unit(unit, task)
 
 
 def _unit(unit: ViewUnit, task: Task) -> BenchRow:
@@ -91,8 +91,8 @@ def _items(form: str, text: str, where: str, task: Task) -> Found:
     sources = _lineage(Path(f"{where}.lineage.jsonl"))
     if task == "ate" and form == "apc":
         items = _gathered(items)
-    for one in items:
-        yield from _told(one, form, task, sources.get(_bare(one.sentence.text)))
+    for item in items:
+        yield from _told(item, form, task, sources.get(_bare(item.sentence.text)))
 
 
 def _told(one: FileSentence, form: str, task: Task, source: str | None) -> Found:

@@ -66,6 +66,7 @@ class Data:
 
 
 def digest(rows: Iterable[BenchRow]) -> str:
+    """The digest of rows, in their order."""
     total = hashlib.sha256()
     for row in rows:
         total.update(repr(row).encode("utf-8", "surrogatepass"))
@@ -126,5 +127,5 @@ def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
 def example(row: BenchRow) -> Example:
     """A row as the triplet tagger reads it: the view of its text; triplets that the view does not show are left out."""
     shown = view(row.text)
-    found = (to_view(one, shown) for one in row.triplets)
+    found = (to_view(triplet, shown) for triplet in row.triplets)
     return Example(row.id, shown.text, tuple(one for one in found if one is not None))

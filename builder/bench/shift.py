@@ -48,9 +48,9 @@ class Shift:
 
 def analyse(model: str, test: str, features: Mapping[str, NDArray[np.float32]], seed: int) -> Shift:
     """Place the sets. InputError for a set of fewer than five rows: it has no hull worth comparing."""
-    for name, found in features.items():
-        if len(found) < FEWEST:
-            raise InputError(f"{len(found)} rows are too few for a hull", where=name, fix=f"take {FEWEST} at least")
+    for name, feature in features.items():
+        if len(feature) < FEWEST:
+            raise InputError(f"{len(feature)} rows are too few for a hull", where=name, fix=f"take {FEWEST} at least")
     planes = embed(features, seed)
     hulls = {name: hull(points) for name, points in planes.items()}
     sets = {
@@ -76,9 +76,9 @@ def embed(features: Mapping[str, NDArray[np.float32]], seed: int) -> dict[str, t
     with threadpool_limits(1):  # the sum of several threads depends on their order
         placed = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, n_jobs=1).fit_transform(whole)
     out, at = {}, 0
-    for name, found in features.items():
-        out[name] = tuple((float(x), float(y)) for x, y in placed[at : at + len(found)])
-        at += len(found)
+    for name, feature in features.items():
+        out[name] = tuple((float(x), float(y)) for x, y in placed[at : at + len(feature)])
+        at += len(feature)
     return out
 
 

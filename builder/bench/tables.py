@@ -56,20 +56,22 @@ def shown(line: TableLine) -> str:
 
 
 def heads(listed: Sequence[TableLine]) -> list[str]:
+    """The headings of a table."""
     return ["method", "model", "rows", *(SHOWN[name] for name in listed[0].spreads), "gain", "p"]
 
 
 def row(line: TableLine, markdown: bool) -> list[str]:
     """A line as words; in Markdown the best method of a model is bold. `*`: p below 0.05."""
-    scores = [f"{one.mean:.2f} ± {one.deviation:.2f}" for one in line.spreads.values()]
+    scores = [f"{spread.mean:.2f} ± {spread.deviation:.2f}" for spread in line.spreads.values()]
     if markdown and line.best:
-        scores = [f"**{one}**" for one in scores]
+        scores = [f"**{score}**" for score in scores]
     gain = "–" if line.gain is None else f"{line.gain:+.2f}"
     p = "–" if line.p is None else f"{line.p:.3f}{'*' if line.p < LEVEL else ''}"
     return [shown(line), line.model, f"{line.rows:,}", *scores, gain, p]
 
 
 def text(listed: Sequence[TableLine], foot: Sequence[str], markdown: bool = False) -> str:
+    """The table as lines of text."""
     from tabulate import tabulate
 
     shape = "github" if markdown else "simple"
@@ -93,6 +95,7 @@ def footer(listed: Sequence[TableLine], seeds: int, task: str) -> list[str]:
 
 
 def as_csv(listed: Sequence[TableLine]) -> str:
+    """The table as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = list(listed[0].spreads)
@@ -105,5 +108,6 @@ def as_csv(listed: Sequence[TableLine]) -> str:
 
 
 def as_json(listed: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
-    told = {"about": about, "lines": [asdict(one) for one in listed], "cells": [asdict(one) for one in cells]}
+    """The bench as JSON."""
+    told = {"about": about, "lines": [asdict(one) for one in listed], "cells": [asdict(cell) for cell in cells]}
     return json.dumps(told, ensure_ascii=False, indent=1) + "\n"

@@ -92,6 +92,7 @@ def agreed(accelerator: Any, value: float, how: str) -> float:
 
 
 def processes(config: DeviceConfig) -> int:
+    """How many processes train: as configured, else one for each GPU."""
     return config.processes or max(1, torch.cuda.device_count())
 
 

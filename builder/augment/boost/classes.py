@@ -59,7 +59,7 @@ class Classes:
         items = [make_item(sentence, numbers, {}) for sentence in sentences]
         chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
         surprise = np.zeros(len(items))
-        due = batches([len(one) for one in items], READ)
+        due = batches([len(item) for item in items], READ)
         self.network.eval()
         with scope(1), ThreadPoolExecutor(self.threads) as pool:
             for chosen, (told, found) in zip(due, pool.map(lambda chosen: self._read([items[i] for i in chosen]), due), strict=True):
@@ -140,7 +140,7 @@ class ClassTrainer:
         unique = hashlib.sha256(
             repr((config, seed, list(train), list(valid), torch.__version__)).encode("utf-8", "surrogatepass")
         ).hexdigest()
-        lengths = [len(one) for one in items]
+        lengths = [len(item) for item in items]
         with bar("surrogate") as progress:
             course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), right, config, seed)
             fitted = fit(*course, Checkpoints(folder, unique), progress)

@@ -54,7 +54,7 @@ class EmbeddedWords:
         items = [_item(sentence, numbers) for sentence in sentences]
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
-            for chosen in batches([len(one) for one in items], 4096):
+            for chosen in batches([len(item) for item in items], 4096):
                 batch = collate([items[i] for i in chosen])
                 met = self.network.predicted(*self.network.states(batch.words))
                 for row, i in enumerate(chosen):
@@ -127,14 +127,14 @@ class HubWords:
         return self.model.digest
 
     def expected(self, sentences: Sequence[Sentence], words: Sequence[Sequence[int]], top: int) -> list[Options]:
-        asked = [(n, i) for n, listed in enumerate(words) for i in listed if _masks(sentences[n], i)]
+        asked = [(n, i) for n, word in enumerate(words) for i in word if _masks(sentences[n], i)]
         texts = [_around(sentences[n], i, self.model.tokenizer.mask_token) for n, i in asked]
         out = list[Options]({} for _ in sentences)
         for (n, i), found in zip(asked, self.model.at_masks(texts, top, frozenset(self.alone), self.threads), strict=True):
             choices = [
                 [(self.alone[token], chance) for token, chance in mask if len(self.alone[token]) == 1 or len(found) == 1] for mask in found
             ]
-            joined = product(*(one[: max(2, top // len(found))] for one in choices))
+            joined = product(*(choice[: max(2, top // len(found))] for choice in choices))
             ranked = sorted(
                 ((("".join(word for word, _ in one)), prod(chance for _, chance in one)) for one in joined), key=lambda one: -one[1]
             )

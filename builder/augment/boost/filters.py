@@ -101,7 +101,11 @@ class JudgedCandidate:
 
 def middle(readings: Sequence[SurrogateReading]) -> Reference:
     """The median sentence."""
-    return Reference(median(one.confidence for one in readings), median(one.perplexity for one in readings)) if readings else Reference()
+    return (
+        Reference(median(reading.confidence for reading in readings), median(reading.perplexity for reading in readings))
+        if readings
+        else Reference()
+    )
 
 
 def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
@@ -123,8 +127,8 @@ def sifted(
     before it filters: then a sure candidate of the wrong label takes a place that another could have.)
     """
     out = [
-        JudgedCandidate(one, reading, against(reading, limits, reference) if reading else ("marks",))
-        for one, reading in zip(candidates, readings, strict=True)
+        JudgedCandidate(candidate, reading, against(reading, limits, reference) if reading else ("marks",))
+        for candidate, reading in zip(candidates, readings, strict=True)
     ]
     passed = [i for i, one in enumerate(out) if not one.reasons]
     if limits.ranks:
@@ -140,17 +144,17 @@ _NOTHING = SurrogateReading("", False, 0.0, float("inf"))
 def counted(judged: Iterable[JudgedCandidate]) -> Counter[str]:
     """`candidates`, `kept`, and how many each reason spoke against; one candidate may count under several."""
     out: Counter[str] = Counter({"candidates": 0, "kept": 0})
-    for one in judged:
+    for judgement in judged:
         out["candidates"] += 1
-        out["kept"] += not one.reasons
-        out.update(one.reasons)
+        out["kept"] += not judgement.reasons
+        out.update(judgement.reasons)
     return out
 
 
 def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -> None:
     """ConfigError where candidates were read and none is kept: which filters did it, and what value would have let half of them pass."""
     counts = counted(judged)
-    read = [one.reading for one in judged if one.reading]
+    read = [judgement.reading for judgement in judged if judgement.reading]
     if counts["kept"] or not judged:
         return
     every = ", ".join(f"{name} {counts[name]}" for name in ("perplexity", "confidence", "label", "marks") if counts[name])

@@ -79,7 +79,9 @@ class Heads(nn.Module):
             for item, row in zip(items, hidden, strict=True)
         ]
         classes, logits = self.told(items, shown)
-        total = functional.cross_entropy(classes, torch.tensor([one for item in items for one in item.classes], device=classes.device))
+        total = functional.cross_entropy(
+            classes, torch.tensor([class_ for item in items for class_ in item.classes], device=classes.device)
+        )
         picked = [logits[n, : len(row)][row.to(logits.device)] for n, row in enumerate(hidden)]
         wanted = torch.tensor(
             [token for item, row in zip(items, hidden, strict=True) for token, gone in zip(item.ids, row.tolist(), strict=True) if gone]
@@ -114,8 +116,8 @@ class HubSurrogate:
         surprise = self.network.model.surprise([sentence.text for sentence in sentences], self.config.threads)
         told = self.predict(sentences)
         return [
-            SurrogateReading(" ".join(names), names == labels(one), sure, perplexity(value))
-            for one, (names, sure), value in zip(sentences, told, surprise, strict=True)
+            SurrogateReading(" ".join(names), names == labels(sentence), sure, perplexity(value))
+            for sentence, (names, sure), value in zip(sentences, told, surprise, strict=True)
         ]
 
     def predict(self, sentences: Sequence[Sentence]) -> list[tuple[Labels, float]]:
@@ -124,7 +126,7 @@ class HubSurrogate:
         out: list[tuple[Labels, float]] = [((), 1.0)] * len(items)
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
-            for chosen in batches([len(one.ids) for one in items], ROOM):
+            for chosen in batches([len(item.ids) for item in items], ROOM):
                 part = [items[i] for i in chosen]
                 chances = self.network.told(part, [one.ids for one in part])[0].softmax(-1).cpu()
                 for i, rows in zip(chosen, torch.split(chances, [len(one.targets) for one in part]), strict=True):
@@ -171,12 +173,12 @@ class HubTrainer:
 
         def right() -> float:
             found = made.predict(valid)
-            return sum(names == labels(one) for one, (names, _) in zip(valid, found, strict=True)) / max(1, len(found))
+            return sum(names == labels(example) for example, (names, _) in zip(valid, found, strict=True)) / max(1, len(found))
 
         unique = hashlib.sha256(
             repr((self.signature, model.digest, seed, list(train), list(valid))).encode("utf-8", "surrogatepass")
         ).hexdigest()
-        lengths, language = [len(one.ids) for one in items], self.config.language
+        lengths, language = [len(item.ids) for item in items], self.config.language
         with bar("surrogate") as progress:
             course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen], language), right, self.config, seed)
             fitted = fit(*course, Checkpoints(folder, unique), progress)

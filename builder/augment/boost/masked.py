@@ -102,6 +102,7 @@ class MaskedModel:
 
 
 def perplexity(surprise: float) -> float:
+    """The perplexity of a mean surprise, bounded so that it stays a number."""
     return round(math.exp(min(surprise, 50.0)), 4)
 
 

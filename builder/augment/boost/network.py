@@ -72,6 +72,7 @@ class WordBatch:
 
 
 def collate(items: Sequence[WordItem]) -> WordBatch:
+    """Pad the words of texts into one batch."""
     longest = max(len(item.words) for item in items)
     words = np.full((len(items), longest + 2), PAD, np.int64)
     for row, item in enumerate(items):

@@ -44,4 +44,5 @@ class Words:
 
 
 def cut(text: str) -> list[str]:
+    """The pieces of a text as strings."""
     return [text[start:end] for start, end in pieces(text)]

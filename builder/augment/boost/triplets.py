@@ -47,8 +47,11 @@ class Triplets:
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """The label says how many of the sentence's triplets survive."""
         moves = edits or [()] * len(sentences)
-        items = [Example(one.id, one.text, carried(self.given[one.id], one.text, move)) for one, move in zip(sentences, moves, strict=True)]
-        found = propose(self.tagger.network, self.tagger.vocabulary, self.tagger.config, [one.text for one in items], FLOOR)
+        items = [
+            Example(sentence.id, sentence.text, carried(self.given[sentence.id], sentence.text, move))
+            for sentence, move in zip(sentences, moves, strict=True)
+        ]
+        found = propose(self.tagger.network, self.tagger.vocabulary, self.tagger.config, [item.text for item in items], FLOOR)
         shares = both(items, self.discriminator.shares(items), found)
         plain = self.language.read([bare(sentence) for sentence in sentences])
         out = []
@@ -72,11 +75,11 @@ def bare(sentence: Sentence) -> Sentence:
 def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
     """Those whose aspect and opinion no edit touches, where they now stand; the full phrases take in what was edited inside them."""
     out = []
-    for one in triplets:
-        aspect, opinion = _core(one.aspect, text, edits), _core(one.opinion, text, edits)
+    for triplet in triplets:
+        aspect, opinion = _core(triplet.aspect, text, edits), _core(triplet.opinion, text, edits)
         if aspect and opinion:
-            wide = (_full(one.aspect_full, aspect, text, edits), _full(one.opinion_full, opinion, text, edits))
-            out.append(replace(one, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None))
+            wide = (_full(triplet.aspect_full, aspect, text, edits), _full(triplet.opinion_full, opinion, text, edits))
+            out.append(replace(triplet, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None))
     return tuple(out)
 
 
@@ -111,12 +114,12 @@ class TripletTrainer:
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Triplets:
         """ModelError where the fold has no triplet to learn from."""
-        if lacking := next((one.id for one in (*train, *valid) if one.id not in self.given), None):
+        if lacking := next((example.id for example in (*train, *valid) if example.id not in self.given), None):
             raise ModelError(
                 "nobody says which triplets it has", where=f"sentence {lacking}", fix="give () for a sentence without triplets"
             )
         examples, held_out = ([Example(one.id, one.text, self.given[one.id]) for one in part] for part in (train, valid))
-        chars = sum(len(one.text) for one in examples)
+        chars = sum(len(example.text) for example in examples)
         tagging, judging = self._sized(self.tagger, chars), self._sized(self.judge, chars)
         with bar("tagger") as progress:
             tagger = train_tagger(examples, held_out, tagging, seed, folder / "tagger", progress)

@@ -100,7 +100,7 @@ class BoostAug:
         """
         for row in self.judge(sentences, copies, seed):
             kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
-            yield tuple(sorted(kept, key=lambda one: -(one.score or 0)) if self.limits.ranks else kept)
+            yield tuple(sorted(kept, key=lambda rewrite: -(rewrite.score or 0)) if self.limits.ranks else kept)
 
     def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[JudgedCandidate, ...]]:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""

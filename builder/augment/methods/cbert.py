@@ -171,7 +171,7 @@ def _begun(
 def _known(settings: CBertSettings, mask: float) -> str:
     """What a trained model depends on besides its data."""
     kept = ("base", "rate", "width", "layers", "min_count", "least", "batch_tokens", "epochs", "pretrain_epochs")
-    return " ".join([str(mask), *(str(getattr(settings, one)) for one in kept)])
+    return " ".join([str(mask), *(str(getattr(settings, name)) for name in kept)])
 
 
 def words_at_once(k: int, rounds: int, words: Words, draw: random.Random) -> Steps:

@@ -162,5 +162,5 @@ def load(settings: AugmentSettings) -> Eda:
     given = settings.given
     if not own.natural or given.language != "zh":
         return Eda(own.rate, names, known, told)
-    texts = (given.texts or tuple(one.text for one in given.sentences))[: natural.MOST_TEXTS]
+    texts = (given.texts or tuple(sentence.text for sentence in given.sentences))[: natural.MOST_TEXTS]
     return Eda(own.rate, names, known, f"{told} {digest(texts)}", natural.of(texts))

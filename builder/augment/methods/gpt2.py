@@ -92,7 +92,7 @@ class Gpt2:
         from builder.augment.nets.causal import write
         from builder.learning.pieces import own_marks
 
-        plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._opened(one)]
+        plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._opened(sentence)]
         how, inventory = self.settings, self.inventory
         found: dict[int, tuple[Rewrite, ...]] = {}
         openings = [opening for *_, opening in plans]
@@ -172,14 +172,18 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     from builder.learning.obtain import ModelShelf, load_or_train, split_held_out, training_key
 
     network, inventory, special, base = _network(settings, sentences, seed)
-    stories = [_story(one, inventory, special, settings.keep) for one in sentences]
+    stories = [_story(sentence, inventory, special, settings.keep) for sentence in sentences]
     fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]
     if not fitting:
         raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
     learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
     schedule = settings.schedule(settings.epochs, sentences, 1e-3 if settings.base == "embedded" else 5e-5)
     key = training_key(
-        NAME, (describe_training(settings), seed), [(one.id, story) for one, story in zip(sentences, stories, strict=True)], base, __name__
+        NAME,
+        (describe_training(settings), seed),
+        [(sentence.id, story) for sentence, story in zip(sentences, stories, strict=True)],
+        base,
+        __name__,
     )
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
     digest = load_or_train(

@@ -129,7 +129,7 @@ class MaskedSeq2Seq:
         from builder.learning.pieces import own_marks
 
         how = self.settings
-        plans = [(n, *plan) for n, one in enumerate(sentences) for plan in self._masked(one, copies, seed)]
+        plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._masked(sentence, copies, seed)]
         never = own_marks(self.inventory) or () if how.whole else ()
         writing = Writing(how.beams, how.batch, how.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
@@ -239,7 +239,9 @@ def load(
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
     barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
-    known = pairs((inventory.cut(one.text, one.words).ids for one in corpus), inventory, settings.min_count) if cues and corpus else None
+    known = (
+        pairs((inventory.cut(corpu.text, corpu.words).ids for corpu in corpus), inventory, settings.min_count) if cues and corpus else None
+    )
     made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known)
     return replace(made, usual=_usual(made, sentences, folder)) if settings.fitting else made
 
@@ -248,7 +250,7 @@ def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> 
     """See Reader; kept beside the model under a key of its own, of the model and of all code that tells it."""
     from builder.learning.obtain import training_key
 
-    cuts = [ids for one in sentences if _learnable(ids := made.inventory.cut(one.text, one.words).ids, made.network)]
+    cuts = [ids for sentence in sentences if _learnable(ids := made.inventory.cut(sentence.text, sentence.words).ids, made.network)]
     some = cuts[:: max(1, len(cuts) // _SOME)]
     key = training_key(f"{NAME} usual", describe_training(made.settings), some, made.digest, __name__)
     return float(Kept(folder).get(key, lambda: beams.usual(made.reader, some), slot="usual"))
@@ -273,13 +275,17 @@ def _learned(
     from builder.augment.nets import fragments
     from builder.learning.obtain import ModelShelf, Phase, TrainingRun, load_or_train, split_held_out, training_key
 
-    cuts = [(cut.ids, bio(cut.spans, kept(one, settings.keep))) for one in sentences for cut in [inventory.cut(one.text, one.words)]]
+    cuts = [
+        (cut.ids, bio(cut.spans, kept(sentence, settings.keep)))
+        for sentence in sentences
+        for cut in [inventory.cut(sentence.text, sentence.words)]
+    ]
     fitting = [n for n, (ids, _) in enumerate(cuts) if _learnable(ids, network)]
     if not fitting:
         raise ModelError(
             f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
         )
-    data = [(one.id, one.text, one.words, labels) for one, (_, labels) in zip(sentences, cuts, strict=True)]
+    data = [(sentence.id, sentence.text, sentence.words, labels) for sentence, (_, labels) in zip(sentences, cuts, strict=True)]
     key = training_key(NAME, (describe_training(settings), seed), data, base, "builder.augment.nets.fragments")
     learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
     source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))

@@ -72,10 +72,12 @@ class Spelling:
 
 
 def by_sound(word: str, random: Random) -> str | None:
+    """The word with a character of the same sound in place of one; None where there is none."""
     return _swapped(word, random, characters.same_sound)
 
 
 def by_shape(word: str, random: Random) -> str | None:
+    """The word with a character of nearly the same shape in place of one; None where there is none."""
     return _swapped(word, random, characters.same_shape)
 
 

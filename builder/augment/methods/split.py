@@ -22,6 +22,8 @@ LEAST = 4
 
 @dataclass(frozen=True, slots=True)
 class Split:
+    """The method: words split in two."""
+
     rate: float
     name: str = "split"
 

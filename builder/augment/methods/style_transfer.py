@@ -63,8 +63,8 @@ class StyleTransferSettings(InDomain):
 
     def filler(self) -> cbert.CBertSettings:
         """The settings of the conditional model."""
-        names = {one.name for one in fields(cbert.CBertSettings)} - {"share"}
-        shared = {one.name: getattr(self, one.name) for one in fields(self) if one.name in names}
+        names = {field_.name for field_ in fields(cbert.CBertSettings)} - {"share"}
+        shared = {field_.name: getattr(self, field_.name) for field_ in fields(self) if field_.name in names}
         return cbert.CBertSettings(**shared)
 
 
@@ -95,9 +95,9 @@ class StyleTransfer:
         """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on alone."""
         from builder.learning.loop import scope
 
-        for done, one in enumerate(sentences, start=1):
+        for done, sentence in enumerate(sentences, start=1):
             with scope(self.settings.threads):
-                made = self._made(one, copies, seed)
+                made = self._made(sentence, copies, seed)
             yield made
             if self.progress:
                 self.progress(done, len(sentences), "writing")
@@ -135,12 +135,12 @@ class StyleTransfer:
             return []
         wanted = OPPOSITE[mark.polarity]
         labels = self.conditions.labels(turned(sentence, mark), cut.spans)
-        fits = [one for one in self.opinions if one.polarity == wanted and one.text != sentence.text[mark.start : mark.end]]
-        lengths = sorted({len(one.ids) for one in fits})
+        fits = [opinion for opinion in self.opinions if opinion.polarity == wanted and opinion.text != sentence.text[mark.start : mark.end]]
+        lengths = sorted({len(fit.ids) for fit in fits})
         if not lengths:
             return []
         describe_settings = fitting(self.network, cut.ids, labels, (tokens[0], tokens[-1] + 1), self.inventory.mask, lengths)
-        scores = [sum(float(describe_settings[len(one.ids)][t, i]) for t, i in enumerate(one.ids)) / len(one.ids) for one in fits]
+        scores = [sum(float(describe_settings[len(fit.ids)][t, i]) for t, i in enumerate(fit.ids)) / len(fit.ids) for fit in fits]
         heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
         noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in fits]
         own = head(sentence, mark)
@@ -251,10 +251,10 @@ def _judge(
 
     network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed)
     items = []
-    for one in sentences:
-        label, cut = label_of(one, one.marks, conditions), units.cut(one.text, one.words)
+    for sentence in sentences:
+        label, cut = label_of(sentence, sentence.marks, conditions), units.cut(sentence.text, sentence.words)
         if label is not None and 0 < len(cut) <= network.longest:
-            items.append((one.id, attribution.Classed(cut.ids, conditions.names.index(label))))
+            items.append((sentence.id, attribution.Classed(cut.ids, conditions.names.index(label))))
     if not items:
         raise ModelError("no sentence has a label to turn round", where=NAME, fix="give labelled sentences")
     learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))

@@ -33,6 +33,8 @@ _TRIES = 3
 
 
 class Thesaurus(Protocol):
+    """What gives the synonyms of a word."""
+
     @property
     def signature(self) -> str: ...
 

@@ -56,7 +56,7 @@ class WordEmbs:
                 yield self._one(sentence, options, copies, seeded(seed, "word-embs", sentence.id))
 
     def _one(self, sentence: Sentence, options: Options, copies: int, random: Random) -> tuple[Rewrite, ...]:
-        words = [i for i, found in options.items() if found]
+        words = [i for i, option in options.items() if option]
         wanted = min(len(words), amount(self.rate, len(options)))
 
         def make(_: int) -> tuple[Edit, ...]:

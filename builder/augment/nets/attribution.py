@@ -47,6 +47,7 @@ class Classifier(nn.Module):
 
 
 def classifier(size: int, classes: int, width: int, layers: int, seed: int) -> Classifier:
+    """An untrained classifier; the same seed gives the same weights."""
     with scope(1, seed):
         return Classifier(size, classes, width, layers)
 

@@ -108,6 +108,7 @@ Causal = EmbeddedCausal | HubCausal
 
 
 def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
+    """An untrained embedded decoder; the same seed gives the same weights."""
     with scope(1, seed):
         return EmbeddedCausal(size, width, 4, layers)
 

@@ -41,6 +41,7 @@ class Fill:
 
 
 def embedded(size: int, labels: int, width: int, layers: int, seed: int) -> Cloze:
+    """An untrained embedded Transformer; the same seed gives the same weights."""
     with scope(1, seed):
         return EmbeddedCloze(size, labels, width, 4, layers)
 
@@ -53,6 +54,7 @@ def take_over(network: Cloze, plain: Cloze) -> None:
 
 
 def lstm(size: int, labels: int, width: int, seed: int) -> Cloze:
+    """An untrained LSTM language model; the same seed gives the same weights."""
     with scope(1, seed):
         return LstmCloze(size, labels, width)
 

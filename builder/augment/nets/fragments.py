@@ -31,6 +31,7 @@ def based(source: str, labels: int, used: bool, seed: int) -> tuple[LabelledSeq2
 
 
 def pad_of(inventory: Inventory) -> int:
+    """The token that fills up shorter rows."""
     return int(getattr(inventory, "pad", 0))
 
 

@@ -53,7 +53,7 @@ class HubInventory:
 
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
         """Runs of replaced tokens, read by the tokenizer's own decoder behind the token before them, which settles the spaces."""
-        return tuple(one for one in self._runs(text, cut, new) if text[one[0] : one[1]] != one[2])
+        return tuple(run for run in self._runs(text, cut, new) if text[run[0] : run[1]] != run[2])
 
     def _runs(self, text: str, cut: Cut, new: Mapping[int, int]) -> Iterator[Written]:
         done = -1

@@ -58,6 +58,8 @@ class TwoWayReading(nn.Module):
 
 
 class EncoderLayer(nn.Module):
+    """Self-attention over what is seen, then feed-forward."""
+
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))

@@ -54,6 +54,7 @@ class Rows:
 
 
 def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
+    """Pad masked sentences into one batch."""
     source = padded([list(item.source) for item in items], pad)
     lengths = torch.tensor([len(item.source) for item in items])
     return Rows(

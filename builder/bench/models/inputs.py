@@ -64,8 +64,8 @@ def collate(rows: Sequence[PieceRow], pad: int = PAD) -> PieceBatch:
     """Pad to few distinct lengths (builder.learning.encode.padded)."""
     pieces, words = padded(max(len(row.ids) for row in rows)), padded(max(len(row.first) for row in rows))
     golds = [row.gold for row in rows]
-    classes = [one for one in golds if isinstance(one, int)]
-    gold = torch.tensor(classes) if classes else _table([one for one in golds if not isinstance(one, int)], words, IGNORED)
+    classes = [gold for gold in golds if isinstance(gold, int)]
+    gold = torch.tensor(classes) if classes else _table([gold for gold in golds if not isinstance(gold, int)], words, IGNORED)
     ids, first = _table([row.ids for row in rows], pieces, pad), _table([row.first for row in rows], words, 0)
     mask = _table([(1,) * len(row.ids) for row in rows], pieces, 0).bool()
     there = _table([(1,) * len(row.first) for row in rows], words, 0).bool()
@@ -139,6 +139,7 @@ class WordReader:
 
 
 def written(item: ClassifierItem) -> list[str]:
+    """The words of an item in lower case."""
     return [item.text[start:end].lower() for start, end in item.words]
 
 

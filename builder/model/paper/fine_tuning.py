@@ -69,7 +69,10 @@ def train_referee(
         for number, (triplet, verdict) in enumerate(item.verdicts)
     ]
     pairs, cut = _pairs(base, texts, config)
-    held_out = tuple((Example(one.id, one.text, tuple(t for t, _ in one.verdicts)), tuple(v for _, v in one.verdicts)) for one in valid)
+    held_out = tuple(
+        (Example(example.id, example.text, tuple(t for t, _ in example.verdicts)), tuple(v for _, v in example.verdicts))
+        for example in valid
+    )
     trained = fine_tune(base, pairs, VerdictScore(base, config, held_out), config, seed, checkpoints, progress)
     facts = _facts(trained, len(train), cut, share) | {"triplets": float(len(pairs)), "valid_accuracy": trained.score}
     asking = Asking(constrained=constrained)

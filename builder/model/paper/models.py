@@ -111,6 +111,7 @@ class Writer:
 
 
 def ask(example: Example, asking: Asking) -> str:
+    """The question about an example, as the model is asked."""
     named = [aspect_text(triplet) for triplet in example.triplets] if asking.given and asking.template == "2" else []
     return question(example.text, asking.template, named)
 
@@ -167,10 +168,10 @@ class Referee:
         """
         flat = [(item.text, triple_of(triplet)) for item in items for triplet in item.triplets]
         chances = self.chances(flat, progress)
-        labels: list[Verdict] = [max(one, key=lambda verdict: one[verdict]) for one in chances]
+        labels: list[Verdict] = [max(chance, key=lambda verdict: chance[verdict]) for chance in chances]
         if not self.constrained:
             labels = [free or label for free, label in zip(self.free(flat, progress), labels, strict=True)]
-        rows = iter([(label, round(one["YY"], 4)) for label, one in zip(labels, chances, strict=True)])
+        rows = iter([(label, round(chance["YY"], 4)) for label, chance in zip(labels, chances, strict=True)])
         return [tuple(next(rows) for _ in item.triplets) for item in items]
 
     def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
@@ -223,4 +224,5 @@ def settings(kind: str, config: Seq2SeqConfig, asking: Asking) -> str:
 
 
 def nothing_to_learn(count: int, what: str) -> ModelError:
+    """The error for training items from which nothing can be learnt."""
     return ModelError(f"no {what} in {count} training items", where="paper profile", fix="train on reviews with triplets")

@@ -177,7 +177,7 @@ def gradient(
         network.zero_grad(set_to_none=True)
         torch.manual_seed(seed + accelerator.process_index)
         parts = cut(range(len(rows)), [(len(pair.source), len(pair.target)) for pair in rows], part)
-        loss = _tried(lambda parts=parts: sum(_backward(network, [rows[i] for i in one], pad, tokens, accelerator) for one in parts))  # type: ignore[misc]
+        loss = _tried(lambda parts=parts: sum(_backward(network, [rows[i] for i in part], pad, tokens, accelerator) for part in parts))  # type: ignore[misc]
         if not agreed(accelerator, float(loss is None), "max"):
             assert loss is not None
             break

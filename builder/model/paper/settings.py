@@ -36,10 +36,10 @@ class Seq2SeqConfig:
     threads: int = 2
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.type == "int" and value < (0 if one.name in ("patience", "processes") else 1):
-                raise ConfigError(f"{one.name} = {value} is too small", where="model config")
+        for field_ in fields(self):
+            value = getattr(self, field_.name)
+            if field_.type == "int" and value < (0 if field_.name in ("patience", "processes") else 1):
+                raise ConfigError(f"{field_.name} = {value} is too small", where="model config")
         if not (0 <= self.warmup <= 1 and self.rate > 0 and self.clip > 0):
             raise ConfigError("warmup is a share, rate and clip are above 0", where="model config")
 

@@ -94,15 +94,18 @@ def pretrain(
     """Fine-tune the base `source` on the questions of `files` and write it to `out`, a base for `paper.base`. One question in twenty validates."""
     read = [read_squad(path) for path in files]
     questions, unanswered = [one for listed, _ in read for one in listed], sum(count for _, count in read)
-    valid = [one for one in questions if _held_out(one.id, seed)]
-    train = [one for one in questions if not _held_out(one.id, seed)]
+    valid = [question for question in questions if _held_out(question.id, seed)]
+    train = [question for question in questions if not _held_out(question.id, seed)]
     if not train:
         raise ModelError(f"no question with an answer among {len(questions) + unanswered}", where=", ".join(map(str, files)))
     base = load_base(source)
-    check_characters(base, (one.context for one in train))
-    whole = [(one.id, base.tokens(one.text, 10**9), base.tokens(one.answers[0], 10**9)) for one in train]
+    check_characters(base, (example.context for example in train))
+    whole = [(example.id, base.tokens(example.text, 10**9), base.tokens(example.answers[0], 10**9)) for example in train]
     cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
-    pairs = [TokenPair(one.id, base.tokens(one.text, config.max_input), base.tokens(one.answers[0], config.max_output)) for one in train]
+    pairs = [
+        TokenPair(example.id, base.tokens(example.text, config.max_input), base.tokens(example.answers[0], config.max_output))
+        for example in train
+    ]
     trained = fine_tune(base, pairs, ExactMatch(base, config, tuple(valid)), config, seed, out.with_name(f"{out.name}.training"), progress)
     save_base(base, out)
     return Pretrained(len(train), len(valid), unanswered, trained.score, trained.epoch, cut)

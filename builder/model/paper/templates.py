@@ -54,6 +54,7 @@ def aspect_text(triplet: Triplet) -> str:
 
 
 def triple_of(triplet: Triplet) -> Said:
+    """A triplet as the strings that an answer holds."""
     return aspect_text(triplet), triplet.opinion.text, triplet.polarity
 
 
@@ -71,7 +72,7 @@ def refused(said: Said) -> str | None:
 
 def answer(said: Sequence[Said], template: Template) -> tuple[str, tuple[tuple[Said, str], ...]]:
     """The answer for triplets, aspects in the order of their first mention, and what had to be left out with its reason."""
-    left_out = [(one, reason) for one in dict.fromkeys(said) if (reason := refused(one)) is not None]
+    left_out = [(fromkey, reason) for fromkey in dict.fromkeys(said) if (reason := refused(fromkey)) is not None]
     grouped: dict[str, list[str]] = {}
     for aspect, opinion, polarity in dict.fromkeys(one for one in said if refused(one) is None):
         grouped.setdefault(aspect, []).append(f"{opinion}({NAMES[polarity]})")
@@ -95,7 +96,7 @@ def parse(text: str, template: Template) -> Parsed:
     for sentence in sentences:
         found, wrong = _sentence(sentence)
         problems += wrong + [("repeated", _shown(one)) for i, one in enumerate(found) if one in said or one in found[:i]]
-        said += [one for one in dict.fromkeys(found) if one not in said]
+        said += [fromkey for fromkey in dict.fromkeys(found) if fromkey not in said]
     if template == "2":
         described = list(dict.fromkeys(aspect for aspect, _, _ in said))
         problems += [("unnamed", aspect) for aspect in described if aspect not in head]

@@ -155,10 +155,10 @@ def _sentencepiece(source: str, pieces: list[str], kept: list[int]) -> bytes | N
     model = import_module("sentencepiece.sentencepiece_model_pb2").ModelProto
     proto = model()
     proto.ParseFromString(path.read_bytes())
-    if [one.piece for one in proto.pieces] != pieces:
+    if [piece.piece for piece in proto.pieces] != pieces:
         return None
     chosen = [proto.pieces[i] for i in kept if i < len(pieces)]
-    copies = [model.SentencePiece.FromString(one.SerializeToString()) for one in chosen]
+    copies = [model.SentencePiece.FromString(unit.SerializeToString()) for unit in chosen]
     del proto.pieces[:]
     proto.pieces.extend(copies)
     for name in ("unk_id", "pad_id", "eos_id", "bos_id"):
