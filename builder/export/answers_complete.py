@@ -1,7 +1,9 @@
-"""Gold by two annotators who gave every triplet of a review: a folder with `A.jsonl` and `B.jsonl`, for `builder score`.
+"""Gold by two annotators who gave every triplet of a review: a folder with `A.jsonl` and `B.jsonl`, for `builder
+score`.
 
-In: rows {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}, the same reviews in both files. A `texts.jsonl` beside them is for people.
-Out: per review what is required and what is optional (`builder.metrics.complete`).
+In: rows {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}, the same reviews in both files. A
+`texts.jsonl` beside them is for people. Out: per review what is required and what is optional
+(`builder.metrics.complete`).
 """
 
 from __future__ import annotations

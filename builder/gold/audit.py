@@ -1,8 +1,9 @@
 """An audit of a release: which triplets and reviews people look at, and what their answers say about all of it; pure.
 
-In: the released reviews with their triplets, and later the labels. Out: a pool as any other (the page and the sheets know it), then `AuditResult`.
-Some reviews are read in full, for recall: they stand first in the pool and hold all their triplets. Of all other reviews single triplets are drawn,
-by strata of polarity and of who proposed them, for precision. Small strata get more than their share, and the estimate weighs each by its size.
+In: the released reviews with their triplets, and later the labels. Out: a pool as any other (the page and the sheets
+know it), then `AuditResult`. Some reviews are read in full, for recall: they stand first in the pool and hold all their
+triplets. Of all other reviews single triplets are drawn, by strata of polarity and of who proposed them, for precision.
+Small strata get more than their share, and the estimate weighs each by its size.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ class AuditSettings:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """What people found. `precision` counts a triplet as right where its pair and polarity are; `exact` where its words are not corrected either.
+    """What people found. `precision` counts a triplet as right where its pair and polarity are; `exact` where its words
+    are not corrected either.
 
-    `recall` is over the `read` reviews that somebody marked complete, of `to_read`. `strata`: name -> precision there. `answered` of `drawn` triplets.
+    `recall` is over the `read` reviews that somebody marked complete, of `to_read`. `strata`: name -> precision there.
+    `answered` of `drawn` triplets.
     """
 
     pool: str
@@ -81,7 +84,9 @@ def stratum_of(candidate: Candidate) -> str:
 
 
 def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[int]) -> AuditResult:
-    """`final`: candidate id -> what people agree on; `complete`: ids of the reviews in which somebody looked for what is missing."""
+    """`final`: candidate id -> what people agree on; `complete`: ids of the reviews in which somebody looked for what
+    is missing.
+    """
     sizes: Mapping[str, int] = pool.config["strata"]  # type: ignore[assignment]
     judged: dict[str, list[Label]] = {name: [] for name in sizes}
     drawn = 0

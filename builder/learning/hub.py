@@ -1,8 +1,9 @@
 """Models of transformers from a hub name or a folder: the one place that loads them, under one policy.
 
-In: a name such as `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: config, tokenizer or network. Weights are read from safetensors
-only, and no code that comes with a model is run: a pickle and a custom module could do anything on this machine. What cannot serve is a ModelError
-that says why: no model, a pickle, weights that are missing or cut short.
+In: a name such as `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: config, tokenizer or
+network. Weights are read from safetensors only, and no code that comes with a model is run: a pickle and a custom
+module could do anything on this machine. What cannot serve is a ModelError that says why: no model, a pickle, weights
+that are missing or cut short.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def load_tokenizer(source: str) -> Any:
 def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ...] = ()) -> Any:
     """The network (float32, in evaluation mode) by the class `auto` of transformers, such as `AutoModelForMaskedLM`.
 
-    transformers fills missing weights with random numbers and says so in a log line: here that is a ModelError that asks for `wanted`,
-    but for weights with one of the names `optional` in theirs.
+    transformers fills missing weights with random numbers and says so in a log line: here that is a ModelError that
+    asks for `wanted`, but for weights with one of the names `optional` in theirs.
     """
     with quiet():
         import torch  # here, for `is_folder` is asked before anything heavy is loaded

@@ -1,8 +1,10 @@
-"""Scores against gold in which two annotators gave every triplet of a review, each part with a shortest and a longest form; pure.
+"""Scores against gold in which two annotators gave every triplet of a review, each part with a shortest and a longest
+form; pure.
 
-In: per review the triplets of both annotators. Out: `Complete` gold, and counts per review for `intervals`. Triplets that both gave are required;
-those that one alone gave are optional: a prediction that hits one counts neither as right nor as wrong. A prediction fits a part when it lies between the
-core and the full form, as character subsequences; one modifier beyond the full form and more than half of the core also fit. Brackets and spaces are ignored.
+In: per review the triplets of both annotators. Out: `Complete` gold, and counts per review for `intervals`. Triplets
+that both gave are required; those that one alone gave are optional: a prediction that hits one counts neither as right
+nor as wrong. A prediction fits a part when it lies between the core and the full form, as character subsequences; one
+modifier beyond the full form and more than half of the core also fit. Brackets and spaces are ignored.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ CompleteGold = Mapping[str, Complete]
 
 
 def merge(first: Sequence[Ranged], second: Sequence[Ranged]) -> Complete:
-    """What two annotators say of a review. Of a triplet that both gave the shortest cores and the longest full forms count."""
+    """What two annotators say of a review. Of a triplet that both gave the shortest cores and the longest full forms
+    count.
+    """
     left = list(second)
     required, optional = [], []
     for triplet in first:
@@ -69,7 +73,9 @@ def agreement(gold: CompleteGold) -> float:
 
 
 def tally_complete(gold: CompleteGold, predicted: Answers, polarity: bool = True) -> Tally:
-    """(right, predicted, required) of each review. Predictions that hit an optional triplet are left out of `predicted`; `polarity` must be equal too."""
+    """(right, predicted, required) of each review. Predictions that hit an optional triplet are left out of
+    `predicted`; `polarity` must be equal too.
+    """
     return [_count(review, predicted.get(key, ()), polarity) for key, review in gold.items()]
 
 

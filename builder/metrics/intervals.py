@@ -1,7 +1,8 @@
 """Bootstrap intervals and paired tests over the tallies of `scores`, vectorised: one matrix product for all samples.
 
-Reviews are the units that are drawn (Koehn 2004; Berg-Kirkpatrick et al. 2012): the triplets of a review are not independent. The draws
-are the raw words of a seeded PCG64, whose stream numpy promises to keep, so that an interval is the same everywhere.
+Reviews are the units that are drawn (Koehn 2004; Berg-Kirkpatrick et al. 2012): the triplets of a review are not
+independent. The draws are the raw words of a seeded PCG64, whose stream numpy promises to keep, so that an interval is
+the same everywhere.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One system's value less the other's (points), its 95% interval by the paired bootstrap, and the p value of a two-sided
-    paired permutation test (approximate randomisation: the systems of a review are swapped by a coin)."""
+    """One system's value less the other's (points), its 95% interval by the paired bootstrap, and the p value of a
+    two-sided paired permutation test (approximate randomisation: the systems of a review are swapped by a coin).
+    """
 
     value: float
     low: float
@@ -48,7 +50,9 @@ def names(metric: Metric) -> Names:
 
 
 def estimates(tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int) -> list[dict[str, Estimate]]:
-    """Each value of each metric with its interval; all metrics see the same draws. `tallies`: of the same reviews, one a metric."""
+    """Each value of each metric with its interval; all metrics see the same draws. `tallies`: of the same reviews, one
+    a metric.
+    """
     matrices = [_matrix(tally, metric) for tally, metric in zip(tallies, metrics, strict=True)]
     drawn = _resampled(matrices, samples, seed) if samples and matrices and len(matrices[0]) else None
     out = []
@@ -63,7 +67,9 @@ def estimates(tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int,
 
 
 def differences(ours: Sequence[Tally], theirs: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int) -> list[Difference]:
-    """For each metric its last value (F1; accuracy of polarity) of one system less that of another, over the same reviews."""
+    """For each metric its last value (F1; accuracy of polarity) of one system less that of another, over the same
+    reviews.
+    """
     one = [_matrix(tally, metric) for tally, metric in zip(ours, metrics, strict=True)]
     other = [_matrix(tally, metric) for tally, metric in zip(theirs, metrics, strict=True)]
     assert {len(matrix) for matrix in one} == {len(matrix) for matrix in other}, "tallies of the same reviews"

@@ -26,7 +26,9 @@ def distinct(answers: Iterable[Answer], part: Part) -> list[Answer]:
 
 
 def right(gold: Sequence[Answer], told: Sequence[Answer], match: Match) -> int:
-    """How many of `told` find a gold answer of their own; both sides distinct. Greedy: each takes the first that is left."""
+    """How many of `told` find a gold answer of their own; both sides distinct. Greedy: each takes the first that is
+    left.
+    """
     if match == "exact":
         return len(set(gold) & set(told))
     meets = MEETS[match]
@@ -42,7 +44,8 @@ def right(gold: Sequence[Answer], told: Sequence[Answer], match: Match) -> int:
 def polarities(gold: Sequence[Answer], told: Sequence[Answer], match: Match) -> tuple[int, int]:
     """(right, matched): predicted pairs that find a gold pair, and those of them that share a polarity with it.
 
-    A pair with several polarities is one pair. Each takes the first pair left that shares its polarity, else the first left at all.
+    A pair with several polarities is one pair. Each takes the first pair left that shares its polarity, else the first
+    left at all.
     """
     meets, seen = MEETS[match], _SEEN[match]
     left, hits, matched = [(seen(pair), said) for pair, said in _said(gold).items()], 0, 0
@@ -58,14 +61,18 @@ def polarities(gold: Sequence[Answer], told: Sequence[Answer], match: Match) -> 
 
 
 def asked(gold: Sequence[Answer], told: Iterable[Answer], match: Match) -> list[Answer]:
-    """Those of `told` that are about one of the gold aspects: what a system that is given the aspects would be asked for."""
+    """Those of `told` that are about one of the gold aspects: what a system that is given the aspects would be asked
+    for.
+    """
     meets, seen = MEETS[match], _SEEN[match]
     aspects = [seen((aspect, "", "")) for aspect in dict.fromkeys(one[0] for one in gold)]
     return [one for one in told if any(meets(aspect, seen((one[0], "", ""))) for aspect in aspects)]
 
 
 def near_label(gold: Iterable[Answer], told: Answer) -> str:
-    """YY, YN or NX of one triplet by the gold of its review (`lenient` match): right, its pair only, or nothing near it."""
+    """YY, YN or NX of one triplet by the gold of its review (`lenient` match): right, its pair only, or nothing near
+    it.
+    """
     shown = _bare(told)
     said = [_bare(one) for one in gold]
     if any(_lenient(one, shown) for one in said):

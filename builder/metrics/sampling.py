@@ -1,9 +1,11 @@
 """Shares estimated from samples, with 95% intervals that stay honest near 0 and 100 percent; pure.
 
-In: counts of a stratified sample, or of whole reviews. Out: `Estimate` in percent. The interval is Wilson's score interval (Wilson 1927) at the effective
-sample size of the design, share * (1 - share) / variance (Korn and Graubard 1998), which Franco et al. (2019) find to cover best among those of complex samples.
-The variance of a stratified share is the usual sum over strata (Cochran 1977, 5.3), with one right and one wrong answer added to each
-stratum, so that a stratum without an error does not count as certain. No correction for finite populations: the intervals are a little wide.
+In: counts of a stratified sample, or of whole reviews. Out: `Share` in percent. The interval is Wilson's score
+interval (Wilson 1927) at the effective sample size of the design, share * (1 - share) / variance (Korn and Graubard
+1998), which Franco et al. (2019) find to cover best among those of complex samples. The variance of a stratified share
+is the usual sum over strata (Cochran 1977, 5.3), with one right and one wrong answer added to each stratum, so that a
+stratum without an error does not count as certain. No correction for finite populations: the intervals are a little
+wide.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 
 def stratified_share(strata: Iterable[Stratum]) -> Share | None:
-    """The share in the population, each stratum weighted by its size. Strata without an answer are left out; None where none has one."""
+    """The share in the population, each stratum weighted by its size. Strata without an answer are left out; None where
+    none has one.
+    """
     answered = [stratum for stratum in strata if stratum.answers and stratum.size]
     if not answered:
         return None
@@ -60,7 +64,8 @@ def stratified_share(strata: Iterable[Stratum]) -> Share | None:
 def ratio_share(rows: Sequence[tuple[int, int]]) -> Share | None:
     """The share sum(right) / sum(due) over reviews (right, due) that were drawn as wholes; None where nothing is due.
 
-    What stands in one review is alike: the variance is that of a ratio over clusters (Cochran 1977, 6.4). Without any spread it is that of single answers.
+    What stands in one review is alike: the variance is that of a ratio over clusters (Cochran 1977, 6.4). Without any
+    spread it is that of single answers.
     """
     due = sum(row[1] for row in rows)
     if not due:

@@ -1,7 +1,7 @@
 """The metrics: per review counts (a tally), and what sums of them make of precision, recall, F1 and accuracy. Pure.
 
-A tally row is (right, predicted, gold) for micro metrics, (right, matched) for polarity, (accuracy, precision, recall, F1) of one review
-for the paper's. Keeping the reviews apart is what lets `intervals` draw them again.
+A tally row is (right, predicted, gold) for micro metrics, (right, matched) for polarity, (accuracy, precision, recall,
+F1) of one review for the paper's. Keeping the reviews apart is what lets `intervals` draw them again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Tally = list[tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`match` of `part`; the paper's example-based metric is ("paper", "triplet"), its match is exact. `complete` is that of builder.metrics.complete."""
+    """`match` of `part`; the paper's example-based metric is ("paper", "triplet"), its match is exact. `complete` is
+    that of builder.metrics.complete.
+    """
 
     match: Match | Literal["paper", "complete"]
     part: Part | Literal["polarity"]
@@ -45,7 +47,9 @@ class Score:
 
 
 def micro(gold: Answers, predicted: Answers, match: Match = "exact", part: Part = "triplet") -> Score:
-    """Micro-averaged over the reviews of `gold`; a review that `predicted` lacks counts as empty, other ids are left out."""
+    """Micro-averaged over the reviews of `gold`; a review that `predicted` lacks counts as empty, other ids are left
+    out.
+    """
     metric = Metric(match, part)
     sums = [int(sum(column)) for column in zip(*tally(gold, predicted, metric), strict=True)] or [0, 0, 0]
     found, told, due = sums
@@ -92,7 +96,9 @@ def empty(gold: Answers) -> int:
 
 
 def signature(metric: Metric, mode: Mode = "open", more: Mapping[str, object] | None = None) -> str:
-    """What was counted, key by key (as sacreBLEU signs its scores); `more` adds how the interval was made and on what data."""
+    """What was counted, key by key (as sacreBLEU signs its scores); `more` adds how the interval was made and on what
+    data.
+    """
     name, match = ("paper-example", "exact") if metric.match == "paper" else (f"micro-{metric.part}", metric.match)
     told = {} if mode == "open" and more is None else {"input": mode}
     parts = {"match": match, "duplicates": "once", "null": "excluded"} | told | dict(more or {}) | {"version": __version__}

@@ -1,4 +1,6 @@
-"""Every metric of a system with intervals, and the paired comparison with another: what `builder score` and the report show. Pure."""
+"""Every metric of a system with intervals, and the paired comparison with another: what `builder score` and the report
+show. Pure.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ class Settings:
 class Measured:
     """A metric of a system. `values` are percent: precision, recall, f1, accuracy, as far as the metric has them.
 
-    `counts` are (right, predicted, gold), (right, matched) for polarity, and empty for the paper's metric. `ceiling`: what gold
-    against itself reaches. `against`: this system less the other one.
+    `counts` are (right, predicted, gold), (right, matched) for polarity, and empty for the paper's metric. `ceiling`:
+    what gold against itself reaches. `against`: this system less the other one.
     """
 
     metric: Metric

@@ -1,4 +1,6 @@
-"""What an audit draws from, and which reviews its people have read in full. The audit itself is a pool whose config says `kind: audit`."""
+"""What an audit draws from, and which reviews its people have read in full. The audit itself is a pool whose config
+says `kind: audit`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ _LATEST = "SELECT id FROM pools WHERE config ->> '$.kind' = 'audit' ORDER BY row
 
 
 def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
-    """(version of the last release, its reviews that no person labelled, each with its triplets and who proposed them); ("", []) without a release."""
+    """(version of the last release, its reviews that no person labelled, each with its triplets and who proposed them);
+    ("", []) without a release.
+    """
     version = connection.execute("SELECT max(version) FROM released").fetchone()[0]
     if version is None:
         return "", []

@@ -1,7 +1,7 @@
 """`builder audit`: draw a sample of a release for people to judge, take their answers, and say how good the release is.
 
-In: a working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next `builder release` states the
-result in card, manifest and Croissant; the report shows it at once.
+In: a working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next
+`builder release` states the result in card, manifest and Croissant; the report shows it at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from builder.usecases.labelling import Imported, import_labels, opened, write_it
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An audit's pool; `new` False where the very same was there already. `triplets` to judge one by one, `reviews` to read in full."""
+    """An audit's pool; `new` False where the very same was there already. `triplets` to judge one by one, `reviews` to
+    read in full.
+    """
 
     pool: Pool
     new: bool
@@ -32,7 +34,9 @@ class Drawn:
 
 
 def draw(workdir: Path, settings: AuditSettings, sheet: Path | None = None, *, force: bool = False) -> Drawn:
-    """Draw an audit of the last release and store it; write it to `sheet` too (.csv or .xlsx). WorkdirError where nothing is released."""
+    """Draw an audit of the last release and store it; write it to `sheet` too (.csv or .xlsx). WorkdirError where
+    nothing is released.
+    """
     if sheet is not None and sheet.suffix.lower()[1:] not in SHEETS:
         raise ConfigError(f"{sheet.name} is no sheet", where="--sheet", fix="name it .csv or .xlsx")
     with opened(workdir) as connection:

@@ -1,7 +1,7 @@
 """How good predictions are against gold: what `builder score` shows.
 
-In: files or folders in any format that `builder.export.answers` knows, or gold by two annotators. Out: `Scored`, the metrics with their intervals and what a reader
-should know of gold and predictions.
+In: files or folders in any format that `builder.export.answers` knows, or gold by two annotators. Out: `Scored`, the
+metrics with their intervals and what a reader should know of gold and predictions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _MOST_FAULTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """`counts` of reviews and triplets by name, `summary` the same in sentences, `notes` what to know before believing the numbers."""
+    """`counts` of reviews and triplets by name, `summary` the same in sentences, `notes` what to know before believing
+    the numbers.
+    """
 
     rows: Rows
     counts: dict[str, object]
@@ -37,7 +39,9 @@ def score_files(
     gold: Path, pred: Path, against: Path | None = None, *, asked: Asked = "all", keys: tuple[str, ...] = ("opinion", "opinion_full"),
     settings: Settings | None = None, strict: bool = False,
 ) -> Scored:  # fmt: skip
-    """Score `pred`, and its difference to `against`. `keys`: which opinion of our own rows is scored. `strict`: a faulty gold line is an InputError."""
+    """Score `pred`, and its difference to `against`. `keys`: which opinion of our own rows is scored. `strict`: a
+    faulty gold line is an InputError.
+    """
     settings = settings or Settings()
     files = {name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None}
     if is_complete(gold):
