@@ -61,7 +61,9 @@ def estimates(tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int,
         made = {name: Estimate(float(value)) for name, value in zip(names(metric), whole, strict=True)}
         if drawn is not None:
             low, high = np.percentile(_values(drawn[number], metric, len(counts)), [2.5, 97.5], axis=0)
-            made = {name: Estimate(one.value, float(a), float(b)) for (name, one), a, b in zip(made.items(), low, high, strict=True)}
+            made = {
+                name: Estimate(estimate.value, float(a), float(b)) for (name, estimate), a, b in zip(made.items(), low, high, strict=True)
+            }
         out.append(made)
     return out
 
@@ -70,30 +72,30 @@ def differences(ours: Sequence[Tally], theirs: Sequence[Tally], metrics: Sequenc
     """For each metric its last value (F1; accuracy of polarity) of one system less that of another, over the same
     reviews.
     """
-    one = [_matrix(tally, metric) for tally, metric in zip(ours, metrics, strict=True)]
-    other = [_matrix(tally, metric) for tally, metric in zip(theirs, metrics, strict=True)]
-    assert {len(matrix) for matrix in one} == {len(matrix) for matrix in other}, "tallies of the same reviews"
-    possible = samples and one and len(one[0])
-    drawn = _resampled([*one, *other], samples, seed) if possible else []
-    moved = _swapped([b - a for a, b in zip(one, other, strict=True)], samples, seed) if possible else []
+    first = [_matrix(tally, metric) for tally, metric in zip(ours, metrics, strict=True)]
+    second = [_matrix(tally, metric) for tally, metric in zip(theirs, metrics, strict=True)]
+    assert {len(matrix) for matrix in first} == {len(matrix) for matrix in second}, "tallies of the same reviews"
+    possible = samples and first and len(first[0])
+    drawn = _resampled([*first, *second], samples, seed) if possible else []
+    moved = _swapped([b - a for a, b in zip(first, second, strict=True)], samples, seed) if possible else []
     out = []
     for number, metric in enumerate(metrics):
-        a, b = one[number].sum(axis=0), other[number].sum(axis=0)
-        observed = float(_gap(a[None], b[None], metric, len(one[number]))[0])
+        a, b = first[number].sum(axis=0), second[number].sum(axis=0)
+        observed = float(_gap(a[None], b[None], metric, len(first[number]))[0])
         if not possible:
             out.append(Difference(observed, observed, observed, 1.0))
             continue
-        low, high = np.percentile(_gap(drawn[number], drawn[len(one) + number], metric, len(one[number])), [2.5, 97.5])
-        chance = _gap(a + moved[number], b - moved[number], metric, len(one[number]))
+        low, high = np.percentile(_gap(drawn[number], drawn[len(first) + number], metric, len(first[number])), [2.5, 97.5])
+        chance = _gap(a + moved[number], b - moved[number], metric, len(first[number]))
         # the observed order counts as one of the samples, so that p is never 0 (Phipson and Smyth 2010)
         p = (1 + int((np.abs(chance) >= abs(observed) - 1e-9).sum())) / (samples + 1)
         out.append(Difference(observed, float(low), float(high), p))
     return out
 
 
-def _gap(one: Floats, other: Floats, metric: Metric, reviews: int) -> Floats:
+def _gap(ours: Floats, theirs: Floats, metric: Metric, reviews: int) -> Floats:
     """The last value of each row of sums, of one less the other."""
-    gap: Floats = _values(one, metric, reviews)[:, -1] - _values(other, metric, reviews)[:, -1]
+    gap: Floats = _values(ours, metric, reviews)[:, -1] - _values(theirs, metric, reviews)[:, -1]
     return gap
 
 

@@ -25,59 +25,53 @@ def distinct(answers: Iterable[Answer], part: Part) -> list[Answer]:
     return list(dict.fromkeys(map(_CUTS[part], answers)))
 
 
-def right(gold: Sequence[Answer], told: Sequence[Answer], match: Match) -> int:
-    """How many of `told` find a gold answer of their own; both sides distinct. Greedy: each takes the first that is
-    left.
-    """
+def right(gold: Sequence[Answer], predicted: Sequence[Answer], match: Match) -> int:
+    """How many of `predicted` have a gold answer of their own; both sides distinct. Greedy: each takes the first left."""
     if match == "exact":
-        return len(set(gold) & set(told))
+        return len(set(gold) & set(predicted))
     meets = MEETS[match]
-    left, found = [_bare(one) for one in gold], 0
-    for answer in map(_bare, told):
-        at = next((i for i, one in enumerate(left) if meets(one, answer)), None)
+    left, hits = [_bare(answer) for answer in gold], 0
+    for answer in map(_bare, predicted):
+        at = next((i for i, due in enumerate(left) if meets(due, answer)), None)
         if at is not None:
             del left[at]
-            found += 1
-    return found
+            hits += 1
+    return hits
 
 
-def polarities(gold: Sequence[Answer], told: Sequence[Answer], match: Match) -> tuple[int, int]:
-    """(right, matched): predicted pairs that find a gold pair, and those of them that share a polarity with it.
+def polarities(gold: Sequence[Answer], predicted: Sequence[Answer], match: Match) -> tuple[int, int]:
+    """(right, matched): predicted pairs that have a gold pair, and those of them that share a polarity with it.
 
     A pair with several polarities is one pair. Each takes the first pair left that shares its polarity, else the first
     left at all.
     """
     meets, seen = MEETS[match], _SEEN[match]
-    left, hits, matched = [(seen(pair), said) for pair, said in _said(gold).items()], 0, 0
-    for pair, said in _said(told).items():
+    left, hits, matched = [(seen(pair), names) for pair, names in _by_pair(gold).items()], 0, 0
+    for pair, names in _by_pair(predicted).items():
         shown = seen(pair)
         near = [i for i, (other, _) in enumerate(left) if meets(other, shown)]
         if near:
-            best = next((i for i in near if left[i][1] & said), near[0])
-            hits += bool(left[best][1] & said)
+            best = next((i for i in near if left[i][1] & names), near[0])
+            hits += bool(left[best][1] & names)
             matched += 1
             del left[best]
     return hits, matched
 
 
-def asked(gold: Sequence[Answer], told: Iterable[Answer], match: Match) -> list[Answer]:
-    """Those of `told` that are about one of the gold aspects: what a system that is given the aspects would be asked
-    for.
-    """
+def asked(gold: Sequence[Answer], predicted: Iterable[Answer], match: Match) -> list[Answer]:
+    """The predictions about one of the gold aspects: what a system that is given the aspects would be asked for."""
     meets, seen = MEETS[match], _SEEN[match]
-    aspects = [seen((aspect, "", "")) for aspect in dict.fromkeys(one[0] for one in gold)]
-    return [one for one in told if any(meets(aspect, seen((one[0], "", ""))) for aspect in aspects)]
+    aspects = [seen((aspect, "", "")) for aspect in dict.fromkeys(answer[0] for answer in gold)]
+    return [answer for answer in predicted if any(meets(aspect, seen((answer[0], "", ""))) for aspect in aspects)]
 
 
-def near_label(gold: Iterable[Answer], told: Answer) -> str:
-    """YY, YN or NX of one triplet by the gold of its review (`lenient` match): right, its pair only, or nothing near
-    it.
-    """
-    shown = _bare(told)
-    said = [_bare(one) for one in gold]
-    if any(_lenient(one, shown) for one in said):
+def near_label(gold: Iterable[Answer], predicted: Answer) -> str:
+    """YY, YN or NX of a triplet by the gold of its review (`lenient`): right, its pair only, or nothing near it."""
+    shown = _bare(predicted)
+    due = [_bare(answer) for answer in gold]
+    if any(_lenient(answer, shown) for answer in due):
         return "YY"
-    return "YN" if any(_lenient((one[0], one[1], shown[2]), shown) for one in said) else "NX"
+    return "YN" if any(_lenient((answer[0], answer[1], shown[2]), shown) for answer in due) else "NX"
 
 
 def _bare(answer: Answer) -> Answer:
@@ -85,19 +79,20 @@ def _bare(answer: Answer) -> Answer:
     return answer[0].translate(_BARE), answer[1].translate(_BARE), answer[2]
 
 
-def _said(answers: Iterable[Answer]) -> dict[Answer, set[str]]:
-    out: dict[Answer, set[str]] = {}
+def _by_pair(answers: Iterable[Answer]) -> dict[Answer, set[str]]:
+    """Pair -> its polarities."""
+    pairs: dict[Answer, set[str]] = {}
     for aspect, opinion, polarity in answers:
-        out.setdefault((aspect, opinion, ""), set()).add(polarity)
-    return out
+        pairs.setdefault((aspect, opinion, ""), set()).add(polarity)
+    return pairs
 
 
-def _exact(one: Answer, other: Answer) -> bool:
-    return one == other
+def _exact(due: Answer, answer: Answer) -> bool:
+    return due == answer
 
 
-def _lenient(one: Answer, other: Answer) -> bool:
-    return one[2] == other[2] and _within(one[0], other[0]) and _near(one[1], other[1])
+def _lenient(due: Answer, answer: Answer) -> bool:
+    return due[2] == answer[2] and _within(due[0], answer[0]) and _near(due[1], answer[1])
 
 
 MEETS: Mapping[Match, Callable[[Answer, Answer], bool]] = {"exact": _exact, "lenient": _lenient}
@@ -105,14 +100,14 @@ MEETS: Mapping[Match, Callable[[Answer, Answer], bool]] = {"exact": _exact, "len
 _SEEN: Mapping[Match, Callable[[Answer], Answer]] = {"exact": lambda a: a, "lenient": _bare}
 
 
-def _within(one: str, other: str) -> bool:
-    return one == other or (bool(one and other) and (one in other or other in one))
+def _within(first: str, second: str) -> bool:
+    return first == second or (bool(first and second) and (first in second or second in first))
 
 
-def _near(one: str, other: str) -> bool:
+def _near(first: str, second: str) -> bool:
     """The shorter is a subsequence of the longer; an empty part (`aspect` score) equals an empty part only."""
-    if not one or not other:
-        return one == other
-    short, long = sorted((one, other), key=len)
+    if not first or not second:
+        return first == second
+    short, long = sorted((first, second), key=len)
     rest = iter(long)
     return all(char in rest for char in short)

@@ -14,7 +14,7 @@ from builder import __version__
 from builder.metrics.matching import Answers, Match, Part, asked, distinct, polarities, right
 
 Mode = Literal["open", "given-aspects"]
-"""What the system was told: the text alone, or the gold aspects too (as the released questions of the paper do)."""
+"""What the system was given: the text alone, or the gold aspects too (as the released questions of the paper do)."""
 Tally = list[tuple[float, ...]]
 """A row a gold review, in the order of gold."""
 
@@ -52,9 +52,9 @@ def micro(gold: Answers, predicted: Answers, match: Match = "exact", part: Part 
     """
     metric = Metric(match, part)
     sums = [int(sum(column)) for column in zip(*tally(gold, predicted, metric), strict=True)] or [0, 0, 0]
-    found, told, due = sums
-    precision, recall = share(found, told, due), share(found, due, told)
-    return Score(precision, recall, f1(precision, recall), found, told, due, signature(metric))
+    hits, claimed, due = sums
+    precision, recall = share(hits, claimed, due), share(hits, due, claimed)
+    return Score(precision, recall, f1(precision, recall), hits, claimed, due, signature(metric))
 
 
 def paper(gold: Answers, predicted: Answers) -> Score:
@@ -67,8 +67,8 @@ def paper(gold: Answers, predicted: Answers) -> Score:
 
 def polarity_accuracy(gold: Answers, predicted: Answers, match: Match = "lenient") -> float:
     """Share (percent) of the matched pairs that have the gold polarity; 100 where no pair matches."""
-    found = [sum(column) for column in zip(*tally(gold, predicted, Metric(match, "polarity")), strict=True)] or [0, 0]
-    return share(found[0], found[1], 0)
+    sums = [sum(column) for column in zip(*tally(gold, predicted, Metric(match, "polarity")), strict=True)] or [0, 0]
+    return share(sums[0], sums[1], 0)
 
 
 def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open") -> Tally:
@@ -77,15 +77,15 @@ def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open"
     match: Match = "exact" if metric.match == "paper" else metric.match
     out: Tally = []
     for review, due in gold.items():
-        told = predicted.get(review, ())
+        answers = predicted.get(review, ())
         if mode == "given-aspects":
-            told = asked(due, told, match)
+            answers = asked(due, answers, match)
         if metric.match == "paper":
-            out.append(_example(set(due), set(told)))
+            out.append(_example(set(due), set(answers)))
         elif metric.part == "polarity":
-            out.append(polarities(due, told, match))
+            out.append(polarities(due, answers, match))
         else:
-            ours, theirs = distinct(due, metric.part), distinct(told, metric.part)
+            ours, theirs = distinct(due, metric.part), distinct(answers, metric.part)
             out.append((right(ours, theirs, match), len(theirs), len(ours)))
     return out
 
@@ -100,8 +100,8 @@ def signature(metric: Metric, mode: Mode = "open", more: Mapping[str, object] | 
     data.
     """
     name, match = ("paper-example", "exact") if metric.match == "paper" else (f"micro-{metric.part}", metric.match)
-    told = {} if mode == "open" and more is None else {"input": mode}
-    parts = {"match": match, "duplicates": "once", "null": "excluded"} | told | dict(more or {}) | {"version": __version__}
+    given = {} if mode == "open" and more is None else {"input": mode}
+    parts = {"match": match, "duplicates": "once", "null": "excluded"} | given | dict(more or {}) | {"version": __version__}
     return "|".join([name, *(f"{key}:{value}" for key, value in parts.items())])
 
 
@@ -116,9 +116,9 @@ def f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _example(due: set[tuple[str, str, str]], told: set[tuple[str, str, str]]) -> tuple[float, ...]:
-    both = len(due & told)
+def _example(due: set[tuple[str, str, str]], predicted: set[tuple[str, str, str]]) -> tuple[float, ...]:
+    both = len(due & predicted)
     if not both:
         return 0.0, 0.0, 0.0, 0.0
-    precision, recall = both / len(told), both / len(due)
-    return both / len(due | told), precision, recall, 2 * precision * recall / (precision + recall)
+    precision, recall = both / len(predicted), both / len(due)
+    return both / len(due | predicted), precision, recall, 2 * precision * recall / (precision + recall)

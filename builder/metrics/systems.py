@@ -53,17 +53,17 @@ class Measured:
 
 def metrics(asked: Asked = "all", mode: Mode = "open") -> tuple[Metric, ...]:
     """The metrics of a name. Where the aspects are given, finding them is no score."""
-    return tuple(one for one in ALL if asked in ("all", one.match) and not (mode == "given-aspects" and one.part == "aspect"))
+    return tuple(metric for metric in ALL if asked in ("all", metric.match) and not (mode == "given-aspects" and metric.part == "aspect"))
 
 
 def measure(
     gold: Answers, predicted: Answers, chosen: Iterable[Metric], settings: Settings, other: Answers | None = None
 ) -> list[Measured]:
     """Each of `chosen` of `predicted` over the reviews of `gold`; with `other`, its paired difference to that system."""
-    listed = tuple(chosen)
-    ours = [tally(gold, predicted, metric, settings.mode) for metric in listed]
-    theirs = None if other is None else [tally(gold, other, metric, settings.mode) for metric in listed]
-    return _measured(listed, ours, theirs, [ceiling(gold, metric) for metric in listed], digest(gold), settings)
+    chosen_metrics = tuple(chosen)
+    ours = [tally(gold, predicted, metric, settings.mode) for metric in chosen_metrics]
+    theirs = None if other is None else [tally(gold, other, metric, settings.mode) for metric in chosen_metrics]
+    return _measured(chosen_metrics, ours, theirs, [ceiling(gold, metric) for metric in chosen_metrics], digest(gold), settings)
 
 
 def measure_complete(gold: CompleteGold, predicted: Answers, settings: Settings, other: Answers | None = None) -> list[Measured]:
@@ -77,16 +77,21 @@ def measure_complete(gold: CompleteGold, predicted: Answers, settings: Settings,
 
 
 def _measured(
-    listed: Sequence[Metric], ours: list[Tally], theirs: list[Tally] | None, ceilings: Sequence[float], gold: str, settings: Settings
+    chosen_metrics: Sequence[Metric],
+    ours: list[Tally],
+    theirs: list[Tally] | None,
+    ceilings: Sequence[float],
+    gold: str,
+    settings: Settings,
 ) -> list[Measured]:
     more = {"gold": gold} | ({"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {})
-    values = estimates(ours, listed, settings.samples, settings.seed)
-    against: list[Difference | None] = [None] * len(listed)
+    values = estimates(ours, chosen_metrics, settings.samples, settings.seed)
+    against: list[Difference | None] = [None] * len(chosen_metrics)
     if theirs is not None:
-        against = list(differences(ours, theirs, listed, settings.samples, settings.seed))
+        against = list(differences(ours, theirs, chosen_metrics, settings.samples, settings.seed))
     return [
         Measured(metric, values[i], _sums(ours[i], metric), ceilings[i], signature(metric, settings.mode, more), against[i])
-        for i, metric in enumerate(listed)
+        for i, metric in enumerate(chosen_metrics)
     ]
 
 
@@ -120,8 +125,8 @@ def _digest(rows: list[list[object]]) -> str:
 def together(signatures: Iterable[str]) -> list[str]:
     """Signatures that differ in the part only as one, micro-{triplet,pair}|…, for people to read."""
     parts: dict[tuple[str, str], list[str]] = {}
-    for one in dict.fromkeys(signatures):
-        name, _, rest = one.partition("|")
+    for text in dict.fromkeys(signatures):
+        name, _, rest = text.partition("|")
         kind, _, part = name.partition("-")
         parts.setdefault((kind, rest), []).append(part)
-    return [f"{kind}-{said[0] if len(said) == 1 else '{' + ','.join(said) + '}'}|{rest}" for (kind, rest), said in parts.items()]
+    return [f"{kind}-{names[0] if len(names) == 1 else '{' + ','.join(names) + '}'}|{rest}" for (kind, rest), names in parts.items()]
