@@ -22,6 +22,7 @@ sys.path.insert(0, str(DOCS))
 
 import commands  # noqa: E402
 import database  # noqa: E402
+import doctests  # noqa: E402
 import pages  # noqa: E402
 import picture  # noqa: E402
 import settings  # noqa: E402
@@ -137,6 +138,11 @@ def test_generated_pages_hold_every_command_option_setting_and_column() -> None:
     assert [name for name in options if name.startswith("--") and f"`{name}`" not in text] == []
     assert [key for _, key, _, _ in settings.walk_settings(settings.Config) if f"`{key}`" not in text] == []
     assert [name for name in database.describe_tables() if f"### `{name}`" not in text] == []
+
+
+def test_examples_of_docstrings_are_shown_as_code() -> None:
+    assert doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.") == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
+    assert doctests.mark_examples("No >>> example.") == "No >>> example."
 
 
 def test_the_architecture_page_names_every_part_of_the_package() -> None:
