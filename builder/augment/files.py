@@ -129,29 +129,29 @@ def _item(name: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], lang
     return FileSentence(Sentence(name, text, spans, marks, None, language))
 
 
-def write_bio(item: FileSentence, one: Trial) -> str:
+def write_bio(item: FileSentence, trial: Trial) -> str:
     """A candidate as BIO lines."""
-    lines = [f"{token}\t{tag}\n" for token, tag, _ in _retagged(item, one)]
+    lines = [f"{token}\t{tag}\n" for token, tag, _ in _retagged(item, trial)]
     return f"{_ID}{' '.join(item.sentence.id.split())}\n" * (item.sentence.language == "zh") + "".join(lines) + "\n"
 
 
-def _retagged(item: FileSentence, one: Trial) -> Iterator[tuple[str, str, int]]:
+def _retagged(item: FileSentence, trial: Trial) -> Iterator[tuple[str, str, int]]:
     """(token as written, tag, index of its mark or -1) of a candidate."""
-    shown = one.text if item.sentence.language == "en" else "".join(tokens(one.text))
-    marks = [(mark.start, mark.end) for mark in one.marks if mark is not None]
-    for start, end in retokenised(item.sentence, one):
+    shown = trial.text if item.sentence.language == "en" else "".join(tokens(trial.text))
+    marks = [(mark.start, mark.end) for mark in trial.marks if mark is not None]
+    for start, end in retokenised(item.sentence, trial):
         at = next((n for n, (a, b) in enumerate(marks) if a <= start < b), -1)
         yield shown[start:end], "O" if at < 0 else "B" if start == marks[at][0] else "I", at
 
 
-def retokenised(source: Sentence, one: Trial) -> list[Span]:
+def retokenised(source: Sentence, trial: Trial) -> list[Span]:
     """The tokens of a candidate: in English what stands between spaces; in Chinese the source's where they are untouched, and what an edit wrote is
     one token, or cut into characters where the source's tokens are."""
     if source.language == "en":
-        return [match.span() for match in re.finditer(r"\S+", one.text)]
-    edits = one.candidate.edits
+        return [match.span() for match in re.finditer(r"\S+", trial.text)]
+    edits = trial.candidate.edits
     kept = [place for word in source.words if (place := moved(word, edits))]
-    edges = {0, len(one.text), *(edge for span in kept for edge in span)}
+    edges = {0, len(trial.text), *(edge for span in kept for edge in span)}
     if by_characters(source):
         edges.update(at for start, end in written(edits) for at in range(start, end + 1))
     return list(pairwise(sorted(edges)))
@@ -176,9 +176,9 @@ def read_atepc(content: str, language: Language) -> list[FileSentence]:
     return [FileSentence(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks)))) for sentence, told in merged.values()]
 
 
-def write_atepc(item: FileSentence, one: Trial) -> str:
+def write_atepc(item: FileSentence, trial: Trial) -> str:
     """A block for each aspect with a polarity, or one if there is none."""
-    rows = list(_retagged(item, one))
+    rows = list(_retagged(item, trial))
     judged = [n for n, polarity in enumerate(item.told) if polarity != "-100"] or [-1]
     return "".join(_block(rows, n, item.told[n] if n >= 0 else "") for n in judged)
 
@@ -219,12 +219,12 @@ def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], lang
     return FileSentence(Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span))
 
 
-def write_apc(item: FileSentence, one: Trial) -> str:
+def write_apc(item: FileSentence, trial: Trial) -> str:
     """A candidate as the three lines of a judged aspect."""
-    mark = one.marks[item.judged]
-    assert mark is not None, one.text
-    label = item.told[0] if one.candidate.label is None else _named(one.candidate.label, item.told[0])
-    return f"{one.text[: mark.start]}{_ASPECT}{one.text[mark.end :]}\n{one.text[mark.start : mark.end]}\n{label}\n"
+    mark = trial.marks[item.judged]
+    assert mark is not None, trial.text
+    label = item.told[0] if trial.candidate.label is None else _named(trial.candidate.label, item.told[0])
+    return f"{trial.text[: mark.start]}{_ASPECT}{trial.text[mark.end :]}\n{trial.text[mark.start : mark.end]}\n{label}\n"
 
 
 def _named(label: str, like: str) -> str:
@@ -260,10 +260,10 @@ def _numbered(content: str) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"line {reader.line_num}: {error}") from error
 
 
-def write_tsv(item: FileSentence, one: Trial) -> str:
+def write_tsv(item: FileSentence, trial: Trial) -> str:
     """A candidate as a row of text and label."""
     out = io.StringIO()
-    csv.writer(out, delimiter="\t", lineterminator="\n").writerow([one.text, one.candidate.label or item.told[0]])
+    csv.writer(out, delimiter="\t", lineterminator="\n").writerow([trial.text, trial.candidate.label or item.told[0]])
     return out.getvalue()
 
 

@@ -48,16 +48,20 @@ def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], 
     return tuple(map(shown, sentences)), OneScript
 
 
-def shown(one: Sentence) -> Sentence:
+def shown(sentence: Sentence) -> Sentence:
     """A sentence in Traditional."""
-    return replace(one, text=same_script(one.text, "traditional")) if one.language == "zh" and script_of(one.text) in _OTHER else one
+    return (
+        replace(sentence, text=same_script(sentence.text, "traditional"))
+        if sentence.language == "zh" and script_of(sentence.text) in _OTHER
+        else sentence
+    )
 
 
-def _back(one: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite]:
+def _back(sentence: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite]:
     """Candidates as the Simplified sentence takes them; none of which nothing is left."""
     for candidate in candidates:
         told = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
-        edits = tuple(edit for edit in told if edit.text != one.text[edit.start : edit.end])
+        edits = tuple(edit for edit in told if edit.text != sentence.text[edit.start : edit.end])
         changed = tuple(
             Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence) for mark in candidate.changed
         )

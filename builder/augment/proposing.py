@@ -146,8 +146,8 @@ def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[
     return [[_plain(one) for one in listed] for listed in method.propose(sentences, copies, seed)]
 
 
-def _plain(one: Rewrite) -> dict[str, Any]:
-    return asdict(one)
+def _plain(rewrite: Rewrite) -> dict[str, Any]:
+    return asdict(rewrite)
 
 
 def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Rewrite, ...]:

@@ -139,31 +139,31 @@ def cut(words: Iterable[Span], marks: Sequence[Mark]) -> Iterator[Span]:
         yield from pairwise([start, *inner, end])
 
 
-def layer_row(unit: ViewUnit, one: Trial, view: View, layer: str, method: str) -> LayerRow | str:
+def layer_row(unit: ViewUnit, trial: Trial, view: View, layer: str, method: str) -> LayerRow | str:
     """A kept candidate as a row of a layer; a reason code where a part of a triplet cannot be followed."""
-    edits = one.candidate.edits
-    i = f"{unit.sentence.id}+{layer}:{hashlib.sha256(one.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-    label = one.candidate.label or unit.sentence.label
+    edits = trial.candidate.edits
+    i = f"{unit.sentence.id}+{layer}:{hashlib.sha256(trial.text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    label = trial.candidate.label or unit.sentence.label
     triplets: list[TripletRow] = []
     aspects: list[AspectRow] = []
     if view == "triplets":
         for triplet in unit.triplets:
-            carried = _triplet(unit, one, triplet, i, method)
+            carried = _triplet(unit, trial, triplet, i, method)
             if carried is None:
                 return "phrase-broken"
             triplets.append(carried)
     else:
         aspects = [
-            {"text": one.text[mark.start : mark.end], "spans": [[mark.start, mark.end]], "polarity": _polarity(unit, before, view, label)}
-            for mark, before in zip(one.marks, unit.sentence.marks, strict=True)
+            {"text": trial.text[mark.start : mark.end], "spans": [[mark.start, mark.end]], "polarity": _polarity(unit, before, view, label)}
+            for mark, before in zip(trial.marks, unit.sentence.marks, strict=True)
             if mark is not None and mark.kind == "aspect"
         ]
     return {
-        "id": i, "text": one.text, "language": unit.row["language"], "rating": None, "source": unit.row["source"], "annotation": layer,
+        "id": i, "text": trial.text, "language": unit.row["language"], "rating": None, "source": unit.row["source"], "annotation": layer,
         "unverified_negative": False, "triplets": sorted(triplets, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"])), "view": view, "method": method,
         "source_id": unit.row["id"], "source_span": [unit.start, unit.end],
         "edits": [{"start": edit.start + unit.start, "end": edit.end + unit.start, "text": edit.text} for edit in edits],
-        "aspects": aspects, "label": label, "score": one.candidate.score,
+        "aspects": aspects, "label": label, "score": trial.candidate.score,
     }  # fmt: skip
 
 
@@ -175,18 +175,18 @@ def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> st
     return label if before.start <= judged < before.end else before.polarity
 
 
-def _triplet(unit: ViewUnit, one: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
+def _triplet(unit: ViewUnit, trial: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
     """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method changed brings its own
     polarity and valence."""
-    aspect, aspect_full = _element(unit, one, told["aspect"]), _element(unit, one, told["aspect_full"], stretch=True)
-    opinion, opinion_full = _element(unit, one, told["opinion"]), _element(unit, one, told["opinion_full"], stretch=True)
-    owner = _element(unit, one, told["owner"], stretch=True) if told["owner"] else None
+    aspect, aspect_full = _element(unit, trial, told["aspect"]), _element(unit, trial, told["aspect_full"], stretch=True)
+    opinion, opinion_full = _element(unit, trial, told["opinion"]), _element(unit, trial, told["opinion_full"], stretch=True)
+    owner = _element(unit, trial, told["owner"], stretch=True) if told["owner"] else None
     if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (told["owner"] and owner is None):
         return None
     polarity, valence = told["polarity"], told["valence"]
     for part in ("opinion", "aspect"):
         start, end = told[part]["spans"][0]
-        if changed := _changed(one, (start - unit.start, end - unit.start)):
+        if changed := _changed(trial, (start - unit.start, end - unit.start)):
             polarity, valence = changed.polarity, changed.valence
             break
     return {
@@ -197,25 +197,25 @@ def _triplet(unit: ViewUnit, one: Trial, told: TripletRow, row: str, method: str
     }  # fmt: skip
 
 
-def _element(unit: ViewUnit, one: Trial, told: ElementRow, stretch: bool = False) -> ElementRow | None:
+def _element(unit: ViewUnit, trial: Trial, row: ElementRow, stretch: bool = False) -> ElementRow | None:
     spans: list[list[int]] = []
-    for start, end in told["spans"]:
-        place = _place(unit, one, (start - unit.start, end - unit.start), stretch)
+    for start, end in row["spans"]:
+        place = _place(unit, trial, (start - unit.start, end - unit.start), stretch)
         if place is None:
             return None
         if list(place) not in spans:  # new words in place of a mark are one span, whatever it had
             spans.append(list(place))
-    return {"text": "".join(one.text[a:b] for a, b in spans), "spans": spans}
+    return {"text": "".join(trial.text[a:b] for a, b in spans), "spans": spans}
 
 
-def _place(unit: ViewUnit, one: Trial, span: Span, stretch: bool) -> Span | None:
+def _place(unit: ViewUnit, trial: Trial, span: Span, stretch: bool) -> Span | None:
     """Where a span stands: inside a mark whose words the method changed, at the new words; else by arithmetic on the edits."""
-    changed = _changed(one, span)
+    changed = _changed(trial, span)
     if changed and changed.text != unit.sentence.text[changed.start : changed.end]:
-        return replaced((changed.start, changed.end), one.candidate.edits)
-    return stretched(span, one.candidate.edits) if stretch else moved(span, one.candidate.edits)
+        return replaced((changed.start, changed.end), trial.candidate.edits)
+    return stretched(span, trial.candidate.edits) if stretch else moved(span, trial.candidate.edits)
 
 
-def _changed(one: Trial, span: Span) -> Changed | None:
+def _changed(trial: Trial, span: Span) -> Changed | None:
     """What the method made of the mark that holds a span, if it made something of it."""
-    return next((told for told in one.candidate.changed if told.start <= span[0] and span[1] <= told.end), None)
+    return next((told for told in trial.candidate.changed if told.start <= span[0] and span[1] <= told.end), None)

@@ -215,17 +215,17 @@ def _drawn(rows: Sequence[BenchRow]) -> list[BenchRow]:
 HEADS = ("model", "set", "rows", "overlap", "|skew x|", "|skew y|", "skewness")
 
 
-def write_shift(plan: BenchPlan, found: Sequence[Shift], command: str) -> tuple[str, list[str]]:
+def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple[str, list[str]]:
     """Figure (of the first seed) and numbers of the shift; the table for the terminal, and the names of the files."""
     import json
 
     from tabulate import tabulate
 
-    firsts = [one for one in found if one.seed == plan.first_seed]
+    firsts = [one for one in shifts if one.seed == plan.first_seed]
     rows = []
     for one in firsts:
         for place in one.sets:
-            same = [other for shift in found if shift.model == one.model for other in shift.sets if other.name == place.name]
+            same = [other for shift in shifts if shift.model == one.model for other in shift.sets if other.name == place.name]
             measured = [
                 [other.overlap for other in same], *([abs(other.skew[axis]) for other in same] for axis in (0, 1)),
                 [other.skewness for other in same],
@@ -254,7 +254,7 @@ def write_shift(plan: BenchPlan, found: Sequence[Shift], command: str) -> tuple[
                 "skew": place.skew,
                 "skewness": place.skewness,
             }
-            for one in found
+            for one in shifts
             for place in (one.test, *one.sets)
         ],
     }

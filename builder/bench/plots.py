@@ -102,10 +102,10 @@ def places(shift: Shift) -> str:
     return _svg(draw, 3.6 * columns, 0.2 + 3.9 * rows)
 
 
-def _cloud(axes: Any, one: ShiftPoint, colour: str) -> None:
-    x, y = zip(*one.points, strict=True)
-    axes.plot(x, y, ".", color=colour, markersize=4, alpha=0.6, label=one.name)
-    edge = [*one.hull, one.hull[0]]
+def _cloud(axes: Any, point: ShiftPoint, colour: str) -> None:
+    x, y = zip(*point.points, strict=True)
+    axes.plot(x, y, ".", color=colour, markersize=4, alpha=0.6, label=point.name)
+    edge = [*point.hull, point.hull[0]]
     axes.fill([a for a, _ in edge], [b for _, b in edge], color=colour, alpha=0.08)
     axes.plot([a for a, _ in edge], [b for _, b in edge], color=colour, linewidth=1.2)
 

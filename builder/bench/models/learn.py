@@ -136,12 +136,12 @@ def _gold(task: Task, labels: Sequence[str], reader: ItemReader, item: Classifie
     return labels.index(item.label) if item else 0
 
 
-def quality(task: Task, items: Sequence[ClassifierItem], told: Sequence[Prediction]) -> float:
+def quality(task: Task, items: Sequence[ClassifierItem], predictions: Sequence[Prediction]) -> float:
     """What chooses the epoch: accuracy, or exact span F1, from 0 to 1."""
     if task != "ate":
-        return sum(item.label == said.label for item, said in zip(items, told, strict=True)) / max(1, len(items))
-    right = sum(len(set(item.spans) & set(said.spans)) for item, said in zip(items, told, strict=True))
-    return 2 * right / max(1, sum(len(item.spans) for item in items) + sum(len(said.spans) for said in told))
+        return sum(item.label == prediction.label for item, prediction in zip(items, predictions, strict=True)) / max(1, len(items))
+    right = sum(len(set(item.spans) & set(prediction.spans)) for item, prediction in zip(items, predictions, strict=True))
+    return 2 * right / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
 
 
 def fingerprint(

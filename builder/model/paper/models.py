@@ -197,8 +197,8 @@ class Referee:
             out[i] = parse_judgement(decode(self.base, output.ids), flat[i][1])
         return out
 
-    def _ids(self, text: str, one: Said) -> tuple[int, ...]:
-        return self.base.tokens(judge_question(text, one), self.config.max_input)
+    def _ids(self, text: str, said: Said) -> tuple[int, ...]:
+        return self.base.tokens(judge_question(text, said), self.config.max_input)
 
 
 @dataclass(frozen=True, slots=True)
