@@ -31,7 +31,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All in train; `c` praises the place by its name, which is masked; the judge has spoken of the rest."""
+    """All in train; the judge has spoken, and doubts what was found in `c`."""
     folder = workdir(tmp_path_factory.mktemp("rows") / "x", TEXTS)
     with db.writing(folder) as connection:
         connection.execute("UPDATE reviews SET split = 'train', source = 'web', rating = 4.0")
@@ -42,6 +42,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ids = [one.id for one in triplets.proposed(connection, rules, "train")]
             triplets.judge(connection, judge, [(i, "YY", 0.8) for i in ids])
             connection.execute("UPDATE verdicts SET confidence = 0.87654")
+            doubted = "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = 'c'"
+            connection.execute(f"UPDATE verdicts SET confidence = 0.1 WHERE triplet IN ({doubted})")
             triplets.set_training(connection, "C", 0, ids)
     return folder
 
@@ -62,7 +64,7 @@ def test_a_triplet_says_its_confidence_verdict_rule_and_the_categories_of_its_wo
     assert verify(made) == []
 
 
-def test_reviews_without_a_triplet_stay_as_unverified_negatives_but_not_where_masks_took_what_was_there(
+def test_reviews_without_a_triplet_stay_as_unverified_negatives_but_not_where_all_that_was_found_is_left_out(
     source: Path, tmp_path: Path
 ) -> None:
     kept, dropped = make(source, tmp_path / "keep"), make(source, tmp_path / "drop", release__empty="drop")
@@ -98,7 +100,7 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(so
             "SELECT x.reason, r.key, x.item = r.public_id OR x.item LIKE r.public_id || ':%', t.aspect FROM rejected x"
             " JOIN reviews r ON r.id = x.review LEFT JOIN triplets t ON t.id = x.triplet WHERE x.stage = 'release' ORDER BY x.reason"
         ).fetchall()
-        assert rejected == [("emptied", "c", 1, None), ("masked", "c", 1, "鼎香園")]
+        assert rejected == [("emptied", "c", 1, None), ("unsure", "c", 1, "鼎香園")]
 
 
 def test_releases_of_the_second_layout_verify_and_read_with_the_keys_of_today() -> None:
