@@ -16,8 +16,8 @@ def shown(outputs: list[dict[str, Any]]) -> list[dict[str, list[str]]]:
     return [output.get("data") or {"stdout": output["text"]} for output in outputs]
 
 
-def test_there_are_three_and_all_are_small() -> None:
-    assert len(EXAMPLES) == 3
+def test_there_are_notebooks_and_all_are_small() -> None:
+    assert len(EXAMPLES) >= 2
     assert all(path.stat().st_size < 60_000 for path in EXAMPLES)
 
 
