@@ -30,7 +30,7 @@ from builder.errors import ReleaseError, install_command
 from builder.markup import HIDDEN
 from builder.records import Element, Polarity, Span, Triplet
 from builder.serve import app, database, guard, spans
-from builder.store import browse, db, reviews, runs, search, stories, triplets, usage
+from builder.store import browse, db, released, reviews, runs, search, stories, triplets, usage
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -94,7 +94,11 @@ def fill(workdir: Path) -> None:
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
         runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
-        runs.set_released(connection, [(ids[0], "0.1.0", "train", "silver")])
+        released.add_reviews(connection, [released.ReleasedReview(ids[0] >> triplets.BITS, "0.1.0", "train", "silver", False)])
+        released.add_triplets(
+            connection,
+            [released.ReleasedTriplet(ids[0], "0.1.0", "train", "silver", "x:1", 0.9, "YY", "subject", None, None)],
+        )
         runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
         reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", "")])
         usage.record(connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")])
