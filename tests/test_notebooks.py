@@ -17,7 +17,7 @@ def shown(outputs: list[dict[str, Any]]) -> list[dict[str, list[str]]]:
 
 
 def test_there_are_notebooks_and_all_are_small() -> None:
-    assert len(EXAMPLES) >= 2
+    assert len(EXAMPLES) >= 3
     assert all(path.stat().st_size < 60_000 for path in EXAMPLES)
 
 
