@@ -139,7 +139,7 @@ def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_not
     monkeypatch.setattr("builder.augment.nets.fragments.train", lambda *given: pytest.fail("trained again"))
     monkeypatch.setattr("builder.augment.beams.usual", lambda *given: 7.0)
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
-    monkeypatch.setattr("builder.learning.keeping.code_digest", code_digest.__wrapped__)
+    monkeypatch.setattr("builder.learning.obtain.code_digest", code_digest.__wrapped__)
     assert load(TINY, tiny_hub.chinese(), folder).usual == 7.0
 
 

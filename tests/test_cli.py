@@ -134,7 +134,7 @@ def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
     assert shown.code == 0
     assert re.findall(r"^(\w+):$", shown.out, re.M) == ["Options", "Build", "Look", "Gold", "Release", "Augment", "Tools"]
     assert re.findall(r"^  (\w+) ", shown.out.split("Build:")[1], re.M)[:4] == ["build", "run", "status", "resume"]
-    assert "..." not in shown.out, "no summary is cut"
+    assert "..." not in shown.out.partition("Options:")[2], "no summary is cut"
     from builder import __version__
 
     assert builder("--version").out.strip() == f"builder, version {__version__}"

@@ -78,7 +78,7 @@ def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_
         folder.mkdir(parents=True)
         (folder / "mine.tsv").write_text("word\tclass\n奇異果\tfood.ingredient\n", encoding="utf-8")
 
-    met = once(monkeypatch, annotate, "annotate", edit)
+    met = once(monkeypatch, annotate, "read", edit)
     with pytest.raises(WorkdirError, match="lexicons or rules changed while the build ran; `builder resume`"):
         pipeline.run(again, until="seed", force=("annotate",))
     assert met

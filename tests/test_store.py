@@ -609,7 +609,7 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
         ("rejected", [("ingest", "empty", 1, "row 9"), ("ingest", "no_han", 1, "row 10")]),
         ("growth", [("C", 0, 2, 3, 5, 4, 3, 80.0)]),
         ("only-models", [("r2", "牛肉麵", "好吃", "NEG", "C1", None, TEXTS["r2"])]),
-        ("by-rule", [("subject", 4, 3, 0, 1, 33.3)]),
+        ("by-rule", [("subject", 4, 3, 0, 1, 1, 25.0)]),
     ],
 )
 def test_a_named_query_answers_its_question(filled: sqlite3.Connection, name: str, rows: list[tuple[object, ...]]) -> None:
