@@ -92,6 +92,9 @@ def test_too_few_reviews_train_no_judge_and_the_release_holds_what_the_rules_hol
     assert made.triplets("rules", "train")
     assert "There were too few reviews for a judge" in (made.release / "README.md").read_text(encoding="utf-8")
     assert extracted(made, here, "E", built.reviews, tmp_path) == extracted(made, here, "rules", built.reviews, tmp_path) != set()
+    rows = [json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {source for row in rows for triplet in row["triplets"] for source in triplet["sources"]} == {"rules"}, "no second opinion"
+    assert made.ask("SELECT count(*) FROM metrics WHERE system LIKE 'E0%'") == {(0,)}
 
 
 def test_variants_that_need_a_judge_say_how_to_get_one(built: Built, here: Command, fast: Settings, tmp_path: Path) -> None:

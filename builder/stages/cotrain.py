@@ -40,7 +40,7 @@ def hold(context: Context, judge: Judge | None) -> None:
     started = time.monotonic()
     shown = ModelBar("self-train E0")
     trusted = judge if judge is not None and judge.trust else None
-    digest = judge.digest if judge is not None else "rules"
+    digest = judge.digest if judge is not None else triplets.RULES_REPEATED
     predictions = (_ruled(context, split) if trusted is None else _held(context, trusted, split, shown) for split in SPLITS)
     finish(
         context, judge, Made("E", 0, digest, chain.from_iterable(predictions), None), None, started, shown,

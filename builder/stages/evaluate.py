@@ -32,7 +32,9 @@ def run(context: Context) -> runs.Counts:
         labelled_keys = {str(row["id"]) for row in rows}  # the test split may hold silver reviews of earlier releases as well
         split = "test" if rows else "valid"
         against = "gold" if rows else "rules"
-        systems = ["rules", *(f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants)]
+        last = [f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants]
+        signatures = triplets.signatures(connection)
+        systems = ["rules", *(name for name in last if signatures[name] != triplets.RULES_REPEATED)]
         scores = [row for system in systems if system != against for row in _scores(context, system, against, split, labelled_keys)]
         runs.set_metrics(connection, scores)
     counts: dict[str, int | float | str] = {"split": split, "against": against}

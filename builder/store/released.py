@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from builder.store.queries import public_id
-from builder.store.triplets import BITS, HASH
+from builder.store.triplets import BITS, HASH, RULES_REPEATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,10 @@ class Provenance:
 
 
 def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provenance]:
-    """Triplet id -> what is known of it, for the triplets of one review. The last source that tells a rule counts."""
+    """Triplet id -> what is known of it, for the triplets of one review. The last source that tells a rule counts.
+
+    A source that only repeats the rules is left out: it would read as a second opinion.
+    """
     ids = review << BITS, review << BITS | HASH
     verdicts = {
         i: (label, confidence)
@@ -67,8 +70,8 @@ def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provena
     out: dict[int, Provenance] = {}
     for i, name, rule, story in connection.execute(
         "SELECT p.triplet, s.name, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ?"
-        " ORDER BY p.triplet, s.id",
-        ids,
+        " AND NOT (s.kind = 'model' AND s.signature = ?) ORDER BY p.triplet, s.id",
+        (*ids, RULES_REPEATED),
     ):
         before = out.get(i, Provenance())
         rules, steps = ((rule,), tuple((kind, detail) for kind, detail in json.loads(story))) if rule else (before.rules, before.story)

@@ -52,6 +52,10 @@ def source(connection: sqlite3.Connection, name: str, kind: str, signature: str)
     return cursor.lastrowid
 
 
+RULES_REPEATED = "rules"
+"""The signature of a model's source that only repeats what the rules propose, where no judge is trained: it is no second opinion."""
+
+
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
     """The id of a source; None if there is none of this name."""
     row = connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
