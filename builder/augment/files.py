@@ -27,6 +27,9 @@ _POLARITIES: dict[str, Polarity] = {
 _ASPECT = "$T$"
 _ID = "# id = "
 
+LONGEST_CELL = 100_000
+"""Of a TSV file, in characters. The limit of the csv module is one of the whole process, so it is not relied on."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileSentence:
@@ -239,6 +242,8 @@ def read_tsv(content: str, language: Language) -> list[FileSentence]:
     for n, (line, row) in enumerate(_numbered(content)):
         if n == 0 and row == ["sentence", "label"]:
             continue
+        if any(len(cell) > LONGEST_CELL for cell in row):
+            raise ValueError(f"line {line}: a cell of more than {LONGEST_CELL:,} characters")
         if len(row) != 2 or not row[0].strip() or not row[1].strip():
             raise ValueError(f"line {line}: a sentence and a label are due: {row!r}")
         words = (
