@@ -19,7 +19,9 @@ from builder.errors import DISTRIBUTION, install_command
 checkout, wheel = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
 assert not Path(builder.__file__).is_relative_to(checkout), f"{builder.__file__} is the checkout's"
 
-tracked = subprocess.run(["git", "ls-files", "builder", "lexicons", "rules"], cwd=checkout, capture_output=True, text=True, check=True)
+tracked = subprocess.run(
+    ["git", "ls-files", "builder", "lexicons", "rules"], cwd=checkout, capture_output=True, text=True, check=True
+)
 due = {name if name.startswith("builder/") else f"builder/data/{name}" for name in tracked.stdout.splitlines()}
 with zipfile.ZipFile(wheel) as packed:
     missing = due - set(packed.namelist())

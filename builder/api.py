@@ -63,7 +63,9 @@ class Document(tuple[Triplet, ...]):
     id: str | None
     annotation: str
 
-    def __new__(cls, text: str, triplets: Iterable[Triplet] = (), *, id: str | None = None, annotation: str = "") -> Document:
+    def __new__(
+        cls, text: str, triplets: Iterable[Triplet] = (), *, id: str | None = None, annotation: str = ""
+    ) -> Document:
         made = super().__new__(cls, triplets)
         made.text, made.id, made.annotation = text, id, annotation
         return made
@@ -90,7 +92,12 @@ class Document(tuple[Triplet, ...]):
         ['不會']
         """
         return [
-            {**extracted(held), "rule": held.rule, "path": list(held.path), "evidence": [list(step) for step in held.evidence]}
+            {
+                **extracted(held),
+                "rule": held.rule,
+                "path": list(held.path),
+                "evidence": [list(step) for step in held.evidence],
+            }
             for held in self
         ]
 
@@ -98,7 +105,9 @@ class Document(tuple[Triplet, ...]):
         marks = [mark for number, held in enumerate(self) for mark in held.marks(number)]
         listed = "".join(f"<li>{held.html()}</li>" for held in self)
         shown = markup.marked(self.text, marks, numbers=True)
-        return markup.boxed(f'<p class="text" lang="zh">{shown}</p>' + (f"<ol>{listed}</ol>" if listed else "<p><i>no triplet</i></p>"))
+        return markup.boxed(
+            f'<p class="text" lang="zh">{shown}</p>' + (f"<ol>{listed}</ol>" if listed else "<p><i>no triplet</i></p>")
+        )
 
     def __repr__(self) -> str:
         return f"Document({self.text!r}, [{', '.join(map(str, self))}])"
@@ -143,10 +152,18 @@ class Extractor:
         folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]
         whole = [folder for folder in folders if (folder / "variants.tsv").is_file()]
         if len(whole) > 1:
-            raise ConfigError(f"{' and '.join(map(str, whole))} are whole lexicons", fix="name one of them; the others are to be overlays")
+            raise ConfigError(
+                f"{' and '.join(map(str, whole))} are whole lexicons",
+                fix="name one of them; the others are to be overlays",
+            )
         overlays = tuple(folder for folder in folders if folder not in whole)
         recipe = Recipe(
-            convention, overlays, whole[0] if whole else None, Path(rules) if rules else None, backend, Path(models) if models else None
+            convention,
+            overlays,
+            whole[0] if whole else None,
+            Path(rules) if rules else None,
+            backend,
+            Path(models) if models else None,
         )
         self._begin(RuleSystem(recipe))
 
@@ -171,12 +188,18 @@ class Extractor:
         settings = remembered(Path(workdir)).resolved.config
         models = Path(settings.annotate.models) if settings.annotate.models else None
         made = cls.__new__(cls)
-        made._begin(open_system(Path(workdir), source, convention or settings.rules.convention, settings.annotate.backend, models))
+        made._begin(
+            open_system(
+                Path(workdir), source, convention or settings.rules.convention, settings.annotate.backend, models
+            )
+        )
         return made
 
     def _begin(self, system: System) -> None:
         self._system = system
-        system.extract(("湯頭濃郁，服务很好",))  # tables of both scripts and the dictionary load with the first text that needs them
+        system.extract(
+            ("湯頭濃郁，服务很好",)
+        )  # tables of both scripts and the dictionary load with the first text that needs them
 
     @property
     def source(self) -> str:
@@ -228,7 +251,9 @@ class Extractor:
         from builder.usecases.extraction import RuleSystem
 
         if not isinstance(self._system, RuleSystem):
-            raise ConfigError(f"the model {self.source} reads characters, not words", fix="use Extractor() or source='rules'")
+            raise ConfigError(
+                f"the model {self.source} reads characters, not words", fix="use Extractor() or source='rules'"
+            )
         return tuple(self._system.reader.read((_checked(text),))[0].text_tokens)
 
     def __repr__(self) -> str:
@@ -338,7 +363,9 @@ class Release:
     def _rows(self, split: str | None) -> Iterator[tuple[str, ReviewRow]]:
         known = (*self.splits, *self.layers)
         if split is not None and split not in known:
-            raise ConfigError(f"the release has no split {split!r}", where=str(self.path), fix=f"it has {', '.join(known)}")
+            raise ConfigError(
+                f"the release has no split {split!r}", where=str(self.path), fix=f"it has {', '.join(known)}"
+            )
         for name in self.splits if split is None else (split,):
             for row in reading.rows(self.path, name):
                 yield name, row
@@ -411,7 +438,9 @@ def build(
     made = pipeline.new_build(
         tuple(Path(path) for path in given), Path(workdir), Path(out), Path(config) if config else None, _flat(settings)
     )
-    done = pipeline.run(made, until=until, overwrite=overwrite, progress=progress or (lambda finished, total, note: None))
+    done = pipeline.run(
+        made, until=until, overwrite=overwrite, progress=progress or (lambda finished, total, note: None)
+    )
     last = done[-1]
     return BuildResult(
         made.workdir,

@@ -56,7 +56,9 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, commands in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([(command.name or "", command.get_short_help_str(_SUMMARY)) for command in commands], col_max=12)
+                formatter.write_dl(
+                    [(command.name or "", command.get_short_help_str(_SUMMARY)) for command in commands], col_max=12
+                )
 
 
 _SUMMARY = 60

@@ -255,7 +255,10 @@ class Resolved:
             section, _, name = key.rpartition(".")
             origin = printable(self.origin[key])
             sections.setdefault(section, []).append(f"{name} = {_written(_get(self.config, key))}  # {origin}")
-        return "\n\n".join("\n".join([f"[{name}]", *lines] if name else lines) for name, lines in sorted(sections.items())) + "\n"
+        return (
+            "\n\n".join("\n".join([f"[{name}]", *lines] if name else lines) for name, lines in sorted(sections.items()))
+            + "\n"
+        )
 
 
 def resolve(path: Path | None = None, options: Mapping[str, object] | None = None) -> Resolved:
@@ -270,7 +273,9 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
         if key not in known:
             close = difflib.get_close_matches(key, known, 1)
             raise ConfigError(
-                f"unknown key {key!r}", where=where, fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
+                f"unknown key {key!r}",
+                where=where,
+                fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known)),
             )
     profile = str(values.get("profile", (Config().profile, ""))[0])
     values = {key: (value, f"profile {profile}") for key, value in PRESETS.get(profile, {}).items()} | values
@@ -290,7 +295,9 @@ def filled(cls: type[Made], options: Mapping[str, object], where: str = "option"
         if key not in known:
             close = difflib.get_close_matches(key, known, 1)
             raise ConfigError(
-                f"unknown key {key!r}", where=where, fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
+                f"unknown key {key!r}",
+                where=where,
+                fix=f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known),
             )
     return typing.cast(Made, _build(cls, "", {key: (value, where) for key, value in options.items()}))
 
@@ -306,7 +313,10 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         "annotate.chunk": (config.annotate.chunk >= 1, "at least 1"),
         "ingest.max_chars": (config.ingest.max_chars >= 1, "at least 1"),
         "ingest.test_share": (0 <= config.ingest.test_share < 1, "a share from 0 to below 1"),
-        "ingest.valid_share": (0 <= config.ingest.valid_share + config.ingest.test_share < 1, "a share that leaves some for train"),
+        "ingest.valid_share": (
+            0 <= config.ingest.valid_share + config.ingest.test_share < 1,
+            "a share that leaves some for train",
+        ),
         "ingest.test_count": (config.ingest.test_count >= 0, "0 or more"),
         "ingest.valid_count": (config.ingest.valid_count >= 0, "0 or more"),
         "discriminate.epochs": (config.discriminate.epochs >= 1, "at least 1"),
@@ -339,13 +349,25 @@ def _limits(config: Config, origin: Mapping[str, str]) -> None:
         },
         **{f"paper.{name}": (getattr(config.paper, name) >= 0, "at least 0") for name in ("patience", "processes")},
         "paper.rate": (config.paper.rate > 0, "above 0"),
-        "paper.base": (config.profile != "paper" or bool(config.paper.base), 'a model: set it to "google/mt5-base" or a folder'),
+        "paper.base": (
+            config.profile != "paper" or bool(config.paper.base),
+            'a model: set it to "google/mt5-base" or a folder',
+        ),
     }
     if config.profile == "paper":
-        checks["discriminate.mode"] = (config.discriminate.mode == "paper", '"paper", the only one that the profile "paper" has')
-        checks["self_train.variants"] = (set(config.self_train.variants) <= set("ABCD"), 'A, B, C or D, those that the profile "paper" has')
+        checks["discriminate.mode"] = (
+            config.discriminate.mode == "paper",
+            '"paper", the only one that the profile "paper" has',
+        )
+        checks["self_train.variants"] = (
+            set(config.self_train.variants) <= set("ABCD"),
+            'A, B, C or D, those that the profile "paper" has',
+        )
     elif "E" in config.self_train.variants:
-        checks["discriminate.mode"] = (config.discriminate.mode == "cross-fit", '"cross-fit", which variant E starts from')
+        checks["discriminate.mode"] = (
+            config.discriminate.mode == "cross-fit",
+            '"cross-fit", which variant E starts from',
+        )
     for key, (good, due) in checks.items():
         if not good:
             raise ConfigError(f"{key} = {_shown(_get(config, key))} is not {due}", where=origin.get(key, ""))
@@ -423,7 +445,9 @@ def _checked(key: str, hint: Any, value: object, where: str) -> object:
         return tuple(value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if not isinstance(hint, types.GenericAlias) and (not isinstance(value, hint) or isinstance(value, bool) is not (hint is bool)):
+    if not isinstance(hint, types.GenericAlias) and (
+        not isinstance(value, hint) or isinstance(value, bool) is not (hint is bool)
+    ):
         raise ConfigError(f"{key} = {value!r} is no {hint.__name__}", where=where)
     return value
 

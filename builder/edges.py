@@ -62,7 +62,10 @@ def shared(first: Element, second: Element) -> bool:
 
 def tidied(text: str, triplet: Triplet) -> Triplet | None:
     """The triplet with trimmed elements; None where nothing is left of one, an aspect has a mark inside, or aspect and opinion overlap."""
-    parts = [trimmed(text, element) for element in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)]
+    parts = [
+        trimmed(text, element)
+        for element in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)
+    ]
     aspect, aspect_full, opinion, opinion_full = parts
     if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
         return None

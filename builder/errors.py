@@ -20,7 +20,11 @@ def install_command(extra: str) -> str:
 
 def printable(text: str, kept: str = "") -> str:
     """`text` with every character that cannot be seen as its code: what a terminal would obey, what turns the line round, half characters."""
-    return text if text.isprintable() else "".join(char if char.isprintable() or char in kept else _code(char) for char in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(char if char.isprintable() or char in kept else _code(char) for char in text)
+    )
 
 
 def _code(char: str) -> str:

@@ -44,7 +44,10 @@ def folded_spans(text: str, words: Iterable[str]) -> list[Span]:
     starts = [i for i, char in enumerate(text) for _ in fold(char)]
     whole = fold(text)
     hits = sorted(
-        (starts[match.start()], starts[match.end() - 1] + 1) for word in words if word for match in re.finditer(re.escape(word), whole)
+        (starts[match.start()], starts[match.end() - 1] + 1)
+        for word in words
+        if word
+        for match in re.finditer(re.escape(word), whole)
     )
     merged: list[Span] = []
     for start, end in hits:

@@ -50,7 +50,9 @@ class Kept:
             if (before := self.find(key, slot)) is not None:
                 return before
             if slot:
-                self._path(key, slot).unlink(missing_ok=True)  # what it names may be overwritten while the new result is made
+                self._path(key, slot).unlink(
+                    missing_ok=True
+                )  # what it names may be overwritten while the new result is made
             return self.put(key, make(), slot)
 
     def find(self, key: str, slot: str = "") -> Any | None:

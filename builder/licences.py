@@ -46,8 +46,12 @@ def by_source(pairs: Iterable[str], where: str) -> dict[str, str]:
     for pair in pairs:
         source, equals, licence = pair.rpartition("=")
         if not equals or not source.strip() or not licence.strip():
-            raise ConfigError(f"{pair!r} is no SOURCE=LICENCE", where=where, fix='for example release.licences = ["survey=CC-BY-4.0"]')
+            raise ConfigError(
+                f"{pair!r} is no SOURCE=LICENCE", where=where, fix='for example release.licences = ["survey=CC-BY-4.0"]'
+            )
         if source.strip() in licences:
-            raise ConfigError(f"the source {source.strip()!r} has two licences", where=where, fix="name each source once")
+            raise ConfigError(
+                f"the source {source.strip()!r} has two licences", where=where, fix="name each source once"
+            )
         licences[source.strip()] = canonical(licence.strip(), where)
     return licences

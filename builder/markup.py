@@ -94,7 +94,9 @@ def marked(text: str, shown: Sequence[Mark], *, stops: bool = False, numbers: bo
     `stops`: the first part of each opinion takes the keyboard's focus. `numbers`: the last part of each element bears the number of its
     triplet, from 1.
     """
-    borders = sorted({0, len(text), *(edge for mark in shown for span in mark.spans for edge in span if 0 <= edge <= len(text))})
+    borders = sorted(
+        {0, len(text), *(edge for mark in shown for span in mark.spans for edge in span if 0 <= edge <= len(text))}
+    )
     lane = lanes(shown)
     focused: set[int] = set()
     parts = []
@@ -116,7 +118,11 @@ def lanes(shown: Sequence[Mark]) -> dict[Mark, int]:
     """The lane of each mark: the lowest that no mark over the same characters has; the last one where all are taken."""
     out: dict[Mark, int] = {}
     for mark in sorted(shown, key=lambda mark: (mark.spans[0][0], -mark.spans[-1][1])):
-        taken = {out[other] for other in out if other.spans[0][0] < mark.spans[-1][1] and mark.spans[0][0] < other.spans[-1][1]}
+        taken = {
+            out[other]
+            for other in out
+            if other.spans[0][0] < mark.spans[-1][1] and mark.spans[0][0] < other.spans[-1][1]
+        }
         out[mark] = next((lane for lane in range(LANES) if lane not in taken), LANES - 1)
     return out
 

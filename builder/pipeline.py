@@ -133,7 +133,9 @@ class Done:
     ran: bool
 
 
-def new_build(inputs: Sequence[Path], workdir: Path, out: Path, config: Path | None, settings: Mapping[str, object]) -> Build:
+def new_build(
+    inputs: Sequence[Path], workdir: Path, out: Path, config: Path | None, settings: Mapping[str, object]
+) -> Build:
     """A build of review files, or of the shipped sample without any, by a TOML file and by `settings`, which go before it."""
     if inputs:
         return Build(workdir, out, tuple(inputs), resolve(config, settings))
@@ -183,11 +185,27 @@ def run(
         for stage in STAGES[:total]:
             progress(len(out), total, stage.name)
             before = runs.runs(connection).get(stage.name)
-            if before is not None and before.key == keys[stage.name] and stage.name not in force and _intact(stage, before, out_folder):
+            if (
+                before is not None
+                and before.key == keys[stage.name]
+                and stage.name not in force
+                and _intact(stage, before, out_folder)
+            ):
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
                 told(f"{stage.name}: {stage.about}")
-                context = Context(connection, config, build.workdir, build.inputs, out_folder, lexicon, rules, keys[stage.name], keys, crew)
+                context = Context(
+                    connection,
+                    config,
+                    build.workdir,
+                    build.inputs,
+                    out_folder,
+                    lexicon,
+                    rules,
+                    keys[stage.name],
+                    keys,
+                    crew,
+                )
                 out.append(_run(stage, context, stage.name in force, lambda: _check_same(began, _looked_at(build))))
             if stage is STAGES[0]:
                 with db.atomic(connection):
@@ -198,7 +216,9 @@ def run(
 
 def changed(build: Build, settings: Mapping[str, object]) -> Build:
     """The same build with other `settings`, by dotted key."""
-    kept = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()}
+    kept = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()
+    }
     return replace(build, resolved=resolve(options=kept | dict(settings)))
 
 
@@ -214,7 +234,9 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
         resolved = resolve(options=options)
     except ConfigError as error:
         raise WorkdirError(
-            f"begun by another version of builder ({error.what})", where=str(workdir), fix="build again, or use another --workdir"
+            f"begun by another version of builder ({error.what})",
+            where=str(workdir),
+            fix="build again, or use another --workdir",
         ) from error
     return Build(workdir, out or Path(kept["out"]), tuple(map(Path, kept["inputs"])), resolved)
 
@@ -224,9 +246,18 @@ def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
     build = remembered(workdir)
     with db.reading(workdir) as connection:
         done = runs.runs(connection)
-    keys = stage_keys(build, load_lexicon(overlays=overlays(workdir))) if all(path.is_file() for path in build.inputs) else {}
+    keys = (
+        stage_keys(build, load_lexicon(overlays=overlays(workdir)))
+        if all(path.is_file() for path in build.inputs)
+        else {}
+    )
     return [
-        (s, "due" if s.name not in done else "done" if done[s.name].key == keys.get(s.name) else "stale", done.get(s.name)) for s in STAGES
+        (
+            s,
+            "due" if s.name not in done else "done" if done[s.name].key == keys.get(s.name) else "stale",
+            done.get(s.name),
+        )
+        for s in STAGES
     ]
 
 
@@ -247,8 +278,18 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
     for stage in STAGES:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
         settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
-        settings = {key: value for key, value in settings.items() if key not in ("evaluate.gold", "annotate.models", "paper.base")}
-        parts = [stage.name, upstream, settings, code_digest(stage.module), {name: digests[name] for name in stage.data}]
+        settings = {
+            key: value
+            for key, value in settings.items()
+            if key not in ("evaluate.gold", "annotate.models", "paper.base")
+        }
+        parts = [
+            stage.name,
+            upstream,
+            settings,
+            code_digest(stage.module),
+            {name: digests[name] for name in stage.data},
+        ]
         keys[stage.name] = _sha(json.dumps(parts, sort_keys=True).encode())[:16]
     return keys
 
@@ -263,7 +304,9 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
         with db.atomic(connection):
             for name in _downstream(stage):
                 runs.forget(connection, name)
-                if forced or name != stage.name:  # what a later stage had done, or half done, stands on what is replaced now
+                if (
+                    forced or name != stage.name
+                ):  # what a later stage had done, or half done, stands on what is replaced now
                     runs.set_setting(connection, f"{name}.key", "")
         counts = module.run(context)
         check()
@@ -298,7 +341,9 @@ def _looked_at(build: Build) -> dict[str, object]:
 
 def _check_same(began: Mapping[str, object], now: Mapping[str, object]) -> None:
     if changed := [name for name in began if now.get(name) != began[name]]:
-        raise WorkdirError(f"{', '.join(changed)} changed while the build ran", fix="`builder resume` runs again what depends on it")
+        raise WorkdirError(
+            f"{', '.join(changed)} changed while the build ran", fix="`builder resume` runs again what depends on it"
+        )
 
 
 def _intact(stage: Stage, before: runs.Run, out: Path) -> bool:
@@ -322,10 +367,14 @@ def _check(build: Build) -> None:
             fix="choose one of them",
         )
     if not re.fullmatch(r"(\d+\.\d+\.\d+)?", config.release.version):
-        raise ConfigError(f"release.version {config.release.version!r} is no MAJOR.MINOR.PATCH", fix='write it like "0.1.0"')
+        raise ConfigError(
+            f"release.version {config.release.version!r} is no MAJOR.MINOR.PATCH", fix='write it like "0.1.0"'
+        )
     place = next(path for path in (build.out.resolve(), *build.out.resolve().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise ReleaseError("releases cannot be written here", where=str(place), fix="check the permissions, or choose another --out")
+        raise ReleaseError(
+            "releases cannot be written here", where=str(place), fix="check the permissions, or choose another --out"
+        )
 
 
 def _refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
@@ -354,7 +403,9 @@ def _dataset(build: Build) -> dict[str, Any]:
 
 def _remember(connection: sqlite3.Connection, build: Build) -> None:
     config = flat(build.resolved.config)
-    config |= {key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]}
+    config |= {
+        key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]
+    }
     if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
         config["paper.base"] = str(base.resolve())
     kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
@@ -365,7 +416,9 @@ def _remember(connection: sqlite3.Connection, build: Build) -> None:
 def _models(config: Config) -> str:
     from builder import nlp
 
-    return nlp.load(config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None).signature
+    return nlp.load(
+        config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None
+    ).signature
 
 
 def _audit(workdir: Path) -> str:

@@ -87,7 +87,9 @@ def make_reader(recipe: Recipe) -> Reader:
     return Reader(lexicon, backend, Engine(lexicon, load_rules(recipe.rules), recipe.convention))
 
 
-def read(texts: Sequence[str], backend: nlp.Backend, variants: Variants | None, scripts: Sequence[Script] | None = None) -> list[Reading]:
+def read(
+    texts: Sequence[str], backend: nlp.Backend, variants: Variants | None, scripts: Sequence[Script] | None = None
+) -> list[Reading]:
     """The words and trees of texts; `scripts` are those the texts are written in, where that is known."""
     if scripts is None:
         views = [view(text, variants) for text in texts]
@@ -111,7 +113,9 @@ def restored(review: Review, words: Sequence[StoredWord], variants: Variants) ->
     if not shown.unshortened:
         first = {start: i for i, start in enumerate(shown.starts)}
         starts = tuple([first[start] for start in starts])
-    return Reading(review.text, shown, tuple(map(Token, starts, (*starts[1:], len(shown.text)), tags, heads, relations)))
+    return Reading(
+        review.text, shown, tuple(map(Token, starts, (*starts[1:], len(shown.text)), tags, heads, relations))
+    )
 
 
 def extract(engine: Engine, reading: Reading) -> tuple[Triplet, ...]:

@@ -134,7 +134,9 @@ class Triplet:
         return () if steps == NO_PATH else tuple(steps.split())
 
     @overload
-    def mapped(self, move: Callable[[Element], Element], move_full: Callable[[Element], Element] | None = None) -> Triplet: ...
+    def mapped(
+        self, move: Callable[[Element], Element], move_full: Callable[[Element], Element] | None = None
+    ) -> Triplet: ...
 
     @overload
     def mapped(
@@ -152,7 +154,13 @@ class Triplet:
         aspect, aspect_full = move(self.aspect), wide(self.aspect_full)
         opinion, opinion_full = move(self.opinion), wide(self.opinion_full)
         owner = move(self.owner) if self.owner else None
-        if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (self.owner and owner is None):
+        if (
+            aspect is None
+            or aspect_full is None
+            or opinion is None
+            or opinion_full is None
+            or (self.owner and owner is None)
+        ):
             return None
         return Triplet(
             aspect, aspect_full, opinion, opinion_full, self.polarity, self.valence, owner, self.source, self.rules, self.confidence,
@@ -173,7 +181,9 @@ class Triplet:
 
     def marks(self, number: int = 0) -> tuple[Mark, Mark]:
         """Aspect and opinion as they are marked in the text, as parts of triplet `number` on the page."""
-        return Mark(number, "aspect", self.polarity, self.aspect.spans), Mark(number, "opinion", self.polarity, self.opinion.spans)
+        return Mark(number, "aspect", self.polarity, self.aspect.spans), Mark(
+            number, "opinion", self.polarity, self.opinion.spans
+        )
 
     def _repr_html_(self) -> str:
         """The triplet in a notebook: aspect, opinion and polarity in the colours of `builder serve`, with their places and the rule."""

@@ -23,16 +23,22 @@ Script = Literal["traditional", "simplified", "mixed", "none"]
 # Blocks written with \U so that a character beyond the BMP is as much Han as one inside it.
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HAN = re.compile(f"[{_HAN}]")
-INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
+)
 _SENTENCE_END = frozenset("。！？!?…\n")
 _CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
 SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
 SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
 # What a view shows otherwise: the above, and as a space every other control, surrogate and space (categories Cc, Cs, Zs).
-_OTHERWISE = re.compile(f"[{''.join(SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
+_OTHERWISE = re.compile(
+    f"[{''.join(SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]"
+)
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
-_NOODLES = re.compile(r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])")
+_NOODLES = re.compile(
+    r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])"
+)
 """面 that is no side or face: OpenCC finds 麵 only in words (湯麵), not where it stands alone (面很劲道)."""
 _RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")
 _MAY_END = re.compile(r"\W")
@@ -132,7 +138,9 @@ class Variants:
     def __init__(self, table: Mapping[str, str]) -> None:
         self._table = dict(table)
         self._pattern = re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True))))
-        self._anywhere = re.compile("|".join(sorted(_by_telling(word, read) for word, read in table.items() if word != read)))
+        self._anywhere = re.compile(
+            "|".join(sorted(_by_telling(word, read) for word, read in table.items() if word != read))
+        )
 
     def canonical(self, text: str) -> str:
         """`text` with its variants replaced; most texts have none, which `_anywhere` finds out ten times faster."""
@@ -187,7 +195,11 @@ def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
     if char in _CLAUSE_END:
         return "" if char in ",:./~" and _between_digits(text, i) else "clause"
     if char == ".":
-        return "" if _between_digits(text, i) or (i + 1 < len(text) and text[i + 1].isascii() and text[i + 1].isalnum()) else "sentence"
+        return (
+            ""
+            if _between_digits(text, i) or (i + 1 < len(text) and text[i + 1].isascii() and text[i + 1].isalnum())
+            else "sentence"
+        )
     if char == " ":
         return "" if _latin(text, i, -1) or _latin(text, i, 1) else "clause"
     return "clause" if unicodedata.category(char) in ("So", "Sk") else ""

@@ -52,7 +52,9 @@ def draw(text: str, triplets: Sequence[dict[str, Any]]) -> str:
         marks.append(f'<g class="{polarity}">')
         marks += [_box("aspect", span) for span in aspect] + [_box("opinion", span) for span in opinion]
         begin, end = _middle(aspect), _middle(opinion)
-        marks.append(f'<path class="link" d="M{begin},{BASE - 30} C{begin},{BASE - 66} {end},{BASE - 66} {end},{BASE - 30}"/>')
+        marks.append(
+            f'<path class="link" d="M{begin},{BASE - 30} C{begin},{BASE - 66} {end},{BASE - 66} {end},{BASE - 30}"/>'
+        )
         marks.append("</g>")
         words.append(
             f'<text class="name {polarity}" x="{(begin + end) / 2:g}" y="{BASE + 52}">{triplet["aspect"]} · {triplet["opinion"]}'

@@ -20,14 +20,23 @@ TRAIN = {
         "今天跟朋友去吃，覺得湯頭很濃郁，但是店員不太親切。",
         [("湯頭", "濃郁", "很濃郁", "POS"), ("店員", "不親切", "不太親切", "NEG")],
     ),
-    "a2": ("因為路過所以進門，牛肉麵真的好吃！價格也便宜。", [("牛肉麵", "好吃", "真的好吃", "POS"), ("價格", "便宜", "便宜", "POS")]),
-    "a3": ("上次晚上來的時候環境很吵，不過甜點不錯。", [("環境", "吵", "很吵", "NEG"), ("甜點", "不錯", "不錯", "POS")]),
+    "a2": (
+        "因為路過所以進門，牛肉麵真的好吃！價格也便宜。",
+        [("牛肉麵", "好吃", "真的好吃", "POS"), ("價格", "便宜", "便宜", "POS")],
+    ),
+    "a3": (
+        "上次晚上來的時候環境很吵，不過甜點不錯。",
+        [("環境", "吵", "很吵", "NEG"), ("甜點", "不錯", "不錯", "POS")],
+    ),
     "a4": ("如果常常來這裡，會發現份量偏少。", [("份量", "少", "偏少", "NEG")]),
     "a5": ("炸雞酥脆。最後大家一起回家，其實沒有特別的感想。", [("炸雞", "酥脆", "酥脆", "POS")]),
     "a6": ("紅茶甜。但是上次來的時候其實還不是這樣子的", [("紅茶", "甜", "甜", "NEU")]),
     "a7": ("昨天中午點了拌飯，醬汁太鹹，可能下次不會再點。", [("醬汁", "鹹", "太鹹", "NEG")]),
 }
-VALID = {"b1": ("週末排隊排很久，燒餅倒是香。", [("燒餅", "香", "香", "POS")]), "b2": ("紅茶甜", [("紅茶", "甜", "甜", "NEU")])}
+VALID = {
+    "b1": ("週末排隊排很久，燒餅倒是香。", [("燒餅", "香", "香", "POS")]),
+    "b2": ("紅茶甜", [("紅茶", "甜", "甜", "NEU")]),
+}
 TEST = {"c1": ("滷肉飯油膩，湯也冷掉了。", [("滷肉飯", "油膩", "油膩", "NEG")])}
 
 
@@ -60,13 +69,18 @@ def row(i: str, text: str, told: list[tuple[str, str, str, str]], annotation: st
 def release(folder: Path) -> Path:
     """A sound release v0.1.0 under `folder`."""
     told = {"train": TRAIN, "valid": VALID, "test": TEST}
-    rows = {split: [row(i, *one, "gold" if split == "test" else "silver") for i, one in listed.items()] for split, listed in told.items()}
+    rows = {
+        split: [row(i, *one, "gold" if split == "test" else "silver") for i, one in listed.items()]
+        for split, listed in told.items()
+    }
     splits = [
         Split(split, "rules", "gold" if split == "test" else "silver", len(listed), sum(len(one["triplets"]) for one in listed),
               {p: sum(t["polarity"] == p for one in listed for t in one["triplets"]) for p in POLARITIES})
         for split, listed in rows.items()
     ]  # fmt: skip
-    facts = Facts("tiny", "0.1.0", None, "CC-BY-4.0", "0", splits, {}, {}, {}, {}, [], "2026-01-01", statistics=statistics(rows))
+    facts = Facts(
+        "tiny", "0.1.0", None, "CC-BY-4.0", "0", splits, {}, {}, {}, {}, [], "2026-01-01", statistics=statistics(rows)
+    )
     with writing.building(folder) as making:
         writing.write(making, folder / "v0.1.0", package.whole(facts, package.data(making, rows), "# Changes\n"))
     return folder / "v0.1.0"

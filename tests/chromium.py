@@ -32,11 +32,28 @@ class Browser:
         assert CHROMIUM is not None
         to_child, self._write = os.pipe()
         self._read, from_child = os.pipe()
-        words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars"]
-        words += ["--remote-debugging-pipe", f"--user-data-dir={folder}", "--disable-background-networking", "about:blank"]
+        words = [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ]
+        words += [
+            "--remote-debugging-pipe",
+            f"--user-data-dir={folder}",
+            "--disable-background-networking",
+            "about:blank",
+        ]
         begin = [sys.executable, "-c", BEGIN, str(to_child), str(from_child), *words]
         self._process = subprocess.Popen(
-            begin, pass_fds=(to_child, from_child), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            begin,
+            pass_fds=(to_child, from_child),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         os.close(to_child)
         os.close(from_child)
@@ -121,7 +138,10 @@ class Browser:
 
     def size(self, width: int, height: int, dark: bool = False) -> None:
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def picture(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self("Page.captureScreenshot", format="png")["data"]))

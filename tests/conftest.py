@@ -52,8 +52,24 @@ FAST = {
 
 
 FAST_FILES = (
-    *("test_answers.py", "test_architecture.py", "test_config.py", "test_docs.py", "test_engine.py", "test_formats.py", "test_metrics.py"),
-    *("test_natural.py", "test_privacy.py", "test_resources.py", "test_rules.py", "test_sources.py", "test_store.py", "test_templates.py"),
+    *(
+        "test_answers.py",
+        "test_architecture.py",
+        "test_config.py",
+        "test_docs.py",
+        "test_engine.py",
+        "test_formats.py",
+        "test_metrics.py",
+    ),
+    *(
+        "test_natural.py",
+        "test_privacy.py",
+        "test_resources.py",
+        "test_rules.py",
+        "test_sources.py",
+        "test_store.py",
+        "test_templates.py",
+    ),
     "test_text.py",
 )
 """What `pytest -m fast` runs, but for tests that need a build: some 1,000 tests in less than a minute of two idle cores."""
@@ -127,7 +143,9 @@ class Built:
     def copy(self, to: Path) -> Path:
         """A copy of the working directory that a test may change."""
         shutil.copytree(self.workdir, to / "workdir", ignore=shutil.ignore_patterns("models"))
-        shutil.copytree(self.workdir / "models", to / "workdir" / "models", copy_function=os.link)  # replaced by renaming, never edited
+        shutil.copytree(
+            self.workdir / "models", to / "workdir" / "models", copy_function=os.link
+        )  # replaced by renaming, never edited
         return to / "workdir"
 
 
@@ -156,7 +174,12 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
     def run(*arguments: object, cwd: Path = where) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "builder", *map(str, arguments)], cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
+            [sys.executable, "-m", "builder", *map(str, arguments)],
+            cwd=cwd,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
@@ -192,7 +215,9 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     """(reviews, gold): the first sample reviews, then rows that repeat, differ in punctuation only, or cannot be used."""
     with (SAMPLE / "reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))[:30]
-    usable = [row for row in rows if len(row["text"]) > 12 and any("\u4e00" <= char <= "\u9fff" for char in row["text"])]
+    usable = [
+        row for row in rows if len(row["text"]) > 12 and any("\u4e00" <= char <= "\u9fff" for char in row["text"])
+    ]
     exact, near = usable[10], usable[11]
     extra = [
         {"review_id": "x1", "place": "", "rating": "4", "text": exact["text"]},
@@ -209,12 +234,32 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     known = {row["review_id"] for row in rows}
     lines = (SAMPLE / "gold.jsonl").read_text(encoding="utf-8").split("\n")
     own = [
-        {"aspect": "餐點", "aspect_spans": [[0, 2]], "opinion": "不會鹹", "opinion_spans": [[2, 4], [5, 6]], "polarity": "POS"},
-        {"aspect": "服務人員", "aspect_spans": [[7, 11]], "opinion": "親切", "opinion_spans": [[13, 15]], "polarity": "POS"},
+        {
+            "aspect": "餐點",
+            "aspect_spans": [[0, 2]],
+            "opinion": "不會鹹",
+            "opinion_spans": [[2, 4], [5, 6]],
+            "polarity": "POS",
+        },
+        {
+            "aspect": "服務人員",
+            "aspect_spans": [[7, 11]],
+            "opinion": "親切",
+            "opinion_spans": [[13, 15]],
+            "polarity": "POS",
+        },
     ]
-    full = [{"opinion_full": "不會太鹹", "opinion_full_spans": [[2, 6]]}, {"opinion_full": "也很親切", "opinion_full_spans": [[11, 15]]}]
-    labelled = {"id": "x5", "triplets": [one | more for one, more in zip(own, full, strict=True)]}  # 也 belongs to no phrase of the rules
-    chosen = [line for line in lines if line and json.loads(line)["id"] in known] + [json.dumps(labelled, ensure_ascii=False)]
+    full = [
+        {"opinion_full": "不會太鹹", "opinion_full_spans": [[2, 6]]},
+        {"opinion_full": "也很親切", "opinion_full_spans": [[11, 15]]},
+    ]
+    labelled = {
+        "id": "x5",
+        "triplets": [one | more for one, more in zip(own, full, strict=True)],
+    }  # 也 belongs to no phrase of the rules
+    chosen = [line for line in lines if line and json.loads(line)["id"] in known] + [
+        json.dumps(labelled, ensure_ascii=False)
+    ]
     gold.write_text("\n".join(chosen) + "\n", encoding="utf-8")
     return reviews, gold
 

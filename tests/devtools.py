@@ -20,7 +20,9 @@ _KEYS = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 3
 
 def needed() -> str:
     """The path of a Chromium; the test is skipped where there is none, or no WebSocket library."""
-    path = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    path = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
     if path is None:
         pytest.skip("no Chromium on this machine")
     pytest.importorskip("websocket", reason="websocket-client (extra dev) is not installed")
@@ -35,8 +37,20 @@ class Browser:
 
         path = needed()
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0"]
-        command = [path, *options, f"--user-data-dir={self._profile.name}", f"--window-size={width},{height}", "about:blank"]
+        options = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--remote-debugging-port=0",
+        ]
+        command = [
+            path,
+            *options,
+            f"--user-data-dir={self._profile.name}",
+            f"--window-size={width},{height}",
+            "about:blank",
+        ]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         port = self._port()
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=30) as answer:
@@ -46,8 +60,13 @@ class Browser:
         self.events: list[dict[str, Any]] = []
         for domain in ("Runtime", "Page", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
 
     def _port(self) -> int:
         file, end = Path(self._profile.name) / "DevToolsActivePort", time.monotonic() + 60
@@ -91,7 +110,11 @@ class Browser:
             before = int(self.run("document.body.dataset.pressed || 0"))
             for kind in ("keyDown", "keyUp"):
                 self.call(
-                    "Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0, windowsVirtualKeyCode=_KEYS.get(key, 0)
+                    "Input.dispatchKeyEvent",
+                    type=kind,
+                    key=key,
+                    modifiers=8 if shift else 0,
+                    windowsVirtualKeyCode=_KEYS.get(key, 0),
                 )
             self.wait(f"Number(document.body.dataset.pressed || 0) > {before}")
 

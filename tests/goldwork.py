@@ -52,7 +52,9 @@ def proposals(texts: tuple[str, ...] = TEXTS) -> dict[str, list[tuple[int, Tripl
     return {"rules": both + rules, "C1": both + model}
 
 
-def work(folder: Path, texts: tuple[str, ...] = TEXTS, found: dict[str, list[tuple[int, Triplet]]] | None = None) -> Path:
+def work(
+    folder: Path, texts: tuple[str, ...] = TEXTS, found: dict[str, list[tuple[int, Triplet]]] | None = None
+) -> Path:
     """A working directory of `texts`, ids from 1, split test."""
     workdir = folder / "w"
     with db.writing(workdir) as connection, db.atomic(connection):
@@ -84,4 +86,6 @@ def pooled(folder: Path) -> tuple[Path, Pool]:
 
 def by_name(pool: Pool, text: str, aspect: str) -> tuple[PoolReview, Candidate]:
     """A review of a pool and its candidate with this aspect."""
-    return next((r, one) for r in pool.reviews for one in r.candidates if r.text == text and one.triplet.aspect.text == aspect)
+    return next(
+        (r, one) for r in pool.reviews for one in r.candidates if r.text == text and one.triplet.aspect.text == aspect
+    )

@@ -39,10 +39,16 @@ def _run(source: str, space: dict[str, Any], number: int) -> list[Output]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, f"<cell {number}>", "exec"), space)
-        value = eval(compile(ast.Expression(last.value), f"<cell {number}>", "eval"), space) if isinstance(last, ast.Expr) else None
+        value = (
+            eval(compile(ast.Expression(last.value), f"<cell {number}>", "eval"), space)
+            if isinstance(last, ast.Expr)
+            else None
+        )
     outputs: list[Output] = []
     if printed.getvalue():
-        outputs.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(keepends=True)})
+        outputs.append(
+            {"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(keepends=True)}
+        )
     if value is not None:
         data: dict[str, list[str]] = {"text/plain": repr(value).splitlines(keepends=True)}
         if hasattr(value, "_repr_html_"):

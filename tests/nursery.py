@@ -88,7 +88,12 @@ class Running:
 @contextmanager
 def nursery_begun() -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        [sys.executable, "-c", NURSERY], env=environment(), cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", NURSERY],
+        env=environment(),
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == "ready\n"
@@ -132,7 +137,15 @@ def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: in
     rng, done, met, builds = random.Random(seed), 0, Counter[str](), 0
     while done < kills:
         workdir, out = folder / f"w{builds}", folder / f"out{builds}"
-        build = ["build", str(built.reviews), "--workdir", str(workdir), "--out", str(out), *settings(evaluate__gold=str(built.gold))]
+        build = [
+            "build",
+            str(built.reviews),
+            "--workdir",
+            str(workdir),
+            "--out",
+            str(out),
+            *settings(evaluate__gold=str(built.gold)),
+        ]
         resume = ["resume", "--workdir", str(workdir)]
         words, code, here = build, -signal.SIGKILL, Counter[str]()
         while code != 0:

@@ -48,5 +48,12 @@ def written(triplet: Triplet) -> str:
 def reader() -> Reader:
     made, rules = make_reader(Recipe()), load_rules()
     lexicon = made.lexicon
-    words = [*lexicon.opinions, *lexicon.aspects, *lexicon.degree, *lexicon.negators, *lexicon.irrealis, *lexicon.not_aspects]
+    words = [
+        *lexicon.opinions,
+        *lexicon.aspects,
+        *lexicon.degree,
+        *lexicon.negators,
+        *lexicon.irrealis,
+        *lexicon.not_aspects,
+    ]
     return Reader(lexicon, rules, made.backend, made.engine, Engine(lexicon, rules, "paper"), tuple(sorted(words)))

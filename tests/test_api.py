@@ -35,7 +35,9 @@ WITH_EXAMPLES = sorted(
 
 
 def fresh(code: str, cwd: Path | str = "/") -> str:
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), cwd=cwd, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), cwd=cwd, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -102,7 +104,9 @@ def test_a_document_is_a_tuple_of_triplets_that_knows_its_text() -> None:
 
 def test_rows_are_those_that_the_command_line_writes(here: Command, tmp_path: Path) -> None:
     texts = ["湯頭濃郁", "服务很差，但牛肉麵\u200b好吃", ""]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts)))
+    (tmp_path / "in.jsonl").write_text(
+        "".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts))
+    )
     assert here("extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl").code == 0
     rows = [json.loads(line)["triplets"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [document.rows() for document in EXTRACT.stream(texts)] == rows
@@ -141,7 +145,9 @@ print("same")
 
 def test_a_stream_over_processes_gives_the_same_and_needs_no_guard_in_a_script(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run([sys.executable, "script.py"], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "script.py"], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
     assert (done.stdout, done.returncode) == ("same\n", 0), done.stderr
 
 
@@ -156,7 +162,10 @@ def test_what_is_no_text_is_refused(wrong: object) -> None:
 
 
 def test_own_words_are_laid_over_the_lexicon(tmp_path: Path) -> None:
-    for kind, row in (("aspects", "word\tclass\n噗丸\tfood.dish\n"), ("opinions", "word\tcategory\n噗嘎\ttaste.delicious\n")):
+    for kind, row in (
+        ("aspects", "word\tclass\n噗丸\tfood.dish\n"),
+        ("opinions", "word\tcategory\n噗嘎\ttaste.delicious\n"),
+    ):
         (tmp_path / kind).mkdir()
         (tmp_path / kind / "mine.tsv").write_text(row, encoding="utf-8")
     text = "噗丸很噗嘎"
@@ -194,14 +203,26 @@ def test_the_convention_of_the_paper_gives_its_labels() -> None:
 
 
 @pytest.mark.parametrize("source", ["rules", "D", "D0", ""])
-def test_what_a_build_learnt_is_taken_from_its_working_directory(built: Built, here: Command, tmp_path: Path, source: str) -> None:
+def test_what_a_build_learnt_is_taken_from_its_working_directory(
+    built: Built, here: Command, tmp_path: Path, source: str
+) -> None:
     extract = Extractor.from_workdir(built.workdir, source)
     assert extract.source == {"rules": "rules", "D0": "D0"}.get(source, extract.source)
     texts = ["湯頭濃郁", "服務很差"]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts)))
+    (tmp_path / "in.jsonl").write_text(
+        "".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts))
+    )
     system = source or extract.source
     run = here(
-        "extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", built.workdir
+        "extract",
+        "--input",
+        tmp_path / "in.jsonl",
+        "--output",
+        tmp_path / "out.jsonl",
+        "--source",
+        system,
+        "--workdir",
+        built.workdir,
     )
     assert run.code == 0, run.error
     rows = [json.loads(line)["triplets"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -34,7 +34,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """From the bottom. "" is `builder/__init__.py`."""
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 SQL = re.compile(
-    r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)", re.S
+    r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)",
+    re.S,
 )
 HEAVY = (
     "torch",
@@ -81,7 +82,10 @@ def part(module: str) -> str:
 
 
 def sources() -> dict[str, tuple[Path, ast.Module]]:
-    paths = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in PACKAGE.rglob("*.py")
+    }
     return {name: (path, ast.parse(path.read_text(encoding="utf-8"))) for name, path in sorted(paths.items())}
 
 
@@ -157,7 +161,12 @@ def test_sql_stands_only_in_the_store() -> None:
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node)
         }
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in help_texts and SQL.search(node.value):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in help_texts
+                and SQL.search(node.value)
+            ):
                 wrong.append(f"{module}:{node.lineno} {node.value!r}")
     assert wrong == []
 
@@ -188,7 +197,9 @@ def test_the_protocols_of_model_and_nlp_need_no_torch() -> None:
 
 
 def fresh(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], env=environment(), cwd="/", capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment(), cwd="/", capture_output=True, text=True, timeout=300
+    )
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
@@ -238,7 +249,9 @@ after = state()
 assert before == after, [(key, before[key], after[key]) for key in before if before[key] != after[key]]
 print("imported", len({names!r}) - len(skipped), skipped)
 """
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()

@@ -29,12 +29,18 @@ TEXT = "湯頭濃郁，店員親切，座位太小"
 
 
 def review(n: int, rules: bool = True) -> PoolReview:
-    found = [triplet(TEXT, "湯頭", "濃郁", "POS"), triplet(TEXT, "店員", "親切", "POS"), triplet(TEXT, "座位", "太小", "NEG")]
+    found = [
+        triplet(TEXT, "湯頭", "濃郁", "POS"),
+        triplet(TEXT, "店員", "親切", "POS"),
+        triplet(TEXT, "座位", "太小", "NEG"),
+    ]
     who = (("rules", None),) if rules else (("C1", None),)
     return PoolReview(0, f"r{n}", TEXT, tuple(Candidate(None, one, who) for one in found))
 
 
-REVIEWS = [review(n, rules=n % 10 > 0) for n in range(400)] + [PoolReview(0, f"e{n}", "昨天來的", ()) for n in range(40)]
+REVIEWS = [review(n, rules=n % 10 > 0) for n in range(400)] + [
+    PoolReview(0, f"e{n}", "昨天來的", ()) for n in range(40)
+]
 
 
 def identified(pool: Pool) -> Pool:
@@ -63,7 +69,10 @@ def test_a_single_stratum_is_a_simple_sample() -> None:
     share = stratified_share([Stratum(10_000, 150, 120)])
     assert share is not None
     assert share.value == pytest.approx(80)
-    assert (share.low, share.high) == (pytest.approx(100 * wilson(0.8, 150)[0], abs=0.1), pytest.approx(100 * wilson(0.8, 150)[1], abs=0.1))
+    assert (share.low, share.high) == (
+        pytest.approx(100 * wilson(0.8, 150)[0], abs=0.1),
+        pytest.approx(100 * wilson(0.8, 150)[1], abs=0.1),
+    )
 
 
 def test_strata_are_weighted_by_their_size_and_not_by_how_many_were_drawn() -> None:
@@ -83,7 +92,9 @@ def test_strata_are_weighted_by_their_size_and_not_by_how_many_were_drawn() -> N
         ((1000, 0.5, 50), (1000, 0.5, 50), (1000, 0.5, 50)),
     ],
 )
-def test_intervals_of_stratified_samples_hold_the_truth_in_19_of_20_draws(population: tuple[tuple[int, float, int], ...]) -> None:
+def test_intervals_of_stratified_samples_hold_the_truth_in_19_of_20_draws(
+    population: tuple[tuple[int, float, int], ...],
+) -> None:
     random, held, draws = Random(1), 0, 1500
     truth = 100 * sum(size * share for size, share, _ in population) / sum(size for size, _, _ in population)
     for _ in range(draws):
@@ -129,7 +140,9 @@ def test_the_same_seed_draws_the_same_and_what_came_later_in_the_input_changes_l
     assert draw_audit(REVIEWS, "1.0.0", settings) == draw_audit(list(reversed(REVIEWS)), "1.0.0", settings)
     assert draw_audit(REVIEWS, "1.0.0", replace(settings, seed=14)).id != draw_audit(REVIEWS, "1.0.0", settings).id
     small = draw_audit(REVIEWS[:3], "1.0.0", settings)
-    assert [one.stratum for one in small.reviews] == [READ, "", ""], "of few reviews at most every second is read in full"
+    assert [one.stratum for one in small.reviews] == [READ, "", ""], (
+        "of few reviews at most every second is read in full"
+    )
     assert draw_audit([], "1.0.0", settings).reviews == ()
 
 
@@ -238,7 +251,9 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
         for item in book.items(0, 100):
             said = {"op": "check"} if item["candidate"] is None else {"op": "label", "label": "YY"}
             book.answer(item["place"], said)
-        assert book.head()["done"] == book.head()["total"] == drawn.pool.size + drawn.reviews, "each review to read asks what is missing"
+        assert book.head()["done"] == book.head()["total"] == drawn.pool.size + drawn.reviews, (
+            "each review to read asks what is missing"
+        )
         assert audits.digest(connection) != before
     result = audit.result(workdir)
     assert result.precision is not None and result.recall is not None
@@ -247,7 +262,10 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
 
 
 def test_what_cannot_be_audited_is_an_error(workdir: Path, here: Command, tmp_path: Path) -> None:
-    assert "no audit was drawn here; draw one with `builder audit draw`" in here("audit", "show", "--workdir", workdir).error
+    assert (
+        "no audit was drawn here; draw one with `builder audit draw`"
+        in here("audit", "show", "--workdir", workdir).error
+    )
     assert "name it .csv or .xlsx" in here("audit", "draw", "--sheet", "a.txt", "--workdir", workdir).error
     assert here("pool", "--workdir", workdir).code == 0
     with db.reading(workdir) as connection:

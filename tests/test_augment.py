@@ -15,7 +15,19 @@ from hypothesis import strategies as st
 from builder.augment import fluency, measures
 from builder.augment.constraints import CONSTRAINTS, broken, trial
 from builder.augment.judging import NOTHING, Judgement, Seen, judge, lost
-from builder.augment.records import Changed, Doubt, Edit, Mark, Rewrite, Sentence, applied, moved, seeded, stretched, written
+from builder.augment.records import (
+    Changed,
+    Doubt,
+    Edit,
+    Mark,
+    Rewrite,
+    Sentence,
+    applied,
+    moved,
+    seeded,
+    stretched,
+    written,
+)
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.errors import ConfigError, install_command
 from builder.release.layers import rewritten
@@ -187,7 +199,9 @@ def test_texts_that_are_known_are_rejected_and_so_is_what_is_too_much() -> None:
     texts = ["we came at noon", "we came at noon", "we came late", "we came early", "we came by bus", "call 0912345678"]
     candidates = [Rewrite("s", (Edit(0, len(source.text), text),)) for text in texts]
     seen = Seen(str, {"we came early"}, {"we came late"})
-    told = judge([(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda text: "09" in text)
+    told = judge(
+        [(source, candidates), (Sentence("t", "x", ()), [])], 2, cues_of("en"), seen, lambda text: "09" in text
+    )
     assert [one.text for one in told.kept] == ["we came at noon", "we came by bus"]
     assert told.reasons == {"duplicate": 1, "held-out": 1, "in-source": 1, NOTHING: 1, "personal-data": 1}
     assert (told.proposed, told.sources) == (6, 1)
@@ -203,7 +217,10 @@ def listed(i: str, view: str, keep: str) -> list[ViewUnit | tuple[str, str]]:
 
 def test_a_review_is_cut_into_sentences_but_never_inside_a_triplet() -> None:
     found = listed("a2", "triplets", "aspect+opinion")
-    assert [one.sentence.text for one in found if isinstance(one, ViewUnit)] == ["因為路過所以進門，牛肉麵真的好吃！", "價格也便宜。"]
+    assert [one.sentence.text for one in found if isinstance(one, ViewUnit)] == [
+        "因為路過所以進門，牛肉麵真的好吃！",
+        "價格也便宜。",
+    ]
     joined = row("x", "湯頭。很濃郁", [("湯頭", "濃郁", "很濃郁", "POS")])
     assert parts(joined) == [(0, 6)]
     assert ("a5:5-24", "no-label") in listed("a5", "triplets", "aspect+opinion")
@@ -264,11 +281,18 @@ def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
 def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
     one = listed("a5", "triplets", "aspect+opinion")[0]
     assert isinstance(one, ViewUnit)
-    flipped = Rewrite(one.sentence.id, (Edit(0, 0, "今天"), Edit(2, 4, "軟趴趴")), changed=(Changed(2, 4, "軟趴趴", "NEG", 2.5),))
+    flipped = Rewrite(
+        one.sentence.id, (Edit(0, 0, "今天"), Edit(2, 4, "軟趴趴")), changed=(Changed(2, 4, "軟趴趴", "NEG", 2.5),)
+    )
     made = layer_row(one, trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m")
     assert not isinstance(made, str)
     (told,) = made["triplets"]
-    assert (told["opinion"]["text"], told["opinion"]["spans"], told["polarity"], told["valence"]) == ("軟趴趴", [[4, 7]], "NEG", 2.5)
+    assert (told["opinion"]["text"], told["opinion"]["spans"], told["polarity"], told["valence"]) == (
+        "軟趴趴",
+        [[4, 7]],
+        "NEG",
+        2.5,
+    )
     assert (told["aspect"]["text"], told["aspect"]["spans"]) == ("炸雞", [[2, 4]])
 
 

@@ -22,7 +22,15 @@ from builder.learning.pieces import BOS, SPECIAL, Units
 
 CUES = cues_of("zh")
 TINY = MaskedSeq2SeqSettings(
-    width=32, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1, keep="aspect+opinion", least_fit=-99.0, most_surprise=999.0
+    width=32,
+    epochs=2,
+    pretrain_epochs=1,
+    least=16,
+    min_count=1,
+    threads=1,
+    keep="aspect+opinion",
+    least_fit=-99.0,
+    most_surprise=999.0,
 )
 REFUSED = {"negator-changed", "degree-changed", "opinion-added", "contrast-added", "aspect-invented"}
 
@@ -85,7 +93,9 @@ class Steps:
 
 def test_a_barred_word_is_written_in_the_row_where_its_number_is_free() -> None:
     barred = {(): {6: 0}, (7,): {7: 1}}
-    found = search(Steps(), [3] * 3, [2] * 3, [()] * 3, 1, banned(12, range(6)), marks=(), barred=barred, free=[set(), {0}, {1}])
+    found = search(
+        Steps(), [3] * 3, [2] * 3, [()] * 3, 1, banned(12, range(6)), marks=(), barred=barred, free=[set(), {0}, {1}]
+    )
     assert [one.sequences[0][0] for one in found] == [(7, 8), (6, 6), (7, 7)]
 
 
@@ -96,7 +106,17 @@ def test_only_tokens_that_stood_beside_each_other_are_written_so_before_what_fol
     assert [tuple(map(int, pair)) for pair in known[SPECIAL:, SPECIAL:].nonzero() + SPECIAL] == [(a, b), (b, d)]
     assert known[BOS].all()
     assert known[:, BOS].all()
-    found = search(Steps(), [BOS, a], [2, 1], [(-1, -1), (-1,)], 3, banned(units.size, range(6)), marks=(), behind=[d, -1], pairs=known)
+    found = search(
+        Steps(),
+        [BOS, a],
+        [2, 1],
+        [(-1, -1), (-1,)],
+        3,
+        banned(units.size, range(6)),
+        marks=(),
+        behind=[d, -1],
+        pairs=known,
+    )
     assert [[said for said, _ in one.sequences] for one in found] == [[(a, b)], [(b,)]]
 
 
@@ -123,7 +143,9 @@ def test_hardly_any_candidate_breaks_a_constraint_that_is_told_beforehand(method
     assert share(with_them) < 0.2 < 0.5 < share(without), "a word may still come about across the edge of a fragment"
 
 
-def test_how_usual_a_token_is_is_kept_beside_the_model(method: MaskedSeq2Seq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_usual_a_token_is_is_kept_beside_the_model(
+    method: MaskedSeq2Seq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = load(TINY, tiny_hub.chinese(), tmp_path)
     assert first.usual == method.usual > 1
     monkeypatch.setattr("builder.augment.beams.usual", lambda *given: pytest.fail("worked out again"))
@@ -143,7 +165,9 @@ def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_not
     assert load(TINY, tiny_hub.chinese(), folder).usual == 7.0
 
 
-def test_how_usual_a_token_is_is_worked_out_once_and_only_where_beams_are_to_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_usual_a_token_is_is_worked_out_once_and_only_where_beams_are_to_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[object] = []
     monkeypatch.setattr("builder.augment.beams.usual", lambda reader, cuts: asked.append(cuts) or 7.0)
     sentences = tiny_hub.chinese()

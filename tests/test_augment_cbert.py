@@ -133,11 +133,17 @@ def test_the_best_is_the_likeliest_other_token_and_samples_follow_the_distributi
     with torch.no_grad():
         network.bias[SPECIAL:] = torch.tensor([3.0, 2.0, 1.0, 0.0])  # type: ignore[index]
     with torch.inference_mode():
-        told = torch.log_softmax(network.eval().told([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:], -1).exp().tolist()
+        told = (
+            torch.log_softmax(network.eval().told([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:], -1)
+            .exp()
+            .tolist()
+        )
     best = Fill((7, 6, 8), (0,) * 3, (((1,), (1,)),), frozenset(), 1, 0.0)
     likeliest = SPECIAL + told.index(max(told))
     assert next(fill(network, [best], units, 4, 1))[1][0] == {1: likeliest}
-    assert next(fill(network, [replace(best, ids=(7, likeliest, 8), other=frozenset({1}))], units, 4, 1))[1][0] != {1: likeliest}
+    assert next(fill(network, [replace(best, ids=(7, likeliest, 8), other=frozenset({1}))], units, 4, 1))[1][0] != {
+        1: likeliest
+    }
     draws = [replace(best, temperature=1.0, seed=n) for n in range(600)]
     counts = [0] * 4
     for _, (new, _) in fill(network, draws, units, 64, 1):
@@ -153,7 +159,11 @@ def test_marks_stay_and_candidates_differ(method: Replacing) -> None:
         texts = [applied(sentence.text, one.edits) for one in candidates]
         assert sentence.text not in texts
         assert len(set(texts)) == len(texts)
-        assert all(moved((mark.start, mark.end), one.edits) == (mark.start, mark.end) for mark in sentence.marks for one in candidates)
+        assert all(
+            moved((mark.start, mark.end), one.edits) == (mark.start, mark.end)
+            for mark in sentence.marks
+            for one in candidates
+        )
         for one in candidates:
             assert sum(edit.end - edit.start for edit in one.edits) <= 3, "one word"
 
@@ -183,7 +193,9 @@ def test_the_label_changes_what_cbert_proposes_but_not_what_bert_does(tmp_path: 
     for name, same in ((cbert.NAME, False), (cbert.PLAIN, True)):
         made = cbert.load(settings, sentences, tmp_path / name, name=name)
         with torch.no_grad():  # as if much had been learnt about labels
-            made.network.labels.weight.copy_(9 * torch.randn(made.network.labels.weight.shape, generator=torch.Generator().manual_seed(5)))  # type: ignore[union-attr, operator]
+            made.network.labels.weight.copy_(
+                9 * torch.randn(made.network.labels.weight.shape, generator=torch.Generator().manual_seed(5))
+            )  # type: ignore[union-attr, operator]
         assert (list(made.propose(sentences, 2, 1)) == list(made.propose(turned, 2, 1))) is same
 
 
@@ -213,7 +225,9 @@ def test_any_bert_of_a_hub_serves_as_base(language: str, tmp_path: Path) -> None
                 places = [moved((mark.start, mark.end), one.edits) for mark in sentence.marks]
                 assert all(places)
                 text = applied(sentence.text, one.edits)
-                assert language == "en" or not re.search("[\u4e00-\u9fff] | [\u4e00-\u9fff]", text), "no space beside a Han character"
+                assert language == "en" or not re.search("[\u4e00-\u9fff] | [\u4e00-\u9fff]", text), (
+                    "no space beside a Han character"
+                )
                 assert "[" not in text
 
 
@@ -227,12 +241,18 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, tmp_path: Path) -> 
 def test_english_words_are_replaced_with_their_spaces(tmp_path: Path) -> None:
     sentences = tiny_hub.english()
     made = context.load(replace(TINY_CONTEXT, probability=0.5), sentences, tmp_path)
-    texts = [applied(one.text, each.edits) for one, found in zip(sentences, made.propose(sentences, 3, 1), strict=True) for each in found]
+    texts = [
+        applied(one.text, each.edits)
+        for one, found in zip(sentences, made.propose(sentences, 3, 1), strict=True)
+        for each in found
+    ]
     assert len(texts) >= 12
     assert not [text for text in texts if "  " in text or " ," in text or " ." in text]
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"replacement": "worst"}, {"labels": "valence"}, {"share": 1.0}, {"temperature": 0.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"replacement": "worst"}, {"labels": "valence"}, {"share": 1.0}, {"temperature": 0.0}]
+)
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         CBertSettings(**wrong)  # type: ignore[arg-type]

@@ -70,7 +70,10 @@ def test_tags_follow_their_term_and_new_words_are_outside() -> None:
 def test_chinese_bio_is_over_characters_or_words_as_it_was(content: str, written: str) -> None:
     (item,) = FORMATS["bio"].read(content, "zh")
     assert item.sentence.text == "湯頭很香"
-    assert FORMATS["bio"].write(item, trial(item.sentence, Rewrite("r1", (Edit(0, 0, "真的"),)), english_cues())) == written
+    assert (
+        FORMATS["bio"].write(item, trial(item.sentence, Rewrite("r1", (Edit(0, 0, "真的"),)), english_cues()))
+        == written
+    )
 
 
 def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
@@ -81,7 +84,9 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         [(4, None), (27, "NEG")],
     ]
     assert (first.sentence.label, second.sentence.label) == ("POS", "NEG")
-    flipped = trial(first.sentence, Rewrite(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG"), english_cues())
+    flipped = trial(
+        first.sentence, Rewrite(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG"), english_cues()
+    )
     assert FORMATS["apc"].write(first, flipped).endswith("\nbattery life\nNegative\n")
 
 
@@ -106,9 +111,22 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         ("tsv", "sentence\tlabel\n" + "a" * 200_000 + "\tx\n", "line 2"),
     ],
 )
-def test_a_line_that_is_not_of_the_format_is_named(tmp_path: Path, here: Command, name: str, content: str, where: str) -> None:
+def test_a_line_that_is_not_of_the_format_is_named(
+    tmp_path: Path, here: Command, name: str, content: str, where: str
+) -> None:
     (tmp_path / "in").write_text(content, encoding="utf-8")
-    ran = here("augment", "synonym", "--input", tmp_path / "in", "--format", name, "--output", tmp_path / "out", "--workdir", tmp_path)
+    ran = here(
+        "augment",
+        "synonym",
+        "--input",
+        tmp_path / "in",
+        "--format",
+        name,
+        "--output",
+        tmp_path / "out",
+        "--workdir",
+        tmp_path,
+    )
     assert f"{tmp_path}/in: {where}: " in ran.error
     assert FORMATS[name].about.replace("  ", " ") in ran.error
     assert not (tmp_path / "out").exists()
@@ -158,7 +176,11 @@ def test_a_damaged_file_gives_sound_sentences_or_a_value_error(name: str, conten
         draw, text = random.Random(seed), content
         for _ in range(draw.randint(1, 4)):
             at = draw.randrange(len(text) + 1)
-            text = text[:at] + draw.choice(_HOSTILE) + text[at:] if draw.random() < 0.6 else text[:at] + text[at + draw.randint(1, 8) :]
+            text = (
+                text[:at] + draw.choice(_HOSTILE) + text[at:]
+                if draw.random() < 0.6
+                else text[:at] + text[at + draw.randint(1, 8) :]
+            )
         try:
             found = [item.sentence for item in FORMATS[name].read(text, language)]
         except ValueError:
@@ -203,7 +225,9 @@ def net(tmp_path: Path) -> Path:
 
 def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
     told = wordnet.load(net)
-    assert told.synonyms("film") == ("movie",), "the noun is more frequent than the verb, and names of two words are left out"
+    assert told.synonyms("film") == ("movie",), (
+        "the noun is more frequent than the verb, and names of two words are left out"
+    )
     assert told.synonyms("movies") == ("films",)
     assert told.synonyms("purchases") == (), "buy is irregular: no rule makes its forms"
     assert told.synonyms("kids") == (), "and so is child"
@@ -220,7 +244,10 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
 
 
 def english(net: Path) -> synonym.Synonym:
-    made = load("synonym", replace(make_settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")))
+    made = load(
+        "synonym",
+        replace(make_settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")),
+    )
     assert isinstance(made, synonym.Synonym)
     return made
 
@@ -253,7 +280,8 @@ def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence(
     method = load("synonym", make_settings({}))
     texts = ["今天跟朋友去，很好喝", "今天跟朋友们还不错的时间"]
     told = [
-        Sentence(str(n), text, ((0, 2), (2, 3), (3, 5), (5, 6), (6, 7), (7, 8), (8, 10)), language="zh") for n, text in enumerate(texts)
+        Sentence(str(n), text, ((0, 2), (2, 3), (3, 5), (5, 6), (6, 7), (7, 8), (8, 10)), language="zh")
+        for n, text in enumerate(texts)
     ]
     first, second = ({edit.text for one in found for edit in one.edits} for found in method.propose(told, 30, 5))
     assert {"今日", "友人"} <= first
@@ -292,7 +320,20 @@ def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Co
     train.write_text("We\tO\noften\tO\nbuy\tO\nfood\tB\n\nNeat\tO\nscreen\tB\n\nThe\tO\nend\tO\n\n", encoding="utf-8")
     held.write_text("Tidy\tO\nscreen\tB\n\nthe\tO\nend\tO\n\n", encoding="utf-8")
     out = tmp_path / "out.bio"
-    words = ["augment", "synonym", "--input", train, "--format", "bio", "--output", out, "--held-out", held, "--workdir", tmp_path / "w"]
+    words = [
+        "augment",
+        "synonym",
+        "--input",
+        train,
+        "--format",
+        "bio",
+        "--output",
+        out,
+        "--held-out",
+        held,
+        "--workdir",
+        tmp_path / "w",
+    ]
     ran = here(*words, "--set", f"synonym.wordnet={net}")
     assert ran.code == 0, ran.err
     made = FORMATS["bio"].read(out.read_text("utf-8"), "en")
@@ -310,15 +351,35 @@ def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Co
     assert out.read_text("utf-8").startswith(train.read_text("utf-8"))
 
 
-def test_chinese_characters_of_a_file_are_words_to_a_method_and_characters_again_in_the_output(tmp_path: Path, here: Command) -> None:
+def test_chinese_characters_of_a_file_are_words_to_a_method_and_characters_again_in_the_output(
+    tmp_path: Path, here: Command
+) -> None:
     tags = dict.fromkeys("今天跟朋友去喝的ok湯很香", "O") | {"湯": "B"}
-    lines = [f"{token}\t{tags[token[0]]}\n" for token in ("今", "天", "跟", "朋", "友", "去", "喝", "的", "ok", "湯", "很", "香")]
+    lines = [
+        f"{token}\t{tags[token[0]]}\n"
+        for token in ("今", "天", "跟", "朋", "友", "去", "喝", "的", "ok", "湯", "很", "香")
+    ]
     (tmp_path / "in.bio").write_text("# id = r1\n" + "".join(lines) + "\n", encoding="utf-8")
     out = tmp_path / "out.bio"
-    ran = here("augment", "synonym", "--input", tmp_path / "in.bio", "--format", "bio", "--output", out, "--workdir", tmp_path)
+    ran = here(
+        "augment", "synonym", "--input", tmp_path / "in.bio", "--format", "bio", "--output", out, "--workdir", tmp_path
+    )
     assert ran.code == 0, ran.err
     made = [block.split("\n")[1:] for block in out.read_text("utf-8").strip().split("\n\n")]
-    assert ["今\tO", "天\tO", "跟\tO", "友\tO", "人\tO", "去\tO", "喝\tO", "的\tO", "ok\tO", "湯\tB", "很\tO", "香\tO"] in made
+    assert [
+        "今\tO",
+        "天\tO",
+        "跟\tO",
+        "友\tO",
+        "人\tO",
+        "去\tO",
+        "喝\tO",
+        "的\tO",
+        "ok\tO",
+        "湯\tB",
+        "很\tO",
+        "香\tO",
+    ] in made
 
 
 def test_what_cannot_be_asked_of_a_file_is_said_in_one_line(tmp_path: Path, here: Command) -> None:
@@ -326,7 +387,10 @@ def test_what_cannot_be_asked_of_a_file_is_said_in_one_line(tmp_path: Path, here
     path.write_text(BIO, encoding="utf-8")
     assert "a file needs its format" in here("augment", "synonym", "--input", path).error
     told = ["augment", "synonym", "--input", path, "--workdir", tmp_path]
-    assert "unknown format 'xml'; known: bio, atepc, apc, tsv" in here(*told, "--format", "xml", "--output", tmp_path / "o").error
+    assert (
+        "unknown format 'xml'; known: bio, atepc, apc, tsv"
+        in here(*told, "--format", "xml", "--output", tmp_path / "o").error
+    )
     assert "the output would overwrite an input" in here(*told, "--format", "bio", "--output", path).error
     assert "cannot be read" in here(*told[:3], tmp_path / "none", "--format", "bio", "--output", tmp_path / "o").error
 

@@ -46,7 +46,9 @@ def test_only_the_sentence_is_learnt_given_its_prefix() -> None:
     with torch.inference_mode():
         told = torch.log_softmax(network(torch.tensor([[5, 7, 3, 8, 9, 4]]))[0], -1)
         due = -(told[2, 8] + told[3, 9] + told[4, 4]) / 3
-        assert torch.allclose(loss(network, [Continuation((5, 7, 3), (8, 9, 4)), Continuation((5, 7, 3), (8, 9, 4))]), due, atol=1e-5)
+        assert torch.allclose(
+            loss(network, [Continuation((5, 7, 3), (8, 9, 4)), Continuation((5, 7, 3), (8, 9, 4))]), due, atol=1e-5
+        )
 
 
 def test_reading_token_by_token_is_reading_at_once() -> None:

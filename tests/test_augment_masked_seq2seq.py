@@ -32,7 +32,9 @@ from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.pieces import BOS, MASK, SPECIAL, Units
 
-TINY = MaskedSeq2SeqSettings(width=32, encoder=1, decoder=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1)
+TINY = MaskedSeq2SeqSettings(
+    width=32, encoder=1, decoder=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1
+)
 SMALL = Seq2SeqShape(16, heads=2, encoder=1, decoder=1)
 
 
@@ -72,14 +74,18 @@ def test_chosen_fragments_mask_different_tokens(labels: list[int], copies: int, 
     masked = {mask_frag(range(len(labels)), labels, span, -1) for span in chosen}
     assert len(chosen) == len(masked) <= copies
     assert all(-1 in one for one in masked)
-    assert bool(chosen) == any(not label for u in starts(len(labels), 0.5) for label in labels[slice(*fragment(len(labels), u, 0.5))])
+    assert bool(chosen) == any(
+        not label for u in starts(len(labels), 0.5) for label in labels[slice(*fragment(len(labels), u, 0.5))]
+    )
 
 
 def test_a_fragment_of_whole_words_reaches_to_their_ends() -> None:
     edges = [start in (0, 2, 5) for start in range(7)] + [True]  # words of two, three and two characters
     assert [widened(span, edges) for span in ((0, 2), (1, 3), (3, 6), (5, 7))] == [(0, 2), (0, 5), (2, 7), (5, 7)]
     assert {*chosen_fragments([0] * 7, 0.3, 9, random.Random(1), edges)} == {(0, 5), (2, 5), (2, 7)}
-    assert {*chosen_fragments([0, 0, 1, 1, 0, 1, 1], 0.3, 9, random.Random(1), edges, 2)} == {(0, 5)}, "of two masked tokens at least"
+    assert {*chosen_fragments([0, 0, 1, 1, 0, 1, 1], 0.3, 9, random.Random(1), edges, 2)} == {(0, 5)}, (
+        "of two masked tokens at least"
+    )
 
 
 def test_labels_of_tokens_follow_the_marks_and_a_token_that_a_mark_touches_is_labelled() -> None:
@@ -108,7 +114,9 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> No
 def network(used: bool = True) -> LabelledSeq2Seq:
     made = embedded(12, 5, SMALL, used, 3)
     with torch.no_grad():
-        made.labels.weight.copy_(torch.randn(made.labels.weight.shape, generator=torch.Generator().manual_seed(1)) * used)
+        made.labels.weight.copy_(
+            torch.randn(made.labels.weight.shape, generator=torch.Generator().manual_seed(1)) * used
+        )
     return made.eval()
 
 
@@ -153,7 +161,10 @@ def test_what_is_read_of_a_row_does_not_depend_on_its_padding() -> None:
 
 def test_the_network_writes_step_by_step_what_it_was_trained_to_say_at_once() -> None:
     network = embedded(12, len(LABELS), SMALL, True, 1).eval()
-    items = [MaskedSentence((5, 2, 2, 6, 7), (0, 0, 0, 1, 0), 1, (8, 9, 6), 5), MaskedSentence((5, 2, 2, 2), (0,) * 4, 1, (8, 9, 10), 5)]
+    items = [
+        MaskedSentence((5, 2, 2, 6, 7), (0, 0, 0, 1, 0), 1, (8, 9, 6), 5),
+        MaskedSentence((5, 2, 2, 2), (0,) * 4, 1, (8, 9, 10), 5),
+    ]
     rows = collate(items, 0)
     with torch.inference_mode():
         state = network.core.remember(network.encode(rows), rows.seen, rows.start, 1)
@@ -291,7 +302,9 @@ def test_each_token_beside_a_fragment_and_in_it_is_hidden_alone_and_surprise_cou
     ]
     reader = FragmentReader(network(), Units(tuple("abcdef"), "char"), 1.0, threads=1)
     each = usual(reader, [(7, 8, 9)])
-    assert each == pytest.approx(-sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 9, 1)) / 3, abs=0.006)
+    assert each == pytest.approx(
+        -sum(likely(reader.network, alone((7, 8, 9), 0, 3, MASK, BOS), MASK, 0, 9, 1)) / 3, abs=0.006
+    )
     listed = [((7, 8, 9, 10, 8), ITEM, [Beam((6, 9, 6), (), -2.0)]), ((7,), ITEM, [])]
     (beam,), () = fitted(reader, listed, BeamLimits(1, -99.0, 9.0))
     (twice,), _ = fitted(replace(reader, usual=0.5), listed, BeamLimits(1, -99.0, 9.0))
@@ -310,7 +323,10 @@ def test_a_bound_on_what_is_written_holds_in_long_sentences(method: MaskedSeq2Se
 
 
 def test_a_sentence_that_is_labelled_throughout_has_no_candidates(method: MaskedSeq2Seq) -> None:
-    assert list(method.propose([Sentence("s", "湯頭", ((0, 2),), (Mark(0, 2),)), Sentence("e", "", ())], 4, 1)) == [(), ()]
+    assert list(method.propose([Sentence("s", "湯頭", ((0, 2),), (Mark(0, 2),)), Sentence("e", "", ())], 4, 1)) == [
+        (),
+        (),
+    ]
 
 
 def test_the_opinion_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -324,7 +340,11 @@ def test_the_opinion_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
 def test_english_words_are_written_with_their_spaces(tmp_path: Path) -> None:
     sentences = tiny_hub.english(opinions=False)
     made = load(replace(TINY, epochs=1, pretrain_epochs=0), sentences, tmp_path)
-    texts = [applied(one.text, each.edits) for one, found in zip(sentences, made.propose(sentences, 4, 1), strict=True) for each in found]
+    texts = [
+        applied(one.text, each.edits)
+        for one, found in zip(sentences, made.propose(sentences, 4, 1), strict=True)
+        for each in found
+    ]
     assert len(texts) >= 20
     assert not [text for text in texts if "  " in text or " ," in text or " ." in text or text != text.strip()]
 
@@ -334,7 +354,9 @@ def test_the_same_data_and_settings_find_the_model_again_and_others_train_anew(t
     first = load(settings, sentences, tmp_path)
     written = (tmp_path / "weights.safetensors").stat().st_mtime_ns
     again = load(replace(settings, batch=3), sentences, tmp_path)
-    assert load(replace(settings, beams=2), sentences, tmp_path).digest == first.digest, "beams change what is written, not what is learnt"
+    assert load(replace(settings, beams=2), sentences, tmp_path).digest == first.digest, (
+        "beams change what is written, not what is learnt"
+    )
     assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
     assert (again.digest, again.signature) == (first.digest, first.signature)
     free = load(replace(settings, whole=False), sentences, tmp_path)
@@ -442,9 +464,9 @@ def test_a_term_that_sentences_label_is_written_nowhere_else(method: MaskedSeq2S
     free, held = (
         {
             said
-            for said, _ in next(write_fragments(method.network, [item], method.inventory, Writing(200, threads=1, barred=barred)))[
-                1
-            ].sequences
+            for said, _ in next(
+                write_fragments(method.network, [item], method.inventory, Writing(200, threads=1, barred=barred))
+            )[1].sequences
         }
         for barred in ({}, {item.target[:1]: {item.target[1]: 0}, (item.previous,): {item.target[0]: 0}})
     )

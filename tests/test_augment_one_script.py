@@ -21,7 +21,10 @@ class Writes:
         for one in sentences:
             self.seen = [*getattr(self, "seen", []), one.text]
             changed = (Changed(0, 2, "麵條", "POS", 7.0),)
-            yield Rewrite(one.id, (Edit(7, 8, "彈"), Edit(8, 9, "。")), changed=changed), Rewrite(one.id, (Edit(0, 1, "湯"),))
+            yield (
+                Rewrite(one.id, (Edit(7, 8, "彈"), Edit(8, 9, "。")), changed=changed),
+                Rewrite(one.id, (Edit(0, 1, "湯"),)),
+            )
 
 
 def test_a_model_is_shown_traditional_and_what_it_writes_for_simplified_is_converted() -> None:

@@ -18,7 +18,9 @@ UNITS = Units.of(((text, words(text)) for text in TEXTS), "word", True, 1)
 def written(text: str, new: dict[int, str], units: Units = UNITS) -> str:
     cut = units.cut(text, words(text))
     out, at = [], 0
-    for start, end, said in units.written(text, cut, {n: SPECIAL + units.tokens.index(token) for n, token in new.items()}):
+    for start, end, said in units.written(
+        text, cut, {n: SPECIAL + units.tokens.index(token) for n, token in new.items()}
+    ):
         out += [text[at:start], said]
         at = end
     return "".join([*out, text[at:]])

@@ -47,7 +47,9 @@ class Marked:
                 raise KeyboardInterrupt
             ASKED.append(one.id)
             chance = seeded(seed, self.name, one.id)
-            yield tuple(Rewrite(one.id, (Edit(0, 0, f"第{chance.randint(1, 10**6)}回"),), score=-1.5) for _ in range(copies))
+            yield tuple(
+                Rewrite(one.id, (Edit(0, 0, f"第{chance.randint(1, 10**6)}回"),), score=-1.5) for _ in range(copies)
+            )
 
 
 def load(made: object) -> Marked:
@@ -94,7 +96,12 @@ def test_the_child_is_sound_and_holds_all_of_its_parent(parent: Path, child: Pat
 def test_the_manifest_says_where_it_comes_from(parent: Path, child: Path) -> None:
     told = opened(child).manifest
     about = told["augmentations"]["marked"]
-    assert (told["name"], told["version"], told["parent_name"], told["parent"]) == ("tiny-augmented", "0.1.0", "tiny", "0.1.0")
+    assert (told["name"], told["version"], told["parent_name"], told["parent"]) == (
+        "tiny-augmented",
+        "0.1.0",
+        "tiny",
+        "0.1.0",
+    )
     assert about["parent"] | {"digest": ""} == {"name": "tiny", "version": "0.1.0", "digest": ""}
     assert len(about["parent"]["digest"]) == 64
     chosen = ("method", "signature", "model_digest", "seed", "view", "split")
@@ -105,7 +112,10 @@ def test_the_manifest_says_where_it_comes_from(parent: Path, child: Path) -> Non
 
 
 def test_every_row_names_its_source_and_its_edits(parent: Path, child: Path) -> None:
-    texts = {row["id"]: row["text"] for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())}
+    texts = {
+        row["id"]: row["text"]
+        for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())
+    }
     rows = layer(child)
     assert rows
     for row in rows:
@@ -118,11 +128,14 @@ def test_every_row_names_its_source_and_its_edits(parent: Path, child: Path) -> 
 
 def test_what_stands_in_valid_or_test_is_never_a_source(child: Path) -> None:
     assert not any(row["source_id"] == "a6" for row in layer(child))  # b2 of valid says the same without its full stop
-    rejected = [json.loads(line) for line in (child / "rejected" / "train-marked.jsonl").read_text("utf-8").splitlines()]
+    rejected = [
+        json.loads(line) for line in (child / "rejected" / "train-marked.jsonl").read_text("utf-8").splitlines()
+    ]
     assert {"sentence": "a6:0-4", "reason": "held-out", "edits": []} in rejected
     assert any(one["reason"] == "no-label" for one in rejected)
     assert opened(child).manifest["augmentations"]["marked"]["rejected"] == {
-        reason: sum(one["reason"] == reason for one in rejected) for reason in sorted({one["reason"] for one in rejected})
+        reason: sum(one["reason"] == reason for one in rejected)
+        for reason in sorted({one["reason"] for one in rejected})
     }
 
 
@@ -156,9 +169,16 @@ def test_synonyms_by_any_crew_are_those_of_one_process(
     assert layer(one, "synonym")
 
 
-def test_words_cut_by_two_processes_are_those_of_one(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_cut_by_two_processes_are_those_of_one(
+    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 4)
-    found = [one for row in rows(parent, "train") for one in units(row, "triplets", "aspect+opinion") if isinstance(one, ViewUnit)]
+    found = [
+        one
+        for row in rows(parent, "train")
+        for one in units(row, "triplets", "aspect+opinion")
+        if isinstance(one, ViewUnit)
+    ]
     told = [proposing.worded(found, tmp_path / str(n), LocalCrew(n)) for n in (1, 2)]
     assert told[0] == told[1]
     assert all(one.sentence.words for one in told[0])
@@ -167,7 +187,16 @@ def test_words_cut_by_two_processes_are_those_of_one(parent: Path, tmp_path: Pat
 def test_settings_travel_as_they_are(tmp_path: Path) -> None:
     phrase = Element("不會太鹹", ((2, 4), (5, 6)))
     known = Triplet(
-        phrase, phrase, phrase, phrase, "POS", 7.5, owner=phrase, rules=("a", "b"), confidence=0.5, evidence=(("path", "x"), ("rule", "y"))
+        phrase,
+        phrase,
+        phrase,
+        phrase,
+        "POS",
+        7.5,
+        owner=phrase,
+        rules=("a", "b"),
+        confidence=0.5,
+        evidence=(("path", "x"), ("rule", "y")),
     )
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
     given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en")
@@ -175,7 +204,9 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
     assert travel.loaded(travel.dumped(made), tmp_path) == made
 
 
-def test_a_run_that_was_stopped_goes_on_where_it_was(parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_stopped_goes_on_where_it_was(
+    parent: Path, child: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(proposing, "CHUNK", 2)
     BROKEN.append("a4:0-16")
     with pytest.raises(KeyboardInterrupt):
@@ -281,7 +312,10 @@ def test_the_metadata_is_valid_croissant(child: Path) -> None:
     ],
 )
 def test_verify_holds_a_row_to_its_lineage(child: Path, parent: Path, change: dict[str, Any], fault: str) -> None:
-    texts = {row["id"]: row["text"] for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())}
+    texts = {
+        row["id"]: row["text"]
+        for row in map(json.loads, (parent / "data" / "train.jsonl").read_text("utf-8").splitlines())
+    }
     row = layer(child)[0]
     assert list(faults(row, "marked", texts)) == []
     told = list(faults(row | change, "marked", texts))
@@ -295,12 +329,18 @@ def resealed(child: Path, to: Path, row: dict[str, Any], **about: object) -> Pat
     shutil.copytree(child, made)
     path = made / "data" / "train-marked.jsonl"
     rows = layer(made)
-    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in [rows[0] | row, *rows[1:]]), encoding="utf-8"
+    )
     told = json.loads((made / "manifest.json").read_text("utf-8"))
     told["augmentations"] = told["augmentations"] | about if "marked" not in about else about["marked"]
     told["files"]["data/train-marked.jsonl"] = {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes())}
     (made / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
-    listed = {one.relative_to(made).as_posix(): one.read_bytes() for one in made.rglob("*") if one.is_file() and one.name != "SHA256SUMS"}
+    listed = {
+        one.relative_to(made).as_posix(): one.read_bytes()
+        for one in made.rglob("*")
+        if one.is_file() and one.name != "SHA256SUMS"
+    }
     (made / "SHA256SUMS").write_text(checksums(listed), encoding="utf-8")
     return made
 
@@ -324,7 +364,13 @@ def test_verify_finds_a_layer_that_was_wrong_when_it_was_written(
 
 def test_verify_finds_a_layer_row_that_leaks_a_held_out_text(child: Path, tmp_path: Path) -> None:
     leak = "滷肉飯油膩，湯也冷掉了！"
-    row = {"text": leak, "edits": [{"start": 0, "end": 25, "text": leak}], "source_span": [0, 25], "source_id": "a1", "triplets": []}
+    row = {
+        "text": leak,
+        "edits": [{"start": 0, "end": 25, "text": leak}],
+        "source_span": [0, 25],
+        "source_id": "a1",
+        "triplets": [],
+    }
     found = verify(resealed(child, tmp_path, row))
     assert any("is a near-duplicate of data/t" in fault for fault in found), found
 
@@ -350,7 +396,10 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
     shutil.copytree(parent, broken)
     with (broken / "data" / "train.jsonl").open("a", encoding="utf-8") as file:
         file.write("{}\n")
-    assert "the release is not sound: data/train.jsonl: its bytes have changed" in here("augment", "synonym", "--release", broken).error
+    assert (
+        "the release is not sound: data/train.jsonl: its bytes have changed"
+        in here("augment", "synonym", "--release", broken).error
+    )
 
 
 @pytest.mark.parametrize(
@@ -368,7 +417,9 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["synonym", "--release", "nowhere"], "no manifest.json here"),
     ],
 )
-def test_what_cannot_be_asked_for_is_said_in_one_line(parent: Path, tmp_path: Path, here: Command, words: list[str], told: str) -> None:
+def test_what_cannot_be_asked_for_is_said_in_one_line(
+    parent: Path, tmp_path: Path, here: Command, words: list[str], told: str
+) -> None:
     given = [str(parent) if word == "R" else word for word in words]
     assert told in here("augment", *given, "--workdir", tmp_path, "--out", tmp_path / "out").error
 
@@ -392,12 +443,20 @@ class Turning:
             polarity: Polarity = "NEG" if told.polarity == "POS" else "POS"
             words = {"POS": "很棒", "NEG": "很糟"}[polarity], "第一回"
             yield tuple(
-                Rewrite(one.id, (Edit(told.start, told.end, word),), None, None, (Changed(told.start, told.end, word, polarity, 5.0),))
+                Rewrite(
+                    one.id,
+                    (Edit(told.start, told.end, word),),
+                    None,
+                    None,
+                    (Changed(told.start, told.end, word, polarity, 5.0),),
+                )
                 for word in words
             )
 
 
-def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
+    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(catalog.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     made = augment.augment_release(plan(parent, tmp_path, method="turning"))
     rows = layer(made.path, "turning")

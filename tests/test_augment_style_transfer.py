@@ -34,7 +34,9 @@ def test_opinions_are_those_of_the_sentences_with_their_polarity() -> None:
 def test_opinions_said_of_such_an_aspect_come_first(tmp_path: Path) -> None:
     told = [("湯頭很濃郁", 2, "POS"), ("菜頭太老了", 2, "NEG"), ("店員太兇了", 2, "NEG"), ("甜點太膩了", 2, "NEG")]
     sentences = tuple(
-        Sentence(str(n), text, ((0, 2), (2, 3), (3, 5)), (Mark(0, 2, "aspect", polarity), Mark(at, 5, "opinion", polarity)))  # type: ignore[arg-type]
+        Sentence(
+            str(n), text, ((0, 2), (2, 3), (3, 5)), (Mark(0, 2, "aspect", polarity), Mark(at, 5, "opinion", polarity))
+        )  # type: ignore[arg-type]
         for n, (text, at, polarity) in enumerate(told)
     )
     made = load(TINY, sentences, tmp_path)
@@ -101,11 +103,17 @@ def test_a_sentence_label_turns_to_its_opposite_and_a_few_words_change(tmp_path:
 def test_aspects_of_one_polarity_turn_together(tmp_path: Path) -> None:
     sentences = tiny_hub.chinese(opinions=False)
     made = load(replace(TINY, share=0.1), sentences, tmp_path)
-    candidates = [(one, each) for one, found in zip(sentences, made.propose(sentences, 1, 1), strict=True) for each in found]
+    candidates = [
+        (one, each) for one, found in zip(sentences, made.propose(sentences, 1, 1), strict=True) for each in found
+    ]
     assert candidates
     for sentence, one in candidates:
         (mark,), (changed,) = sentence.marks, one.changed
-        assert (changed.start, changed.end, changed.text) == (mark.start, mark.end, sentence.text[mark.start : mark.end])
+        assert (changed.start, changed.end, changed.text) == (
+            mark.start,
+            mark.end,
+            sentence.text[mark.start : mark.end],
+        )
         assert {changed.polarity, mark.polarity} == {"POS", "NEG"}
 
 

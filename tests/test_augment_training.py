@@ -77,7 +77,9 @@ def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_se
     first = masked_seq2seq.load(make_settings, GIVEN, tmp_path / "masked-seq2seq", corpus=more)
     weights = tmp_path / "corpus-masked-seq2seq" / "weights.safetensors"
     before = weights.stat().st_mtime_ns
-    other = masked_seq2seq.load(replace(make_settings, label_embeddings=False, r=0.3), GIVEN[:3], tmp_path / "other", corpus=more)
+    other = masked_seq2seq.load(
+        replace(make_settings, label_embeddings=False, r=0.3), GIVEN[:3], tmp_path / "other", corpus=more
+    )
     assert weights.stat().st_mtime_ns == before
     assert first.digest != other.digest
     assert first.inventory == other.inventory, "the corpus's tokens"
@@ -89,8 +91,14 @@ def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_pa
     make_settings = replace(CLOZE, corpus="train", labels="bio")
     plain = cbert.load(make_settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
     labelled = cbert.load(make_settings, GIVEN, tmp_path / "cbert", corpus=more)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], "bert learnt nothing of its own"
-    assert labelled.network.state_dict()["labels.weight"].shape[0] > plain.network.state_dict()["labels.weight"].shape[0] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], (
+        "bert learnt nothing of its own"
+    )
+    assert (
+        labelled.network.state_dict()["labels.weight"].shape[0]
+        > plain.network.state_dict()["labels.weight"].shape[0]
+        == 1
+    )
     assert list(plain.propose(GIVEN, 1, 1)) != list(labelled.propose(GIVEN, 1, 1))
 
 

@@ -42,7 +42,9 @@ def rows(number: int = 12) -> str:
 
 def ingested(workdir: Path, source: Path, **options: object) -> pipeline.Done:
     """Run a build up to ingest: what a good build does first."""
-    return pipeline.run(Build(workdir, workdir.parent / "out", (source,), resolve(options={"workers": 1} | options)), until="ingest")[0]
+    return pipeline.run(
+        Build(workdir, workdir.parent / "out", (source,), resolve(options={"workers": 1} | options)), until="ingest"
+    )[0]
 
 
 def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
@@ -55,7 +57,9 @@ def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
 
 def kept_stages(built: Built, here: Command, workdir: Path) -> int:
     """How many stages the good build finds done."""
-    ran = here("build", built.reviews, "--workdir", workdir, "--out", built.out, *settings(evaluate__gold=str(built.gold)))
+    ran = here(
+        "build", built.reviews, "--workdir", workdir, "--out", built.out, *settings(evaluate__gold=str(built.gold))
+    )
     assert ran.code == 0, ran.err
     return len(re.findall(r"^\w+ +kept ", ran.out, re.M))
 
@@ -80,7 +84,11 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         rows().encode("big5"),
         r"in\.csv line 2: most of the file is not UTF-8; first invalid byte at byte \d+; .*--encoding (cp950|big5)",
     ),
-    "a quote that never closes": ("in.csv", rows(3) + 'x,,,"好吃\n' + rows(3), r"in\.csv line 5: a quote opens here and does not close"),
+    "a quote that never closes": (
+        "in.csv",
+        rows(3) + 'x,,,"好吃\n' + rows(3),
+        r"in\.csv line 5: a quote opens here and does not close",
+    ),
     "unknown ending": ("in.docx", rows(), r"in\.docx: unknown ending '\.docx'; use one of \.csv,"),
     "text that is called xlsx": ("in.xlsx", rows(), r"in\.xlsx"),
     "text that is called parquet": ("in.parquet", rows(), r"in\.parquet"),
@@ -107,16 +115,20 @@ def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_fini
 def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here: Command, tmp_path: Path) -> None:
     name, content, message = FILES[case]
     workdir = tmp_path / "workdir"
-    assert re.search(message, here("build", write(tmp_path / name, content), "--workdir", workdir, "--out", tmp_path / "out").error)
-    assert ask(workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM rejected), (SELECT count(*) FROM runs)") == [
-        (0, 0, 0)
-    ]
+    assert re.search(
+        message, here("build", write(tmp_path / name, content), "--workdir", workdir, "--out", tmp_path / "out").error
+    )
+    assert ask(
+        workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM rejected), (SELECT count(*) FROM runs)"
+    ) == [(0, 0, 0)]
     assert ingested(workdir, write(tmp_path / "good.csv", rows())).counts["reviews"] == 12
 
 
 def test_a_missing_file_and_a_directory_make_no_working_directory(builder: Command, tmp_path: Path) -> None:
     none = builder("build", tmp_path / "none.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
-    assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n", "the one line is all there is"
+    assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n", (
+        "the one line is all there is"
+    )
     assert none.error
     assert (
         builder("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error
@@ -170,7 +182,14 @@ def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(h
     assert done.counts["rejected"] == 8
     assert done.counts["reviews"] == 8
     told = json.loads(
-        here("sql", "SELECT item, reason, detail, raw FROM rejected ORDER BY id", "--workdir", workdir, "--format", "json").out
+        here(
+            "sql",
+            "SELECT item, reason, detail, raw FROM rejected ORDER BY id",
+            "--workdir",
+            workdir,
+            "--format",
+            "json",
+        ).out
     )
     assert [(row["item"], row["reason"]) for row in told] == [
         ("in.csv:2", "fields"),
@@ -190,7 +209,9 @@ def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(h
 
 def test_a_strict_build_stops_at_the_first_bad_row_and_names_it(here: Command, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", BAD_ROWS)
-    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", 'ingest.on_bad_row="stop"')
+    ran = here(
+        "build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", 'ingest.on_bad_row="stop"'
+    )
     assert f"{source} row 2: fields: " in ran.error
     assert 'ingest.on_bad_row = "reject"' in ran.error
 
@@ -200,7 +221,11 @@ def test_a_file_given_three_times_loses_no_row(tmp_path: Path) -> None:
     build = Build(tmp_path / "w", tmp_path / "out", (source, source, source), resolve(options={"workers": 1}))
     counts = pipeline.run(build, until="ingest")[0].counts
     assert (counts["rows"], counts["duplicates"], counts["reviews"]) == (15, 10, 5)
-    assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [("r0",), ("r0~in.csv:1",), ("r0~in.csv:1~2",)]
+    assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [
+        ("r0",),
+        ("r0~in.csv:1",),
+        ("r0~in.csv:1~2",),
+    ]
 
 
 # ---- gold
@@ -219,7 +244,9 @@ GOLD: dict[str, tuple[str, str]] = {
 def test_gold_that_cannot_be_used_is_found_before_anything_is_trained(case: str, here: Command, tmp_path: Path) -> None:
     content, message = GOLD[case]
     source, gold = write(tmp_path / "in.csv", rows()), write(tmp_path / "gold.jsonl", content)
-    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}")
+    ran = here(
+        "build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}"
+    )
     assert re.search(message, ran.error), ran.error
     assert not (tmp_path / "w" / "models").exists()
     assert ingested(tmp_path / "w", source).counts["reviews"] == 12
@@ -227,7 +254,16 @@ def test_gold_that_cannot_be_used_is_found_before_anything_is_trained(case: str,
 
 def test_missing_gold_is_no_such_file(here: Command, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", rows())
-    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={tmp_path / 'gold.jsonl'}")
+    ran = here(
+        "build",
+        source,
+        "--workdir",
+        tmp_path / "w",
+        "--out",
+        tmp_path / "out",
+        "--set",
+        f"evaluate.gold={tmp_path / 'gold.jsonl'}",
+    )
     assert ran.error == f"{tmp_path / 'gold.jsonl'}: no such file; check the path"
     assert not (tmp_path / "w").exists()
 
@@ -245,9 +281,17 @@ def test_missing_gold_is_no_such_file(here: Command, tmp_path: Path) -> None:
         ({"valence": 11}, r"valence 11\.0 is not POS"),
     ],
 )
-def test_a_gold_triplet_that_cannot_be_is_named(changed: dict[str, object], message: str, here: Command, tmp_path: Path) -> None:
+def test_a_gold_triplet_that_cannot_be_is_named(
+    changed: dict[str, object], message: str, here: Command, tmp_path: Path
+) -> None:
     source = write(tmp_path / "in.csv", rows())
-    triplet = {"aspect": "湯頭", "aspect_spans": [[3, 5]], "opinion": "濃郁", "opinion_spans": [[5, 7]], "polarity": "POS"}
+    triplet = {
+        "aspect": "湯頭",
+        "aspect_spans": [[3, 5]],
+        "opinion": "濃郁",
+        "opinion_spans": [[5, 7]],
+        "polarity": "POS",
+    }
     for listed, code in (([triplet], 0), ([triplet | changed], 2)):
         gold = write(tmp_path / "gold.jsonl", json.dumps({"id": "r1", "triplets": listed}) + "\n")
         if code == 0:
@@ -255,7 +299,9 @@ def test_a_gold_triplet_that_cannot_be_is_named(changed: dict[str, object], mess
                 ingested(tmp_path / "w", source, **{"evaluate.gold": str(gold)}).counts["test"] == 4
             )  # near-duplicates follow a labelled review
             continue
-        ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}")
+        ran = here(
+            "build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--set", f"evaluate.gold={gold}"
+        )
         assert ran.error.startswith(f"{gold}, review r1: "), ran.error
         assert re.search(message, ran.error), ran.error
         assert not (tmp_path / "w" / "models").exists()
@@ -296,13 +342,18 @@ WORKDIRS: dict[str, tuple[Callable[[Path], None], str]] = {
         r"builder\.db: this working directory has schema 99, this builder knows up to \d+; use the builder that made it",
     ),
     "foreign database": (foreign, r"builder\.db: this database was not made by builder; choose another --workdir"),
-    "garbage": (garbage, r"builder\.db: the database is damaged \(file is not a database\); restore it, or build in a new --workdir"),
+    "garbage": (
+        garbage,
+        r"builder\.db: the database is damaged \(file is not a database\); restore it, or build in a new --workdir",
+    ),
     "damaged pages": (middle, r"builder\.db: the database is damaged \(.*malformed.*\)"),
 }
 
 
 @pytest.mark.parametrize("case", WORKDIRS)
-def test_a_working_directory_that_is_not_ours_to_use_is_left_as_it_is(case: str, built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_working_directory_that_is_not_ours_to_use_is_left_as_it_is(
+    case: str, built: Built, here: Command, tmp_path: Path
+) -> None:
     harm, message = WORKDIRS[case]
     workdir = built.copy(tmp_path)
     harm(workdir)
@@ -328,12 +379,17 @@ def test_a_working_directory_that_is_not_ours_to_use_is_left_as_it_is(case: str,
 @pytest.mark.parametrize(
     "command", [("status",), ("resume",), ("explain", "x"), ("query", "summary"), ("sql", "SELECT 1"), ("run", "seed")]
 )
-def test_a_working_directory_without_a_build_says_how_to_begin_one(command: tuple[str, ...], here: Command, tmp_path: Path) -> None:
+def test_a_working_directory_without_a_build_says_how_to_begin_one(
+    command: tuple[str, ...], here: Command, tmp_path: Path
+) -> None:
     assert re.search(
-        "no database here; run `builder build` first, or name it with --workdir", here(*command, "--workdir", tmp_path / "none").error
+        "no database here; run `builder build` first, or name it with --workdir",
+        here(*command, "--workdir", tmp_path / "none").error,
     )
     write(tmp_path / "builder.db", b"")  # what a build leaves that is killed before its first table
-    assert re.search("no build was begun here; start one with `builder build`", here(*command, "--workdir", tmp_path).error)
+    assert re.search(
+        "no build was begun here; start one with `builder build`", here(*command, "--workdir", tmp_path).error
+    )
 
 
 def test_a_file_in_the_place_of_the_working_directory_is_named(here: Command, tmp_path: Path) -> None:
@@ -342,12 +398,17 @@ def test_a_file_in_the_place_of_the_working_directory_is_named(here: Command, tm
     assert str(source) in ran.error
 
 
-def test_a_second_build_says_which_process_has_the_working_directory(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_second_build_says_which_process_has_the_working_directory(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     workdir = built.copy(tmp_path)
     with db.lock(workdir):
         for command in (("build", built.reviews), ("resume",), ("run", "seed", "--force")):
             ran = here(*command, "--workdir", workdir)
-            assert ran.error == f"{workdir}: another build is running here (process {os.getpid()}); wait for it, or use another --workdir"
+            assert (
+                ran.error
+                == f"{workdir}: another build is running here (process {os.getpid()}); wait for it, or use another --workdir"
+            )
         assert here("status", "--workdir", workdir).code == 0, "looking needs no lock"
     assert kept_stages(built, here, workdir) == 7
 
@@ -370,7 +431,10 @@ CONFIGS: dict[str, tuple[str, str]] = {
     "unknown section": ("[zzz]\nqqq = 3\n", r"settings\.toml: unknown key 'zzz\.qqq'; known: annotate\.backend, "),
     "wrong type": ('seed = "many"\n', r"settings\.toml: seed = 'many' is no int"),
     "truth for a number": ("seed = true\n", r"settings\.toml: seed = True is no int"),
-    "no choice": ('[rules]\nconvention = "odd"\n', r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper'"),
+    "no choice": (
+        '[rules]\nconvention = "odd"\n',
+        r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper'",
+    ),
     "no list": ('[self_train]\nvariants = "C"\n', r"settings\.toml: self_train\.variants = 'C' is no list of strings"),
     "unknown variant": (
         '[self_train]\nvariants = ["C", "F"]\n',
@@ -381,14 +445,23 @@ CONFIGS: dict[str, tuple[str, str]] = {
         r"release\.train_source is 'A', but self_train\.variants are E; choose one",
     ),
     "no version": ('[release]\nversion = "v1"\n', r"release\.version 'v1' is no MAJOR\.MINOR\.PATCH; write it like"),
-    "no variant": ("[self_train]\nvariants = []\n", r"settings\.toml: self_train\.variants = \[\] is not one or more of A, B, C, D"),
-    "too small a number": ("[self_train]\niterations = -1\n", r"settings\.toml: self_train\.iterations = -1 is not at least 0"),
+    "no variant": (
+        "[self_train]\nvariants = []\n",
+        r"settings\.toml: self_train\.variants = \[\] is not one or more of A, B, C, D",
+    ),
+    "too small a number": (
+        "[self_train]\niterations = -1\n",
+        r"settings\.toml: self_train\.iterations = -1 is not at least 0",
+    ),
     "nothing in a chunk": ("[annotate]\nchunk = 0\n", r"settings\.toml: annotate\.chunk = 0 is not at least 1"),
     "nothing to train on": (
         "[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n",
         r"settings\.toml: ingest\.valid_share = 0\.3 is not a share that leaves some for train",
     ),
-    "unknown backend": ('[annotate]\nbackend = "magic"\n', r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded"),
+    "unknown backend": (
+        '[annotate]\nbackend = "magic"\n',
+        r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded",
+    ),
     "not TOML": ("seed: 3\n", r"settings\.toml: cannot be read as TOML: .*line 1"),
     "not UTF-8": ("name = '餐'\n", r"settings\.toml: cannot be read as TOML: .*utf-8"),
 }
@@ -398,12 +471,23 @@ CONFIGS: dict[str, tuple[str, str]] = {
 def test_a_config_that_is_not_right_is_one_line_and_makes_no_release(case: str, here: Command, tmp_path: Path) -> None:
     content, message = CONFIGS[case]
     config = write(tmp_path / "settings.toml", content.encode("big5") if case == "not UTF-8" else content)
-    ran = here("build", write(tmp_path / "in.csv", rows()), "--config", config, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    ran = here(
+        "build",
+        write(tmp_path / "in.csv", rows()),
+        "--config",
+        config,
+        "--workdir",
+        tmp_path / "w",
+        "--out",
+        tmp_path / "out",
+    )
     assert re.search(message, ran.error), ran.error
     assert not (tmp_path / "out").exists()
 
 
-def test_names_that_nobody_knows_are_answered_with_those_that_are_known(built: Built, here: Command, tmp_path: Path) -> None:
+def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     texts = write(tmp_path / "in.jsonl", '{"id": 1, "text": "好吃"}\n')
     extract = ("extract", "--input", texts, "--output", tmp_path / "out.jsonl")
     cases: list[tuple[tuple[object, ...], str]] = [
@@ -412,14 +496,26 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(built: B
             "unknown stage 'sedd'; stages: ingest, annotate, seed, discriminate, self_train, evaluate, release",
         ),
         (("query", "nothing", "--workdir", built.workdir), "unknown query 'nothing'; known: ambiguous-spans, "),
-        ((*extract, "--source", "E", "--workdir", built.workdir), f"no model 'E' in {built.workdir}; trained there: D0, D1"),
-        ((*extract, "--source", "C"), "--source C needs --workdir; name the working directory that trained it, or use --source rules"),
+        (
+            (*extract, "--source", "E", "--workdir", built.workdir),
+            f"no model 'E' in {built.workdir}; trained there: D0, D1",
+        ),
+        (
+            (*extract, "--source", "C"),
+            "--source C needs --workdir; name the working directory that trained it, or use --source rules",
+        ),
         (("build", "--set", "seed"), "--set: 'seed' is no KEY=VALUE; for example --set self_train.iterations=1"),
         (("build", "--set", "seeds=3"), "option: unknown key 'seeds'; did you mean 'seed'?"),
         (("build", "--config", tmp_path / "none.toml"), f"{tmp_path / 'none.toml'}: no such config file"),
         (("build", "--colour", "red"), "No such option '--colour'"),
-        (("build", "--workers", "many"), "Invalid value for '--workers': 'many' is not a valid integer.; see `builder build --help`"),
-        (("verify", tmp_path), f"{tmp_path}: no SHA256SUMS here; name the directory of a release, such as releases/v0.1.0"),
+        (
+            ("build", "--workers", "many"),
+            "Invalid value for '--workers': 'many' is not a valid integer.; see `builder build --help`",
+        ),
+        (
+            ("verify", tmp_path),
+            f"{tmp_path}: no SHA256SUMS here; name the directory of a release, such as releases/v0.1.0",
+        ),
     ]
     for command, message in cases:
         assert here(*command).error.startswith(message), (command, message)
@@ -435,9 +531,15 @@ TEXTS: dict[str, tuple[bytes, str]] = {
     "no id": (b'\n{"text": "a"}\n', r'in\.jsonl:2: "id" or a string "text" is missing'),
     "no object": (b'["id", "text"]\n', r'in\.jsonl, item 1: "id" or a string "text" is missing'),
     "a number for a text": (b'{"id": 1, "text": 5}\n', r'in\.jsonl:1: "id" or a string "text" is missing'),
-    "half an emoji": (b'{"id": 1, "text": "\\ud83d"}\n', r"in\.jsonl:1: a lone surrogate \(half an emoji\) in id or text"),
+    "half an emoji": (
+        b'{"id": 1, "text": "\\ud83d"}\n',
+        r"in\.jsonl:1: a lone surrogate \(half an emoji\) in id or text",
+    ),
     "very deep": (b"[" * 100_000, r"in\.jsonl: not a JSON array"),
-    "a sentence without its id": ("ID, Sentence\nR1:S1, 湯好喝\n湯好喝\n".encode(), r"in\.jsonl:3: no `ID, Sentence` here"),
+    "a sentence without its id": (
+        "ID, Sentence\nR1:S1, 湯好喝\n湯好喝\n".encode(),
+        r"in\.jsonl:3: no `ID, Sentence` here",
+    ),
 }
 
 
@@ -455,7 +557,9 @@ def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Pa
         f"{tmp_path / 'none.jsonl'}: cannot be read"
     )
     source = write(tmp_path / "in.jsonl", '{"id": 1, "text": "湯頭好喝"}\n')
-    assert str(source) in here("extract", "--input", source, "--output", source / "out.jsonl").error, "a file is no folder"
+    assert str(source) in here("extract", "--input", source, "--output", source / "out.jsonl").error, (
+        "a file is no folder"
+    )
 
 
 @pytest.mark.parametrize(
@@ -488,7 +592,9 @@ def test_score_names_the_line_that_it_cannot_read(here: Command, tmp_path: Path,
 def small_disk(where: Path, size: str) -> Iterator[Path]:
     """A file system of so many bytes; skips where one cannot be mounted."""
     where.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(where)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
     try:
@@ -506,8 +612,12 @@ CAN_MOUNT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk 
 
 @CAN_MOUNT
 @pytest.mark.parametrize("size", ["8k", "64k", "128k", "256k", "512k"])
-def test_a_disk_that_is_full_for_the_database_is_said_so_and_room_lets_the_build_go_on(here: Command, tmp_path: Path, size: str) -> None:
-    source = write(tmp_path / "in.csv", HEAD + "".join(f"r{n},小木屋,5,第{n}碗{'湯頭濃郁' * 60}，服務親切\n" for n in range(600)))
+def test_a_disk_that_is_full_for_the_database_is_said_so_and_room_lets_the_build_go_on(
+    here: Command, tmp_path: Path, size: str
+) -> None:
+    source = write(
+        tmp_path / "in.csv", HEAD + "".join(f"r{n},小木屋,5,第{n}碗{'湯頭濃郁' * 60}，服務親切\n" for n in range(600))
+    )
     with small_disk(tmp_path / "disk", size) as disk:
         ran = here("build", source, "--workdir", disk / "w", "--out", tmp_path / "out")
         assert re.search(r"disk is full or failing|No space left on device", ran.error), ran.error
@@ -526,7 +636,8 @@ def test_a_disk_that_is_full_for_temporary_files_is_said_so_and_room_lets_the_bu
     rng = random.Random(1)
     source = write(
         tmp_path / "in.csv",
-        HEAD + "".join(f"r{n},,5,{''.join(rng.choices('湯頭濃郁服務親切麵條彈牙價格實在', k=60))}\n" for n in range(1500)),
+        HEAD
+        + "".join(f"r{n},,5,{''.join(rng.choices('湯頭濃郁服務親切麵條彈牙價格實在', k=60))}\n" for n in range(1500)),
     )
     with small_disk(tmp_path / "disk", size) as disk:
         monkeypatch.setattr(tempfile, "tempdir", str(disk))
@@ -538,11 +649,25 @@ def test_a_disk_that_is_full_for_temporary_files_is_said_so_and_room_lets_the_bu
 
 
 @CAN_MOUNT
-def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_on(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_on(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
-        ran = here("build", built.reviews, "--workdir", disk / "w", "--out", tmp_path / "out", *settings(evaluate__gold=str(built.gold)))
+        ran = here(
+            "build",
+            built.reviews,
+            "--workdir",
+            disk / "w",
+            "--out",
+            tmp_path / "out",
+            *settings(evaluate__gold=str(built.gold)),
+        )
         assert re.search(r"/models/.*cannot write: No space left on device", ran.error), ran.error
-        assert re.findall(r"^(\w+) +done ", here("status", "--workdir", disk / "w").out, re.M) == ["ingest", "annotate", "seed"]
+        assert re.findall(r"^(\w+) +done ", here("status", "--workdir", disk / "w").out, re.M) == [
+            "ingest",
+            "annotate",
+            "seed",
+        ]
         enlarge(disk)
         ran = here("run", "discriminate", "--workdir", disk / "w")
         assert ran.code == 0, ran.err
@@ -550,7 +675,9 @@ def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_o
 
 
 @CAN_MOUNT
-def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_whole(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_whole(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     workdir = built.copy(tmp_path)
     with small_disk(tmp_path / "disk", "16k") as disk:
         ran = here("resume", "--workdir", workdir, "--out", disk / "releases")
@@ -564,7 +691,9 @@ def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_wh
 
 
 @CAN_MOUNT
-def test_a_read_only_disk_for_the_release_is_found_before_the_work_begins(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_read_only_disk_for_the_release_is_found_before_the_work_begins(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     with small_disk(tmp_path / "disk", "1m") as disk:
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", disk / "releases")
@@ -586,15 +715,25 @@ def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_o
 
 
 @ROOT_USER
-def test_a_read_only_directory_for_the_release_is_found_before_the_work_begins(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_read_only_directory_for_the_release_is_found_before_the_work_begins(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     (tmp_path / "out").mkdir(mode=0o555)
     ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
-    assert ran.error == f"{tmp_path / 'out'}: releases cannot be written here; check the permissions, or choose another --out"
+    assert (
+        ran.error
+        == f"{tmp_path / 'out'}: releases cannot be written here; check the permissions, or choose another --out"
+    )
     assert not (tmp_path / "w").exists()
 
 
-def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     out = write(tmp_path / "out", "a file")
-    assert "releases cannot be written here" in here("build", built.reviews, "--workdir", tmp_path / "w", "--out", out).error
+    assert (
+        "releases cannot be written here"
+        in here("build", built.reviews, "--workdir", tmp_path / "w", "--out", out).error
+    )
     assert out.read_text() == "a file"
     assert not (tmp_path / "w").exists()

@@ -89,7 +89,9 @@ def test_a_table_compares_every_method_with_the_source_of_its_own_model() -> Non
 
 
 def test_curves_and_means_are_svg_with_every_method_and_the_same_bytes_each_time() -> None:
-    listed = tables.lines([cell(name, n, s, 50 + n + s) for name, n in (("none", 0), ("eda", 1), ("eda", 4)) for s in range(2)], "tc")
+    listed = tables.lines(
+        [cell(name, n, s, 50 + n + s) for name, n in (("none", 0), ("eda", 1), ("eda", 4)) for s in range(2)], "tc"
+    )
     drawn = plots.curves(listed, "tc")
     assert drawn is not None
     assert drawn == plots.curves(listed, "tc")

@@ -24,7 +24,11 @@ from builder.errors import InputError
 from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
 
-THINGS, GOOD, BAD = ("screen", "soup", "waiter", "price", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "bland")
+THINGS, GOOD, BAD = (
+    ("screen", "soup", "waiter", "price", "mouse"),
+    ("great", "lovely", "fast"),
+    ("awful", "slow", "bland"),
+)
 PLACES = ("at noon", "in town", "on monday", "by the sea", "for two", "this time", "as ever")
 
 
@@ -94,7 +98,11 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
     assert all((workdir / name).stat().st_size > 100 for name in names)
     with (workdir / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["method"], row["copies"]) for row in rows] == [("none", "0"), ("front.jsonl", "1"), ("front.jsonl", "2")]
+    assert [(row["method"], row["copies"]) for row in rows] == [
+        ("none", "0"),
+        ("front.jsonl", "1"),
+        ("front.jsonl", "2"),
+    ]
     source, one, two = (int(row["rows"]) for row in rows)
     assert one == 2 * source
     assert two == 3 * source
@@ -102,7 +110,9 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
     assert len(told["cells"]) == 6
     for row, line in zip(rows, told["lines"], strict=True):
         values = [
-            cell["scores"]["accuracy"] for cell in told["cells"] if (cell["method"], str(cell["copies"])) == (row["method"], row["copies"])
+            cell["scores"]["accuracy"]
+            for cell in told["cells"]
+            if (cell["method"], str(cell["copies"])) == (row["method"], row["copies"])
         ]
         assert float(row["accuracy_mean"]) == pytest.approx(sum(values) / 2, abs=1e-4)
         assert line["spreads"]["accuracy"]["values"] == values
@@ -110,7 +120,9 @@ def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> Non
     page = (workdir / "bench.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 2
     assert "front.jsonl ×2" in page
-    assert "http://www.w3.org/2000/svg" in (workdir / "bench-means.svg").read_text(encoding="utf-8"), "an SVG that stands alone"
+    assert "http://www.w3.org/2000/svg" in (workdir / "bench-means.svg").read_text(encoding="utf-8"), (
+        "an SVG that stands alone"
+    )
 
 
 def test_a_run_that_was_stopped_goes_on_and_gives_the_same(done: tuple[Path, str], data: Path, here: Command) -> None:
@@ -176,7 +188,10 @@ def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_pa
         ({"methods": "synonym:rate=2"}, "--set: synonym.rate is out of its range"),
         ({"methods": "synonym:rate"}, "--methods: 'rate' is no key=value; write synonym:key=value"),
         ({"methods": "synonym:speed=2"}, "synonym.speed"),
-        ({"models": "svm"}, "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, encoder, bert, deberta, fastlcf"),
+        (
+            {"models": "svm"},
+            "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, encoder, bert, deberta, fastlcf",
+        ),
         ({"methods": "none,magic"}, "--methods: 'magic' is neither a method nor a file; known: none, synonym"),
         ({"task": "tc"}, "no row for the task tc (other-task 40)"),
         ({"task": "aste", "models": "tagger"}, "no row for the task aste"),
@@ -197,7 +212,12 @@ def test_a_test_set_that_shares_text_with_train_is_refused(data: Path, tmp_path:
     assert "1 texts are in the test set too (10 is 1)" in error
     leaking = jsonl(
         tmp_path / "leak.jsonl",
-        [dict(copied([texts(20, 2, " ok")[0]], 1)[0], text=texts(20, 2, " ok")[0][0].replace("$T$", texts(20, 2, " ok")[0][1]))],
+        [
+            dict(
+                copied([texts(20, 2, " ok")[0]], 1)[0],
+                text=texts(20, 2, " ok")[0][0].replace("$T$", texts(20, 2, " ok")[0][1]),
+            )
+        ],
     )
     assert "texts are in the test set too" in here(*options(data, tmp_path, methods=str(leaking), copies=None)).error
 
@@ -209,10 +229,15 @@ def test_one_class_and_an_empty_set_are_refused(data: Path, tmp_path: Path, here
     empty.write_text("", encoding="utf-8")
     assert "no row for the task absc" in here(*options(data, tmp_path, test=empty, methods="none")).error
     strange = apc(tmp_path / "strange.txt", [("a $T$ of its own", "kind", "Conflict")])
-    assert "test labels that no training row has: 'Conflict'" in here(*options(data, tmp_path, test=strange, methods="none")).error
+    assert (
+        "test labels that no training row has: 'Conflict'"
+        in here(*options(data, tmp_path, test=strange, methods="none")).error
+    )
 
 
-def test_a_model_that_diverges_is_named_with_its_cell(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command) -> None:
+def test_a_model_that_diverges_is_named_with_its_cell(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Command
+) -> None:
     def wild(*arguments: object) -> object:
         return replace(configs(*arguments), rate=1e30)
 
@@ -226,7 +251,9 @@ def test_a_model_that_diverges_is_named_with_its_cell(data: Path, tmp_path: Path
 def test_rows_without_a_source_cannot_be_counted_by_copies(data: Path, tmp_path: Path, here: Command) -> None:
     plain = apc(tmp_path / "plain.txt", [(f"oh {text}", thing, label) for text, thing, label in texts(40, 1)])
     assert "do not name their source" in here(*options(data, tmp_path, methods=str(plain))).error
-    assert "do not name their source" in here(*options(data, tmp_path, methods=str(plain), copies=None, share=0.5)).error
+    assert (
+        "do not name their source" in here(*options(data, tmp_path, methods=str(plain), copies=None, share=0.5)).error
+    )
 
 
 def test_the_lineage_that_augment_writes_beside_a_file_names_the_sources(tmp_path: Path) -> None:
@@ -242,11 +269,16 @@ def test_files_of_every_kind_are_read(tmp_path: Path) -> None:
     assert [(row.text, row.label) for row in reading.load(tsv, "tc").rows] == [("so good", "1"), ("so bad", "0")]
     atepc = tmp_path / "a.atepc"
     block = "the O -100\nhot B-ASP {}\nsoup I-ASP {}\nand O -100\ntea B-ASP {}\n\n"
-    atepc.write_text(block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), encoding="utf-8")
+    atepc.write_text(
+        block.format("Negative", "Negative", "-100") + block.format("-100", "-100", "Positive"), encoding="utf-8"
+    )
     (row,) = reading.load(atepc, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["hot soup", "tea"]
     judged = reading.load(atepc, "absc").rows
-    assert [(one.text[slice(*one.aspect or (0, 0))], one.label) for one in judged] == [("hot soup", "NEG"), ("tea", "POS")]
+    assert [(one.text[slice(*one.aspect or (0, 0))], one.label) for one in judged] == [
+        ("hot soup", "NEG"),
+        ("tea", "POS"),
+    ]
     three = apc(tmp_path / "a.apc", [("the $T$ and tea", "soup", "Positive"), ("the soup and $T$", "tea", "Negative")])
     (row,) = reading.load(three, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["soup", "tea"]
@@ -289,7 +321,11 @@ def test_triplets_are_benched_with_the_project_s_tagger(tmp_path: Path, here: Co
         opinion = draw.choice(("很好喝", "很不錯")) if good else draw.choice(("太鹹了", "很糟糕"))
         front = draw.choice(("今天", "這次", "上週", "中午")) + extra * (1 + i % 3) + str(i)
         text = f"{front}{thing}{opinion}。"
-        return {"ID": f"{extra}{i}", "Text": text, "Triplet": [{"Aspect": thing, "Opinion": opinion, "Polarity": "POS" if good else "NEG"}]}
+        return {
+            "ID": f"{extra}{i}",
+            "Text": text,
+            "Triplet": [{"Aspect": thing, "Opinion": opinion, "Polarity": "POS" if good else "NEG"}],
+        }
 
     train, test = (
         jsonl(tmp_path / "train.jsonl", [row(i, "來") for i in range(60)]),
@@ -323,7 +359,9 @@ def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory
     rows = [{"text": f"the room was big and the {noun} was {word} {i}", "label": label, "id": f"r{i}"}
             for i, (noun, word, label) in enumerate((n, w, s) for n in ("car", "street", "town", "child") for w, s in (("good", "1"), ("terrible", "0")))]  # fmt: skip
     train = jsonl(tmp_path / "train.jsonl", rows)
-    test = jsonl(tmp_path / "test.jsonl", [{"text": "a quick word", "label": "1"}, {"text": "a slow word", "label": "0"}])
+    test = jsonl(
+        tmp_path / "test.jsonl", [{"text": "a quick word", "label": "1"}, {"text": "a slow word", "label": "0"}]
+    )
     arguments = ["bench", "--task", "tc", "--train", train, "--test", test, "--models", "cnn", "--methods", "none,synonym", "--seeds", 1, "--epochs", 1, "--workdir", tmp_path / "w"]  # fmt: skip
     ran = here(*arguments)
     assert ran.code == 0, ran.err
@@ -367,9 +405,16 @@ class Fixed:
         return [tuple(Rewrite(one.id, (edit,)) for edit in self.edits) for one in asked]
 
 
-def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     soup, good = Element("湯", ((3, 4),)), Element("很好喝", ((4, 7),))
-    row = BenchRow("r", "這家的湯很好喝", (Mark(3, 4), Mark(4, 7, "opinion")), triplets=(Triplet(soup, soup, good, good, "POS", 8.0),))
+    row = BenchRow(
+        "r",
+        "這家的湯很好喝",
+        (Mark(3, 4), Mark(4, 7, "opinion")),
+        triplets=(Triplet(soup, soup, good, good, "POS", 8.0),),
+    )
     monkeypatch.setattr(catalog, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
@@ -441,7 +486,9 @@ def test_rows_are_what_methods_taggers_and_classifiers_read() -> None:
     assert example(BenchRow("3", "！！")).triplets == ()
 
 
-def test_a_bad_plan_stops_before_anything_is_trained(monkeypatch: pytest.MonkeyPatch, data: Path, tmp_path: Path, here: Command) -> None:
+def test_a_bad_plan_stops_before_anything_is_trained(
+    monkeypatch: pytest.MonkeyPatch, data: Path, tmp_path: Path, here: Command
+) -> None:
     def never(*arguments: object, **more: object) -> Callable[..., None]:
         raise AssertionError("a training began")
 

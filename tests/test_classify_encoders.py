@@ -20,11 +20,21 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     transformers = pytest.importorskip("transformers")
     folder = tmp_path_factory.mktemp("encoders")
     words = sorted({word for text, _ in opinions(50, 1) for word in text.split()})
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), encoding="utf-8")
-    size = {"vocab_size": len(words) + 5, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    (folder / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), encoding="utf-8"
+    )
+    size = {
+        "vocab_size": len(words) + 5,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     made = {
         "bert": transformers.BertForMaskedLM(transformers.BertConfig(**size, max_position_embeddings=96)),
-        "deberta": transformers.DebertaV2Model(transformers.DebertaV2Config(**size, relative_attention=True, pos_att_type=["c2p", "p2c"])),
+        "deberta": transformers.DebertaV2Model(
+            transformers.DebertaV2Config(**size, relative_attention=True, pos_att_type=["c2p", "p2c"])
+        ),
     }
     for name, model in made.items():
         model.save_pretrained(folder / name)
@@ -42,7 +52,9 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("bert-pt", "bert", "ate"),
     ],
 )
-def test_encoders_of_transformers_are_fine_tuned(name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path) -> None:
+def test_encoders_of_transformers_are_fine_tuned(
+    name: str, which: str, task: str, bert: dict[str, Path], tmp_path: Path
+) -> None:
     choice = chosen(f"{name}={bert[which]}", task, "en")
     config = replace(choice.config, epochs=2, rate=5e-3, threads=1)
     train = items(task, 16, 1)

@@ -65,7 +65,9 @@ def test_build_names_each_stage_and_draws_no_progress_bar_where_there_is_no_term
 
 def test_a_second_build_does_nothing(built: Built, builder: Command, fast: Callable[..., list[str]]) -> None:
     before, rows = contents(built.out), dump(built.workdir)
-    ran = builder("build", built.reviews, "--workdir", built.workdir, "--out", built.out, *fast(evaluate__gold=str(built.gold)))
+    ran = builder(
+        "build", built.reviews, "--workdir", built.workdir, "--out", built.out, *fast(evaluate__gold=str(built.gold))
+    )
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
     assert ran.err == ""
@@ -119,7 +121,17 @@ def test_status_calls_a_stage_stale_when_its_setting_has_changed(built: Built, h
 def test_show_config_says_where_each_value_comes_from_and_touches_nothing(builder: Command, tmp_path: Path) -> None:
     config = tmp_path / "settings.toml"
     config.write_text('seed = 5\n[release]\nlicence = "CC0-1.0"\nname = "from-file"\n', encoding="utf-8")
-    ran = builder("build", "--config", config, "--licence", "CC-BY-4.0", "--set", "self_train.iterations=2", "--show-config", cwd=tmp_path)
+    ran = builder(
+        "build",
+        "--config",
+        config,
+        "--licence",
+        "CC-BY-4.0",
+        "--set",
+        "self_train.iterations=2",
+        "--show-config",
+        cwd=tmp_path,
+    )
     assert ran.code == 0, ran.err
     assert f"seed = 5  # {config}" in ran.out
     assert 'licence = "CC-BY-4.0"  # option' in ran.out
@@ -132,7 +144,15 @@ def test_show_config_says_where_each_value_comes_from_and_touches_nothing(builde
 def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
     shown = builder("--help")
     assert shown.code == 0
-    assert re.findall(r"^(\w+):$", shown.out, re.M) == ["Options", "Build", "Look", "Gold", "Release", "Augment", "Tools"]
+    assert re.findall(r"^(\w+):$", shown.out, re.M) == [
+        "Options",
+        "Build",
+        "Look",
+        "Gold",
+        "Release",
+        "Augment",
+        "Tools",
+    ]
     assert re.findall(r"^  (\w+) ", shown.out.split("Build:")[1], re.M)[:4] == ["build", "run", "status", "resume"]
     assert "..." not in shown.out.partition("Options:")[2], "no summary is cut"
     from builder import __version__
@@ -221,7 +241,10 @@ def test_sql_answers_as_table_csv_and_json_with_the_same_rows(built: Built, buil
     listed = builder("sql", statement, "--format", "json", "--workdir", built.workdir)
     assert [tuple(row.values()) for row in json.loads(listed.out)] == rows
     parsed = list(csv.reader(io.StringIO(builder("sql", statement, "--format", "csv", "--workdir", built.workdir).out)))
-    assert parsed == [["key", "text", "rating", "n"], *([("" if cell is None else str(cell)) for cell in row] for row in rows)]
+    assert parsed == [
+        ["key", "text", "rating", "n"],
+        *([("" if cell is None else str(cell)) for cell in row] for row in rows),
+    ]
 
 
 def test_sql_shows_text_that_looks_like_a_number_as_it_is(built: Built, here: Command) -> None:
@@ -243,7 +266,10 @@ def test_sql_tells_what_pragmas_tell(built: Built, here: Command) -> None:
 
 def test_csv_holds_cells_as_stored_unless_a_spreadsheet_is_to_read_them(built: Built, here: Command) -> None:
     statement = "SELECT '=1+1' AS a, '-2' AS b, -2 AS c, '好吃' AS d, char(39) || '=x' AS e"
-    for options, due in (((), ["=1+1", "-2", "-2", "好吃", "'=x"]), (("--safe",), ["'=1+1", "'-2", "-2", "好吃", "''=x"])):
+    for options, due in (
+        ((), ["=1+1", "-2", "-2", "好吃", "'=x"]),
+        (("--safe",), ["'=1+1", "'-2", "-2", "好吃", "''=x"]),
+    ):
         ran = here("sql", statement, "--format", "csv", *options, "--workdir", built.workdir)
         assert list(csv.reader(io.StringIO(ran.out)))[1] == due
     for command in (("query", "by-aspect", "--param", "aspect=餐點"), ("search", "餐點")):
@@ -263,7 +289,10 @@ def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Com
     ("statement", "words"),
     [
         ("DELETE FROM reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
-        ("UPDATE triplets SET polarity = 'POS'", "this is no reading, and nothing else is allowed here; ask with SELECT"),
+        (
+            "UPDATE triplets SET polarity = 'POS'",
+            "this is no reading, and nothing else is allowed here; ask with SELECT",
+        ),
         ("DROP TABLE reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
         ("CREATE TABLE mine (a)", "this is no reading, and nothing else is allowed here; ask with SELECT"),
         ("PRAGMA user_version = 9", "this is no reading, and nothing else is allowed here; ask with SELECT"),
@@ -285,11 +314,15 @@ def test_sql_refuses_what_is_no_reading_and_names_what_there_is(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = ask(
-        built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)"
+        built.workdir,
+        "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)",
     )
     assert here("sql", statement, "--workdir", built.workdir).error.startswith(words)
     assert (
-        ask(built.workdir, "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)")
+        ask(
+            built.workdir,
+            "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)",
+        )
         == before
     )
     assert list(tmp_path.iterdir()) == []
@@ -321,20 +354,26 @@ def test_query_lists_the_named_queries_and_runs_each(built: Built, here: Command
         ran = here("query", name, "--format", "json", "--workdir", built.workdir, *given)
         assert ran.code == 0, (name, ran.err)
         assert isinstance(json.loads(ran.out), list), name
-    assert json.loads(here("query", "duplicates-across-splits", "--format", "json", "--workdir", built.workdir).out) == []
+    assert (
+        json.loads(here("query", "duplicates-across-splits", "--format", "json", "--workdir", built.workdir).out) == []
+    )
 
 
 def test_queries_tell_what_was_rejected_and_what_each_rule_made(built: Built, here: Command) -> None:
     rejected = json.loads(here("query", "rejected", "--format", "json", "--workdir", built.workdir).out)
     assert {row["reason"] for row in rejected if row["stage"] == "ingest"} == {"empty", "no-han"}
     by_rule = json.loads(here("query", "by-rule", "--format", "json", "--workdir", built.workdir).out)
-    made = ask(built.workdir, "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name = 'rules'")[0][0]
+    made = ask(
+        built.workdir, "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name = 'rules'"
+    )[0][0]
     assert sum(row["triplets"] for row in by_rule) == made
 
 
 def test_a_query_with_a_parameter_says_which_one_it_lacks(built: Built, here: Command) -> None:
     assert "aspect" in here("query", "by-aspect", "--workdir", built.workdir).error
-    found = json.loads(here("query", "by-aspect", "--param", "aspect=餐點", "--format", "json", "--workdir", built.workdir).out)
+    found = json.loads(
+        here("query", "by-aspect", "--param", "aspect=餐點", "--format", "json", "--workdir", built.workdir).out
+    )
     assert ("x5", "不會鹹", "POS") in [(row["key"], row["opinion"], row["polarity"]) for row in found]
 
 
@@ -363,7 +402,10 @@ def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, 
     released = next(row for row in read_lines(built.release / "data" / "train.jsonl") if row["triplets"])["triplets"][0]
     by_release = here("explain", released["id"], "--workdir", built.workdir)
     assert by_release.code == 0, by_release.err
-    assert f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})" in by_release.out.splitlines()[0]
+    assert (
+        f"({released['aspect']['text']}, {released['opinion']['text']}, {released['polarity']})"
+        in by_release.out.splitlines()[0]
+    )
     key, suffix = released["id"].rsplit(":", 1)
     number = ask(
         built.workdir,
@@ -392,7 +434,11 @@ def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, her
     assert told == held
     assert any(text.startswith("not in v0.1.0: people labelled this review") for text in reasons), reasons
     first = next(iter(held))
-    assert re.search(rf"^  release +released +in v0\.1\.0, {held[first]}, ", here("explain", first, "--workdir", built.workdir).out, re.M)
+    assert re.search(
+        rf"^  release +released +in v0\.1\.0, {held[first]}, ",
+        here("explain", first, "--workdir", built.workdir).out,
+        re.M,
+    )
 
 
 def test_explain_tells_the_longer_aspect_under_which_a_triplet_was_released(built: Built, tmp_path: Path) -> None:
@@ -405,7 +451,9 @@ def test_explain_tells_the_longer_aspect_under_which_a_triplet_was_released(buil
         assert model is not None
         triplets.propose(connection, model, [(own.review, replace(own.triplet, aspect=longer, aspect_full=longer))])
         connection.execute("DELETE FROM released WHERE triplet = ?", (own.id,))
-        (told,) = (one.outcome.text for one in stories.review(connection, own.review).triplets if one.stored.id == own.id)
+        (told,) = (
+            one.outcome.text for one in stories.review(connection, own.review).triplets if one.stored.id == own.id
+        )
     assert told == f"not in v0.1.0: train holds S_1 of variant D, where its aspect is {longer.text}"
 
 
@@ -463,7 +511,9 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: 
         ("餐點", "不會鹹", "POS"),
         ("服務人員", "親切", "POS"),
     }
-    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}, "the script of the text as given"
+    assert {(t["aspect"], t["polarity"]) for t in made[4]["triplets"]} >= {("价格", "POS")}, (
+        "the script of the text as given"
+    )
     assert any("湯頭" in t["aspect"] for t in made[2]["triplets"])
     for given, row in zip(rows, made, strict=True):
         for triplet in row["triplets"]:
@@ -490,17 +540,26 @@ def test_extract_reads_the_texts_of_gold_files_in_their_own_layout(builder: Comm
     soup, staff = "湯頭很好喝。", "店員態度很差。"
     question = f"question: 請問以下文字的評論對象有哪些？  context: {soup}"
     files = {
-        "dimabsa-2024.json": json.dumps([{"ID": "a", "Sentence": soup, "Aspect": []}, {"ID": "b", "Sentence": staff}], indent=2),
-        "dimabsa-2026.jsonl": json.dumps({"ID": "a", "Text": soup, "Triplet": []}) + "\n" + json.dumps({"ID": "b", "Text": staff}),
+        "dimabsa-2024.json": json.dumps(
+            [{"ID": "a", "Sentence": soup, "Aspect": []}, {"ID": "b", "Sentence": staff}], indent=2
+        ),
+        "dimabsa-2026.jsonl": json.dumps({"ID": "a", "Text": soup, "Triplet": []})
+        + "\n"
+        + json.dumps({"ID": "b", "Text": staff}),
         "dimabsa.txt": f"ID, Sentence\na, {soup}\nb, {staff}\n",
-        "paper.json": json.dumps({"id": "a", "question": question, "answer": ""}) + "\n" + json.dumps({"id": "b", "text": staff}),
+        "paper.json": json.dumps({"id": "a", "question": question, "answer": ""})
+        + "\n"
+        + json.dumps({"id": "b", "text": staff}),
     }
     for name, content in files.items():
         source, target = tmp_path / name, tmp_path / "out.jsonl"
         source.write_text(content, encoding="utf-8")
         ran = builder("extract", "--input", source, "--output", target)
         assert ran.code == 0, (name, ran.err)
-        told = [(row["id"], [(t["aspect"], t["opinion"], t["polarity"]) for t in row["triplets"]]) for row in read_lines(target)]
+        told = [
+            (row["id"], [(t["aspect"], t["opinion"], t["polarity"]) for t in row["triplets"]])
+            for row in read_lines(target)
+        ]
         assert told == [("a", [("湯頭", "好喝", "POS")]), ("b", [("店員態度", "差", "NEG")])], name
 
 
@@ -518,12 +577,17 @@ def test_extract_finds_what_the_build_found(built: Built, here: Command, tmp_pat
         "SELECT r.key, t.aspect, t.opinion, t.polarity, t.spans FROM triplets t JOIN reviews r ON r.id = t.review"
         " JOIN proposals p ON p.triplet = t.id JOIN sources s ON s.id = p.source WHERE s.name = 'rules'",
     )
-    assert told == {(key, aspect, opinion, polarity, str(json.loads(spans)["opinion"])) for key, aspect, opinion, polarity, spans in stored}
+    assert told == {
+        (key, aspect, opinion, polarity, str(json.loads(spans)["opinion"]))
+        for key, aspect, opinion, polarity, spans in stored
+    }
     assert len(told) > 50
 
 
 @pytest.mark.parametrize("system", ["D", "D0"])
-def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(built: Built, here: Command, tmp_path: Path, system: str) -> None:
+def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(
+    built: Built, here: Command, tmp_path: Path, system: str
+) -> None:
     name = {"D": "D1", "D0": "D0"}[system]
     key, text = ask(
         built.workdir,
@@ -531,7 +595,9 @@ def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(built: Bui
         f" JOIN sources s ON s.id = p.source WHERE s.name = '{name}' GROUP BY r.id ORDER BY count(*) DESC, r.id LIMIT 1",
     )[0]
     source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text}])
-    ran = here("extract", "--input", source, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", built.workdir)
+    ran = here(
+        "extract", "--input", source, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", built.workdir
+    )
     assert ran.code == 0, ran.err
     triplets = read_lines(tmp_path / "out.jsonl")[0]["triplets"]
     assert triplets
@@ -554,7 +620,14 @@ def answers(rng: random.Random, key: str) -> list[Row]:
         if capital:
             rows.append({"Aspect": aspect, "Opinion": opinion, "Polarity": polarity})
         elif "NULL" not in (aspect, opinion):
-            rows.append({"aspect": aspect, "opinion": opinion, "opinion_full": "很" + opinion, "polarity": rng.choice([polarity, "正面"])})
+            rows.append(
+                {
+                    "aspect": aspect,
+                    "opinion": opinion,
+                    "opinion_full": "很" + opinion,
+                    "polarity": rng.choice([polarity, "正面"]),
+                }
+            )
     return rows
 
 
@@ -563,8 +636,12 @@ def answers(rng: random.Random, key: str) -> list[Row]:
 @pytest.mark.parametrize("seed", range(6))
 def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    gold = write_lines(tmp_path / "gold.jsonl", [{"ID": f"r{i}", "Text": "文", "Triplet": answers(rng, "dimabsa")} for i in range(40)])
-    predicted = write_lines(tmp_path / "pred.jsonl", [{"id": f"r{i}", "triplets": answers(rng, "ours")} for i in range(2, 43)])
+    gold = write_lines(
+        tmp_path / "gold.jsonl", [{"ID": f"r{i}", "Text": "文", "Triplet": answers(rng, "dimabsa")} for i in range(40)]
+    )
+    predicted = write_lines(
+        tmp_path / "pred.jsonl", [{"id": f"r{i}", "triplets": answers(rng, "ours")} for i in range(2, 43)]
+    )
     spec = importlib.util.spec_from_file_location("score_lenient", OFFICIAL)
     assert spec is not None and spec.loader is not None
     official = importlib.util.module_from_spec(spec)
@@ -572,7 +649,9 @@ def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp
     ran = here("score", "--gold", gold, "--pred", predicted)
     assert ran.code == 0, ran.err
     shown = {
-        tuple(words[:3]): words[3:9] for line in ran.out.splitlines() if (words := line.split()) and words[0] in ("opinion", "opinion_full")
+        tuple(words[:3]): words[3:9]
+        for line in ran.out.splitlines()
+        if (words := line.split()) and words[0] in ("opinion", "opinion_full")
     }
     for key in ("opinion", "opinion_full"):
         told = official.preds(predicted, key)
@@ -592,7 +671,9 @@ def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, 
     for gold in (built.gold, built.release / "data" / "train.jsonl", built.release / "paper" / "train.json"):
         ran = here("score", "--gold", gold, "--pred", gold, "--opinion", "opinion")
         assert ran.code == 0, ran.err
-        lines = [line.split() for line in ran.out.splitlines() if line.startswith("opinion ") and line.split()[1] != "paper"]
+        lines = [
+            line.split() for line in ran.out.splitlines() if line.startswith("opinion ") and line.split()[1] != "paper"
+        ]
         assert len(lines) == 10, ran.out
         assert {tuple(words[3:6]) for words in lines if words[2] != "polarity"} == {("100.0", "100.0", "100.0")}
         assert {words[9] for words in lines if words[2] == "polarity"} == {"100.0"}
@@ -620,7 +701,10 @@ def flip(release: Path) -> None:
         (lambda release: (release / "data" / "valid.jsonl").unlink(), "data/valid.jsonl: missing"),
         (lambda release: (release / "data" / "more.jsonl").write_text(""), "data/more.jsonl: not part of the release"),
         (lambda release: (release / "manifest.json").write_text("{}"), "manifest.json: its bytes have changed"),
-        (lambda release: (release / "SHA256SUMS").write_text("x\n"), "SHA256SUMS:1: not a checksum line, or a second one for its file"),
+        (
+            lambda release: (release / "SHA256SUMS").write_text("x\n"),
+            "SHA256SUMS:1: not a checksum line, or a second one for its file",
+        ),
     ],
     ids=["flipped byte", "missing file", "added file", "other manifest", "no checksums"],
 )
@@ -637,7 +721,13 @@ def test_verify_names_every_damage_and_ends_with_code_1(
 
 
 def test_verify_agrees_with_sha256sum(built: Built) -> None:
-    done = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=built.release, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=built.release,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -658,4 +748,8 @@ def test_the_release_holds_what_the_database_says_and_every_span_is_its_text(bui
                     element = triplet[part]
                     assert "".join(row["text"][start:end] for start, end in element["spans"]) == element["text"]
     assert str(built.workdir) not in json.dumps(manifest), "no path of this machine is released"
-    assert any("D1" in triplet["sources"] for row in read_lines(built.release / "data" / "train.jsonl") for triplet in row["triplets"])
+    assert any(
+        "D1" in triplet["sources"]
+        for row in read_lines(built.release / "data" / "train.jsonl")
+        for triplet in row["triplets"]
+    )

@@ -107,8 +107,19 @@ def test_the_share_of_a_rule_counts_candidates_without_a_verdict(built: Built, h
 def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path) -> None:
     awkward = 'a "name" \\ with\ttabs, \x7f and 湯'
     config = tmp_path / "settings.toml"
-    config.write_text(f"seed = 5\n[release]\nlicence = 'CC0-1.0'\ncreator = {json.dumps(awkward)[:-1]}\"\n", encoding="utf-8")
-    ran = here("build", "--config", config, "--set", "self_train.iterations=2", "--set", 'self_train.variants=["C"]', "--show-config")
+    config.write_text(
+        f"seed = 5\n[release]\nlicence = 'CC0-1.0'\ncreator = {json.dumps(awkward)[:-1]}\"\n", encoding="utf-8"
+    )
+    ran = here(
+        "build",
+        "--config",
+        config,
+        "--set",
+        "self_train.iterations=2",
+        "--set",
+        'self_train.variants=["C"]',
+        "--show-config",
+    )
     assert ran.code == 0, ran.err
     shown = tmp_path / "shown.toml"
     shown.write_text(ran.out, encoding="utf-8")
@@ -124,7 +135,9 @@ def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path)
     assert re.search(r'^backend = "embedded"  # default$', ran.out, re.M)
 
 
-def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(built: Built, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(
+    built: Built, here: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = here("status", "--workdir", built.workdir).out.splitlines()
     assert len(lines) == 2 + len(pipeline.STAGES)
     assert max(map(len, lines)) > 100
@@ -133,13 +146,17 @@ def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(built: Built, he
         monkeypatch.setenv("COLUMNS", str(width))
         shown = here("status", "--workdir", built.workdir).out.splitlines()
         assert max(map(len, shown)) <= width
-        assert [line.split()[0] for line in shown[2:] if not line.startswith(" ")] == [stage.name for stage in pipeline.STAGES]
+        assert [line.split()[0] for line in shown[2:] if not line.startswith(" ")] == [
+            stage.name for stage in pipeline.STAGES
+        ]
 
 
 # ---- other datasets
 
 
-def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "releases"
     before = pipeline.remembered(workdir)
     other = tmp_path / "other.csv"
@@ -152,7 +169,10 @@ def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(built: 
     )
     assert pipeline.remembered(workdir).inputs == before.inputs
     named = Build(
-        workdir, out, (other,), resolve(options=flat(before.resolved.config) | {"release.name": "restaurant-aste", "evaluate.gold": ""})
+        workdir,
+        out,
+        (other,),
+        resolve(options=flat(before.resolved.config) | {"release.name": "restaurant-aste", "evaluate.gold": ""}),
     )
     pipeline.run(named, until="ingest")
     unnamed = Build(workdir, out, (built.reviews,), resolve())
@@ -186,19 +206,28 @@ def test_datasets_that_share_a_folder_have_versions_of_their_own(built: Built, t
 # ---- lists of words
 
 
-def test_a_list_with_nothing_to_take_leaves_every_stage_done_and_says_why(built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_list_with_nothing_to_take_leaves_every_stage_done_and_says_why(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     workdir = built.copy(tmp_path)
     words = tmp_path / "dishes.txt"
     words.write_text("牛肉麵\n", encoding="utf-8")
     ran = here("lexicon", "import", words, "--kind", "dishes", "--workdir", workdir)
     assert ran.code == 0, ran.err
     assert "the lexicon is as before: known 1; see" in ran.out
-    assert (workdir / "lexicon" / "refused" / "dishes.txt").read_text(encoding="utf-8").splitlines()[1].startswith("1\t牛肉麵\tknown")
+    assert (
+        (workdir / "lexicon" / "refused" / "dishes.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()[1]
+        .startswith("1\t牛肉麵\tknown")
+    )
     assert {state for _, state, _ in pipeline.status(workdir)} == {"done"}
     assert load_lexicon(overlays=overlays(workdir)).digest == load_lexicon().digest
 
 
-def test_a_list_of_another_kind_is_an_error_with_its_reasons_and_keeps_what_was_imported(here: Command, tmp_path: Path) -> None:
+def test_a_list_of_another_kind_is_an_error_with_its_reasons_and_keeps_what_was_imported(
+    here: Command, tmp_path: Path
+) -> None:
     good, bad = tmp_path / "list.txt", tmp_path / "bad" / "list.txt"
     bad.parent.mkdir()
     good.write_text("焗烤星空麵\n", encoding="utf-8")
@@ -234,11 +263,15 @@ def workbook(tmp_path: Path) -> Path:
 def test_a_sheet_is_chosen_by_its_name_or_its_number(workbook: Path, sheet: str) -> None:
     rows = list(read(workbook, sheet=sheet))
     assert [row.text for row in rows if isinstance(row, RawReview)] == ["湯頭很好喝"]
-    assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"], "what is left out is counted"
+    assert [row.reason for row in rows if isinstance(row, RejectedRow)] == ["sheet", "sheet"], (
+        "what is left out is counted"
+    )
 
 
 def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path) -> None:
-    with pytest.raises(InputError, match=r"sheet '說明': no text column; .* choose another sheet with --sheet: '說明', '2', '評論'"):
+    with pytest.raises(
+        InputError, match=r"sheet '說明': no text column; .* choose another sheet with --sheet: '說明', '2', '評論'"
+    ):
         list(read(workbook))
     with pytest.raises(InputError, match="sheet '2': no text column"):
         list(read(workbook, sheet="2"))
@@ -247,7 +280,9 @@ def test_a_workbook_whose_first_sheet_is_a_note_names_the_others(workbook: Path)
 
 
 def test_a_build_reads_the_sheet_that_it_is_told(workbook: Path, here: Command, tmp_path: Path) -> None:
-    ran = here("build", workbook, "--sheet", "評論", "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--show-config")
+    ran = here(
+        "build", workbook, "--sheet", "評論", "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--show-config"
+    )
     assert tomllib.loads(ran.out)["input"]["sheet"] == "評論"
     made = Build(tmp_path / "w", tmp_path / "r", (workbook,), resolve(options={"input.sheet": "評論"}))
     (done,) = pipeline.run(made, until="ingest")

@@ -16,7 +16,11 @@ from builder.pipeline import STAGES
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package that may be edited; digests are of this copy."""
     copy = tmp_path / "builder"
-    shutil.copytree(code.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors", "*.crfsuite", "sample", "data"))
+    shutil.copytree(
+        code.PACKAGE,
+        copy,
+        ignore=shutil.ignore_patterns("__pycache__", "*.safetensors", "*.crfsuite", "sample", "data"),
+    )
     monkeypatch.setattr(code, "PACKAGE", copy)
     forget()
     yield copy

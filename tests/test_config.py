@@ -96,7 +96,10 @@ def test_an_empty_file_or_an_empty_table_is_no_mistake(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("sed = 7", "build.toml: unknown key 'sed'; did you mean 'seed'?"),
-        ("[rules]\nconvnetion = 'paper'", "build.toml: unknown key 'rules.convnetion'; did you mean 'rules.convention'?"),
+        (
+            "[rules]\nconvnetion = 'paper'",
+            "build.toml: unknown key 'rules.convnetion'; did you mean 'rules.convention'?",
+        ),
         ("[rules]\nconvention = 'papr'", "build.toml: rules.convention = 'papr' is not one of 'natural', 'paper'"),
         ("seed = 'a'", "build.toml: seed = 'a' is no int"),
         ("seed = 1.5", "build.toml: seed = 1.5 is no int"),
@@ -164,12 +167,20 @@ def test_a_licence_is_spelt_as_spdx_spells_it(written: str, canonical: str) -> N
 @pytest.mark.parametrize("setting", ["release.licence", "release.licences"])
 def test_a_licence_that_is_not_on_the_list_is_refused_with_one_that_is(setting: str) -> None:
     for name, close in (("Foo-9", "SPDX"), ("CC-BY-4", "'CC-BY-4.0'"), ("MIT AND", "SPDX")):
-        with pytest.raises(ConfigError, match=f"'{name}' is no SPDX licence; .*{close}|'{name}' is no SPDX licence; .*spdx.org"):
+        with pytest.raises(
+            ConfigError, match=f"'{name}' is no SPDX licence; .*{close}|'{name}' is no SPDX licence; .*spdx.org"
+        ):
             resolve(options={setting: [f"survey={name}"] if setting.endswith("s") else name})
 
 
 def test_sources_have_licences_of_their_own_once_each() -> None:
-    assert resolve(options={"release.licences": ["web=cc0-1.0", "a=b=MIT"]}).config.release.licences == ("a=b=MIT", "web=CC0-1.0")
-    for pairs, message in ((["MIT"], "'MIT' is no SOURCE=LICENCE"), (["a=MIT", "a=MIT"], "the source 'a' has two licences")):
+    assert resolve(options={"release.licences": ["web=cc0-1.0", "a=b=MIT"]}).config.release.licences == (
+        "a=b=MIT",
+        "web=CC0-1.0",
+    )
+    for pairs, message in (
+        (["MIT"], "'MIT' is no SOURCE=LICENCE"),
+        (["a=MIT", "a=MIT"], "the source 'a' has two licences"),
+    ):
         with pytest.raises(ConfigError, match=message):
             resolve(options={"release.licences": pairs})

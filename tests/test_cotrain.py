@@ -114,7 +114,9 @@ def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(
     assert (learnt.trust, learnt.drop, learnt.cut) == (1, DROP, DROP)
 
 
-def test_a_panel_that_has_read_little_is_trusted_less(taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]) -> None:
+def test_a_panel_that_has_read_little_is_trusted_less(
+    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
+) -> None:
     shares = [trusted(taggers[0], discriminators, Noise(0.04, 0.06, mean)).trust for mean in (UNSURE, 0.71, 0.73, SURE)]
     assert shares == sorted(set(shares)) and (shares[0], shares[-1]) == (0, 1)
     assert trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.71)).cut == 0.06, "confident learning asks for more"
@@ -130,7 +132,9 @@ def taggers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Taggers, Path]:
 def discriminators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Discriminator, ...]:
     folder = tmp_path_factory.mktemp("judges")
     return tuple(
-        train_discriminator([one for one in JUDGED if fold_of(one.id, 2) != fold], JUDGED_VALID, TINY_JUDGE, 3, folder / str(fold))
+        train_discriminator(
+            [one for one in JUDGED if fold_of(one.id, 2) != fold], JUDGED_VALID, TINY_JUDGE, 3, folder / str(fold)
+        )
         for fold in range(2)
     )
 
@@ -142,7 +146,9 @@ def test_on_a_training_review_only_the_tagger_speaks_that_was_not_trained_on_it(
     assert alone[0] != alone[1]
     found = trained.apart(keys, texts)
     for i, key in enumerate(keys):
-        assert sorted((round(c, 6), t.key) for c, t in found[i]) == sorted((round(c, 6), t.key) for c, t in alone[fold_of(key, 2)][i])
+        assert sorted((round(c, 6), t.key) for c, t in found[i]) == sorted(
+            (round(c, 6), t.key) for c, t in alone[fold_of(key, 2)][i]
+        )
 
 
 def test_taggers_are_read_back_and_a_missing_one_is_an_error(taggers: tuple[Taggers, Path], tmp_path: Path) -> None:
@@ -170,7 +176,10 @@ def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(
 def test_noise_is_found_where_a_fifth_of_the_triplets_is_spoilt(
     taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
 ) -> None:
-    spoilt = [replace(one, triplets=tuple(_flipped(t) for t in one.triplets)) if i % 5 == 0 else one for i, one in enumerate(VALID)]
+    spoilt = [
+        replace(one, triplets=tuple(_flipped(t) for t in one.triplets)) if i % 5 == 0 else one
+        for i, one in enumerate(VALID)
+    ]
     judged = [discriminator_data(one, 1, hard=True) for one in spoilt]
     told = noise(judged, unseen(taggers[0], discriminators, items_of(judged)))
     assert 0.1 < told.share < 0.3
@@ -247,9 +256,13 @@ def test_a_build_with_variant_e_keeps_the_rules_stories_and_extracts_what_both_h
     with built.reviews.open(encoding="utf-8-sig", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file) if row["text"].strip()][:20]
     lines = tmp_path / "in.jsonl"
-    lines.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)), encoding="utf-8")
+    lines.write_text(
+        "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)), encoding="utf-8"
+    )
     for system in ("E", "E0"):
-        ran = builder("extract", "--input", lines, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", workdir)
+        ran = builder(
+            "extract", "--input", lines, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", workdir
+        )
         assert ran.code == 0, ran.err
         rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
         assert [row["id"] for row in rows] == list(range(len(texts)))

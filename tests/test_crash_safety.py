@@ -37,7 +37,9 @@ def test_a_build_killed_at_twelve_random_moments_ends_in_the_same_release(
     assert len(met) >= 4, met
 
 
-def test_a_release_killed_while_it_is_written_is_whole_or_not_there(built: Built, nursery: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_a_release_killed_while_it_is_written_is_whole_or_not_there(
+    built: Built, nursery: subprocess.Popen[str], tmp_path: Path
+) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "out"
     words = ["resume", "--workdir", str(workdir), "--out", str(out)]
     killed = 0
@@ -100,7 +102,15 @@ def session(number: int) -> list[int]:
 
 def begun(built: Built, workdir: Path, out: Path) -> subprocess.Popen[str]:
     """A build in a session of its own that has two worker processes at work on annotate."""
-    words = ["build", str(built.reviews), "--workdir", str(workdir), "--out", str(out), *settings(workers="2", annotate__chunk="2")]
+    words = [
+        "build",
+        str(built.reviews),
+        "--workdir",
+        str(workdir),
+        "--out",
+        str(out),
+        *settings(workers="2", annotate__chunk="2"),
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "builder", *words],
         env=environment(),
@@ -132,7 +142,9 @@ def nobody_left(number: int, seconds: float = 30) -> bool:
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "terminate", "kill"])
-def test_a_build_that_ends_early_takes_its_workers_with_it(how: str, built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_build_that_ends_early_takes_its_workers_with_it(
+    how: str, built: Built, here: Command, tmp_path: Path
+) -> None:
     workdir, out = tmp_path / "w", tmp_path / "out"
     process = begun(built, workdir, out)
     try:

@@ -97,12 +97,18 @@ def test_links_lead_to_files_that_are_there(path: Path) -> None:
 def test_every_page_has_a_place_in_the_menu_and_names_no_place_of_its_authors() -> None:
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert [page.name for page in PAGES if page.relative_to(DOCS).as_posix() not in menu] == []
-    assert [path.name for path in WRITTEN if re.search(r"/work/|\.\./shared|worktree", path.read_text(encoding="utf-8"))] == []
+    assert [
+        path.name for path in WRITTEN if re.search(r"/work/|\.\./shared|worktree", path.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_a_reader_meets_every_command_on_a_page_that_people_wrote() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in WRITTEN)
-    missing = [name for name, command in commands.walk_commands(commands.cli) if f"builder {name}" not in text and not hidden(command)]
+    missing = [
+        name
+        for name, command in commands.walk_commands(commands.cli)
+        if f"builder {name}" not in text and not hidden(command)
+    ]
     assert missing == []
 
 
@@ -121,7 +127,9 @@ def test_every_setting_has_a_sentence(cls: type) -> None:
 def test_every_table_and_column_is_described_and_nothing_else_is() -> None:
     schema = {name: set(columns) for kind in database.read_schema().values() for name, columns in kind.items()}
     described = {name: set(table.columns) for name, table in database.describe_tables().items()}
-    assert {name: columns ^ described.get(name, set()) for name, columns in schema.items() if columns != described.get(name)} == {}
+    assert {
+        name: columns ^ described.get(name, set()) for name, columns in schema.items() if columns != described.get(name)
+    } == {}
     assert described.keys() == schema.keys()
 
 
@@ -134,14 +142,19 @@ def test_what_is_generated_stands_on_a_page(name: str) -> None:
 
 def test_generated_pages_hold_every_command_option_setting_and_column() -> None:
     text = "\n".join(pages.on_page_markdown(page.read_text(encoding="utf-8")) for page in PAGES)
-    options = {name for _, command in commands.walk_commands(commands.cli) for option in command.params for name in option.opts}
+    options = {
+        name for _, command in commands.walk_commands(commands.cli) for option in command.params for name in option.opts
+    }
     assert [name for name in options if name.startswith("--") and f"`{name}`" not in text] == []
     assert [key for _, key, _, _ in settings.walk_settings(settings.Config) if f"`{key}`" not in text] == []
     assert [name for name in database.describe_tables() if f"### `{name}`" not in text] == []
 
 
 def test_examples_of_docstrings_are_shown_as_code() -> None:
-    assert doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.") == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
+    assert (
+        doctests.mark_examples("Reads.\n\n>>> 1 + 1\n2\n\nMore.")
+        == "Reads.\n\nExamples:\n    >>> 1 + 1\n    2\n\nMore."
+    )
     assert doctests.mark_examples("No >>> example.") == "No >>> example."
 
 
@@ -150,7 +163,11 @@ def test_the_architecture_page_names_every_part_of_the_package() -> None:
     parts = {path.stem for path in (ROOT / "builder").glob("*.py")} | {
         path.parent.name for path in (ROOT / "builder").glob("*/__init__.py")
     }
-    missing = [name for name in sorted(parts - {"__init__", "__main__"}) if f"`{name}`" not in text and f"`{name}/`" not in text]
+    missing = [
+        name
+        for name in sorted(parts - {"__init__", "__main__"})
+        if f"`{name}`" not in text and f"`{name}/`" not in text
+    ]
     assert missing == []
 
 
@@ -218,16 +235,27 @@ def shell(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.runs], ids=lambda block: f"{block.page}: {block.lines[0][:40]}")
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if block.runs], ids=lambda block: f"{block.page}: {block.lines[0][:40]}"
+)
 def test_the_commands_of_a_page_run_as_they_stand(block: Block, shell: Path) -> None:
     variables = environment() | {"PATH": f"{shell / 'bin'}:/usr/bin:/bin"}
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.text], cwd=shell, env=variables, capture_output=True, text=True, timeout=300
+        ["bash", "-euo", "pipefail", "-c", block.text],
+        cwd=shell,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "python"], ids=lambda block: block.page)
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if block.language == "python"], ids=lambda block: block.page
+)
 def test_the_python_of_a_page_runs_as_it_stands(block: Block, shell: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", block.text], cwd=shell, env=environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], cwd=shell, env=environment(), capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr

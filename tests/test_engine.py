@@ -152,7 +152,10 @@ def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader
 
     def aspect_with(heads: list[tuple[int, str]]) -> list[str]:
         tags = ["NOUN", "VERB", "NOUN", "ADJ"]
-        tokens = [Token(start, end, tag, head, rel) for (start, end), tag, (head, rel) in zip(bounds, tags, heads, strict=True)]
+        tokens = [
+            Token(start, end, tag, head, rel)
+            for (start, end), tag, (head, rel) in zip(bounds, tags, heads, strict=True)
+        ]
         return [one.aspect.text for one in engine.extract(Doc.of(text, tokens))]
 
     assert aspect_with([(3, "nsubj"), (3, "aux"), (0, "nmod"), (-1, "root")]) == ["湯頭"]
@@ -240,7 +243,9 @@ def test_words_for_times_people_and_the_like_are_never_aspects(reader: Reader) -
     assert [one.aspect.text for one in found if one.aspect.text in reader.lexicon.not_aspects] == []
 
 
-@pytest.mark.parametrize("text", ["今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心", "OMG好吃", "google推薦"])
+@pytest.mark.parametrize(
+    "text", ["今天很好吃", "這樣很好", "我很滿意", "晚上很好吃", "大家都很開心", "OMG好吃", "google推薦"]
+)
 def test_a_judgement_of_nothing_named_yields_nothing(reader: Reader, text: str) -> None:
     assert reader.found(text) == set()
 
@@ -304,7 +309,9 @@ def test_two_negators_leave_the_polarity_as_it_was(reader: Reader, text: str) ->
         ("豬排炸得酥脆", "酥脆", "酥脆"),
     ],
 )
-def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(reader: Reader, text: str, opinion: str, full: str) -> None:
+def test_a_degree_word_is_part_of_opinion_full_and_not_of_opinion(
+    reader: Reader, text: str, opinion: str, full: str
+) -> None:
     triplet = reader.one(text)
     assert (triplet.opinion.text, triplet.opinion_full.text) == (opinion, full)
 
@@ -334,7 +341,9 @@ def test_a_word_of_the_middle_is_neutral(reader: Reader) -> None:
     assert (triplet.polarity, triplet.valence) == ("NEU", 5)
 
 
-@pytest.mark.parametrize(("text", "polarity"), [("蛋糕甜", "POS"), ("蛋糕太甜", "NEG"), ("份量太少", "NEG"), ("湯頭過於濃郁", "NEG")])
+@pytest.mark.parametrize(
+    ("text", "polarity"), [("蛋糕甜", "POS"), ("蛋糕太甜", "NEG"), ("份量太少", "NEG"), ("湯頭過於濃郁", "NEG")]
+)
 def test_too_much_of_a_taste_is_bad(reader: Reader, text: str, polarity: str) -> None:
     assert reader.one(text).polarity == polarity
 
@@ -420,7 +429,10 @@ def assert_lawful(reader: Reader, doc: Doc, triplets: Sequence[Triplet]) -> None
 
 def soup(reader: Reader, random: Random, most: int) -> list[str]:
     """Lexicon words and marks in any order; some Latin in capitals."""
-    words = [random.choice(MARKS) if random.random() < 0.3 else random.choice(reader.words) for _ in range(random.randint(0, most))]
+    words = [
+        random.choice(MARKS) if random.random() < 0.3 else random.choice(reader.words)
+        for _ in range(random.randint(0, most))
+    ]
     return [word.upper() if random.random() < 0.2 else word for word in words]
 
 
@@ -445,7 +457,9 @@ def test_any_tokens_and_heads_over_any_soup_give_sound_triplets(reader: Reader, 
     cuts = sorted({0, len(text), *(random.randint(0, len(text)) for _ in range(random.randint(0, len(text))))})
     bounds = [(start, end) for start, end in pairwise(cuts) if text[start:end].strip()]
     bounds = [
-        (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())) for start, end in bounds for piece in [text[start:end]]
+        (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
+        for start, end in bounds
+        for piece in [text[start:end]]
     ]
     size = len(bounds)
     tokens = [

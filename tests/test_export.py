@@ -72,7 +72,13 @@ def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = ""
         return Element(text, ((0, max(1, len(text))),))
 
     return Triplet(
-        element(aspect), element(aspect), element(opinion), element(opinion), polarity, 5.0, owner=element(owner) if owner else None
+        element(aspect),
+        element(aspect),
+        element(opinion),
+        element(opinion),
+        polarity,
+        5.0,
+        owner=element(owner) if owner else None,
     )
 
 
@@ -130,7 +136,9 @@ TERM = st.text(st.sampled_from("湯頭服務好鹹不會[]A 5？！，\U00020bb7
 
 
 @given(st.lists(st.tuples(TERM, TERM, st.sampled_from(POLARITIES)), max_size=6))
-def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(told: list[tuple[str, str, Polarity]]) -> None:
+def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(
+    told: list[tuple[str, str, Polarity]],
+) -> None:
     listed = [plain(*one) for one in told]
     kept = [one for one in listed if paper.refused(one) is None]
     wanted = {(one.aspect.text, one.opinion.text, one.polarity) for one in kept}
@@ -141,7 +149,14 @@ def test_what_the_paper_can_hold_comes_back_from_it_and_the_rest_is_refused(told
 
 
 @pytest.mark.parametrize(
-    "answer", ["湯頭。湯頭好(正面)。", "湯頭。湯頭：好。", "湯頭。湯頭：好(好)。", "湯頭。湯頭：好(正面)鹹(負面)。", "湯頭。湯頭：(正面)。"]
+    "answer",
+    [
+        "湯頭。湯頭好(正面)。",
+        "湯頭。湯頭：好。",
+        "湯頭。湯頭：好(好)。",
+        "湯頭。湯頭：好(正面)鹹(負面)。",
+        "湯頭。湯頭：(正面)。",
+    ],
 )
 def test_an_answer_that_is_not_in_the_format_is_an_error_that_shows_it(answer: str) -> None:
     with pytest.raises(ValueError, match="no `aspect：opinion"):
@@ -173,7 +188,13 @@ def test_an_extracted_triplet_has_the_keys_of_the_command_line() -> None:
 @pytest.mark.parametrize("part", ["aspect", "aspect_full", "owner", "opinion", "opinion_full"])
 @pytest.mark.parametrize(
     ("spans", "said"),
-    [([], "outside the text"), ([[0, 99]], "outside"), ([[3, 3]], "outside"), ([[-1, 2]], "outside"), ([[0, 1]], "is '這'")],
+    [
+        ([], "outside the text"),
+        ([[0, 99]], "outside"),
+        ([[3, 3]], "outside"),
+        ([[-1, 2]], "outside"),
+        ([[0, 1]], "is '這'"),
+    ],
 )
 def test_a_span_that_does_not_show_its_surface_is_named(part: str, spans: list[list[int]], said: str) -> None:
     row: Any = triplet_row("x", TASTE, (), ())
@@ -189,7 +210,10 @@ def test_a_span_that_does_not_show_its_surface_is_named(part: str, spans: list[l
 
 def written(folder: Path, *rows: object) -> Path:
     path = folder / "rows.jsonl"
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)}\n" for row in rows),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -204,12 +228,16 @@ def test_answers_of_all_three_kinds_are_read_alike(tmp_path: Path) -> None:
 
 
 def test_the_full_opinion_is_read_where_it_is_asked_for_and_there_is_one(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "7", "triplets": [extracted(SALT), {"aspect": "店", "opinion": "小", "polarity": "NEG"}]})
+    path = written(
+        tmp_path, {"id": "7", "triplets": [extracted(SALT), {"aspect": "店", "opinion": "小", "polarity": "NEG"}]}
+    )
     assert answers.read(path, "opinion_full").answers["7"] == [("湯頭", "不會太鹹", "POS"), ("店", "小", "NEG")]
 
 
 def test_triplets_with_a_null_part_are_left_out_and_counted(tmp_path: Path) -> None:
-    triplets = [{"Aspect": a, "Opinion": o, "Polarity": "NEG"} for a, o in (("NULL", "貴"), ("店", "NULL"), ("店", "小"))]
+    triplets = [
+        {"Aspect": a, "Opinion": o, "Polarity": "NEG"} for a, o in (("NULL", "貴"), ("店", "NULL"), ("店", "小"))
+    ]
     found = answers.read(written(tmp_path, {"ID": "1", "Text": "x", "Triplet": triplets}))
     assert (found.answers, found.null) == ({"1": [("店", "小", "NEG")]}, 2)
 
@@ -231,7 +259,9 @@ GOOD = {"id": "1", "triplets": []}
         (["", " "], "rows.jsonl: no rows"),
     ],
 )  # fmt: skip
-def test_answers_that_cannot_be_read_are_named_with_their_line(tmp_path: Path, rows: list[object], message: str) -> None:
+def test_answers_that_cannot_be_read_are_named_with_their_line(
+    tmp_path: Path, rows: list[object], message: str
+) -> None:
     with pytest.raises(InputError) as caught:
         answers.read(written(tmp_path, *rows))
     assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
@@ -267,7 +297,9 @@ def reviews() -> dict[str, list[ReviewRow]]:
 def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
     def split(name: str) -> Split:
         listed = [one for row in rows[name] for one in row["triplets"]]
-        counts: dict[str, int] = {polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES}
+        counts: dict[str, int] = {
+            polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES
+        }
         return Split(name, "rules", "silver", len(rows[name]), len(listed), counts)
 
     return Facts(
@@ -291,7 +323,11 @@ def data(rows: Mapping[str, Iterable[ReviewRow]]) -> Files:
 
 def whole(told: Facts, rows: Mapping[str, Iterable[ReviewRow]], changes: str) -> Files:
     """All files of a release, in memory."""
-    return {name: content for name, content in package.whole(told, data(rows), changes).items() if isinstance(content, bytes)}
+    return {
+        name: content
+        for name, content in package.whole(told, data(rows), changes).items()
+        if isinstance(content, bytes)
+    }
 
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
@@ -317,19 +353,31 @@ def test_the_card_says_what_the_panel_did_and_how_sure_a_score_is() -> None:
     assert "panel" not in card(facts(reviews()))
 
 
-def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agreement_with_the_rules_as_quality() -> None:
+def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agreement_with_the_rules_as_quality() -> (
+    None
+):
     agreement = [("E0 against rules", "valid", "exact P", 93.3, 90.0, 95.0)]
     unmeasured = card(replace(facts(reviews()), metrics=agreement))
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
-    assert "| rules and judges together (E0) against the rules alone | valid | precision, exact match | 93.3 |" in unmeasured
+    assert (
+        "| rules and judges together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
+        in unmeasured
+    )
     figure = Figure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
     stated = replace(facts(reviews()), figures=[figure])
-    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(stated)
+    assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(
+        stated
+    )
     metadata, body = (json.loads(whole(stated, reviews(), "")[name]) for name in ("metadata.json", "manifest.json"))
-    assert metadata["rai:dataAnnotationAnalysis"].startswith("By gold: precision, exact match of silver labels: 81.2% (74.5 to 86.5)")
+    assert metadata["rai:dataAnnotationAnalysis"].startswith(
+        "By gold: precision, exact match of silver labels: 81.2% (74.5 to 86.5)"
+    )
     assert of_manifest(body["figures"]) == [figure]
-    assert json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])["rai:dataAnnotationAnalysis"] == NOT_MEASURED
+    assert (
+        json.loads(whole(facts(reviews()), reviews(), "")["metadata.json"])["rai:dataAnnotationAnalysis"]
+        == NOT_MEASURED
+    )
 
 
 def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() -> None:
@@ -364,7 +412,9 @@ def test_the_card_lists_sources_with_their_licences_and_says_whom_to_ask() -> No
 def test_a_sound_release_has_no_faults_and_sha256sum_agrees(tmp_path: Path) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     assert verify(made) == []
-    checked = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False)
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False
+    )
     assert checked.returncode == 0, checked.stderr
     assert checked.stdout.count(": OK") == 14
 
@@ -384,7 +434,9 @@ def test_a_folder_that_is_no_release_is_an_error_and_no_fault(tmp_path: Path) ->
         ("manifest.json", b"{}", "manifest.json: its bytes have changed"),
     ],
 )
-def test_a_file_that_is_missing_added_or_changed_is_named(tmp_path: Path, name: str, content: bytes | None, fault: str) -> None:
+def test_a_file_that_is_missing_added_or_changed_is_named(
+    tmp_path: Path, name: str, content: bytes | None, fault: str
+) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     if content is None:
         (made / name).unlink()
@@ -406,7 +458,9 @@ def test_a_file_that_is_missing_added_or_changed_is_named(tmp_path: Path, name: 
         (lambda sums: sums.upper().replace("README.MD", "README.md"), "README.md: its bytes have changed"),
     ],
 )  # fmt: skip
-def test_a_checksum_file_that_is_not_right_is_named_by_its_line(tmp_path: Path, change: Callable[[str], str], fault: str) -> None:
+def test_a_checksum_file_that_is_not_right_is_named_by_its_line(
+    tmp_path: Path, change: Callable[[str], str], fault: str
+) -> None:
     made = release(tmp_path, files_of(reviews(), facts(reviews())))
     sums = made / "SHA256SUMS"
     sums.write_text(change(sums.read_text(encoding="utf-8")), encoding="utf-8")
@@ -508,7 +562,9 @@ def test_a_data_file_that_is_no_json_is_a_fault_and_no_traceback(tmp_path: Path)
     def edit(files: Files) -> None:
         files["data/valid.jsonl"] = b"{" * len(files["data/valid.jsonl"])
 
-    assert any("data/valid.jsonl" in fault for fault in verify(release(tmp_path, files_of(reviews(), facts(reviews()), edit))))
+    assert any(
+        "data/valid.jsonl" in fault for fault in verify(release(tmp_path, files_of(reviews(), facts(reviews()), edit)))
+    )
 
 
 # ---- manifest and card
@@ -535,7 +591,9 @@ def test_the_manifest_says_all_that_decided_the_release() -> None:
     assert body["splits"]["train"] == {
         "source": "rules", "annotation": "silver", "reviews": 2, "triplets": 3, "polarities": {"POS": 2, "NEG": 1, "NEU": 0},
     }  # fmt: skip
-    assert body["metrics"] == [{"system": "rules", "split": "test", "metric": "micro F1", "value": 61.5, "low": 58.25, "high": 64.0}]
+    assert body["metrics"] == [
+        {"system": "rules", "split": "test", "metric": "micro F1", "value": 61.5, "low": 58.25, "high": 64.0}
+    ]
     assert list(body["files"]) == ["data/a.jsonl", "data/b.jsonl"]
     assert body["files"]["data/a.jsonl"] == {"bytes": 1, "sha256": sha256(b"a")}
 

@@ -42,13 +42,20 @@ def options(**changed: object) -> dict[str, object]:
     import tomllib
 
     given = [word.partition("=") for word in settings()[1::2]]
-    return {key: tomllib.loads(f"v = {value}")["v"] for key, _, value in given} | {key.replace("__", "."): v for key, v in changed.items()}
+    return {key: tomllib.loads(f"v = {value}")["v"] for key, _, value in given} | {
+        key.replace("__", "."): v for key, v in changed.items()
+    }
 
 
 @pytest.fixture
 def again(built: Built, tmp_path: Path) -> Build:
     """The tiny build in a copy of its working directory, to be run again."""
-    return Build(built.copy(tmp_path), tmp_path / "out", (built.reviews,), resolve(options=options(evaluate__gold=str(built.gold))))
+    return Build(
+        built.copy(tmp_path),
+        tmp_path / "out",
+        (built.reviews,),
+        resolve(options=options(evaluate__gold=str(built.gold))),
+    )
 
 
 def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: Callable[[], None]) -> list[str]:
@@ -87,17 +94,26 @@ def test_a_lexicon_edited_in_the_middle_is_named_and_resume_uses_the_edited_one_
     shutil.rmtree(again.workdir / "lexicon")
 
 
-def test_rules_edited_before_their_stage_are_named_by_the_worker_that_reads_them(again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_edited_before_their_stage_are_named_by_the_worker_that_reads_them(
+    again: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(seed, "rules_digest", lambda folder=None: "now" if folder else "then")
     with pytest.raises(Exception, match="the rules changed while the build ran"):
         pipeline.run(again, until="seed", force=("seed",))
 
 
-def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)), encoding="utf-8")
     build = Build(tmp_path / "w", tmp_path / "out", (source,), resolve(options={"workers": 1}))
-    once(monkeypatch, reviews, "mark_duplicates", lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None)
+    once(
+        monkeypatch,
+        reviews,
+        "mark_duplicates",
+        lambda: source.write_text("text\n別的好吃\n", encoding="utf-8") and None,
+    )
     with pytest.raises(WorkdirError, match=r"in\.csv changed while the build ran"):
         pipeline.run(build, until="ingest")
     with db.reading(build.workdir) as connection:
@@ -106,10 +122,13 @@ def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kep
 
 
 @pytest.mark.parametrize(
-    "lost", ["taggers/0/weights.safetensors", "taggers/1/config.json", "discriminators/0/weights.safetensors", "panel.json"]
+    "lost",
+    ["taggers/0/weights.safetensors", "taggers/1/config.json", "discriminators/0/weights.safetensors", "panel.json"],
 )
 @pytest.mark.parametrize("harm", ["missing", "cut", "overwritten"])
-def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(lost: str, harm: str, again: Build, here: Command) -> None:
+def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(
+    lost: str, harm: str, again: Build, here: Command
+) -> None:
     path = again.workdir / "models" / "panel" / lost
     content = path.read_bytes()
     path.unlink()  # it is a hard link to the one that all tests share
@@ -128,7 +147,9 @@ def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(lost: str,
 # ---- others at the same time
 
 
-def test_readers_see_the_last_whole_state_while_a_build_writes_slowly(again: Build, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_see_the_last_whole_state_while_a_build_writes_slowly(
+    again: Build, here: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As on a disk that is slow: every transaction takes its time, and whoever reads waits for none."""
     seen: list[int] = []
     stop = threading.Event()
@@ -168,7 +189,9 @@ def test_a_file_system_that_cannot_lock_is_said_so(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     with (
-        pytest.raises(WorkdirError, match=r"this file system cannot lock \(No locks available\); put the --workdir on a disk"),
+        pytest.raises(
+            WorkdirError, match=r"this file system cannot lock \(No locks available\); put the --workdir on a disk"
+        ),
         db.lock(tmp_path),
     ):
         pass
@@ -195,7 +218,9 @@ def test_a_build_by_any_crew_of_which_one_is_killed_is_the_build_of_one_process(
     killed: list[int] = []
 
     def kill() -> None:
-        worker = next(one for one in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(one.cmdline()))
+        worker = next(
+            one for one in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(one.cmdline())
+        )
         worker.kill()
         killed.append(worker.pid)
 
@@ -223,7 +248,9 @@ def test_a_file_of_any_name_is_read_and_its_name_does_nothing_to_the_terminal(he
     ]
     for number, name in enumerate(names):
         source = tmp_path / os.fsdecode(name)
-        source.write_text("text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", encoding="utf-8")
+        source.write_text(
+            "text\n" + "".join(HAN.format(n=n) + "\n" for n in range(9)) + "only english\n", encoding="utf-8"
+        )
         workdir = tmp_path / f"w{number}"
         pipeline.run(Build(workdir, tmp_path / "out", (source,), resolve(options={"workers": 1})), until="ingest")
         assert here("status", "--workdir", workdir).code == 0, name
@@ -253,7 +280,9 @@ def test_a_terminal_shows_escape_codes_and_obeys_none(built: Built, tmp_path: Pa
     shown = told.decode()
     assert "湯頭\\x1b[31m\\x9b2J\\u202e\\x07" in shown
     assert not set(shown) & set("\x1b\x9b\u202e\x07")
-    piped = subprocess.run([*words, "--format", "csv"], capture_output=True, env=environment(), cwd=tmp_path, check=True)
+    piped = subprocess.run(
+        [*words, "--format", "csv"], capture_output=True, env=environment(), cwd=tmp_path, check=True
+    )
     assert "湯頭\x1b[31m\x9b2J\u202e\x07" in piped.stdout.decode()
 
 
@@ -261,7 +290,9 @@ def test_a_terminal_shows_escape_codes_and_obeys_none(built: Built, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["../../secret", "/etc/hostname", "a/b", "..", "", "train\n"])
-def test_a_manifest_that_names_a_split_outside_is_no_release(name: str, built: Built, here: Command, tmp_path: Path) -> None:
+def test_a_manifest_that_names_a_split_outside_is_no_release(
+    name: str, built: Built, here: Command, tmp_path: Path
+) -> None:
     release = tmp_path / "r" / "v0.1.0"
     shutil.copytree(built.release, release)
     (tmp_path / "secret.jsonl").write_text(json.dumps({"id": "s", "text": "secret", "triplets": []}) + "\n")
@@ -299,7 +330,11 @@ def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
                 found += [where for alias in node.names if alias.name != "UnpicklingError"]
             elif isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
-                found += [where] if called in ("torch.load", "torch.save", "eval", "exec", "np.load", "numpy.load", "yaml.load") else []
+                found += (
+                    [where]
+                    if called in ("torch.load", "torch.save", "eval", "exec", "np.load", "numpy.load", "yaml.load")
+                    else []
+                )
     assert found == []
 
 
@@ -350,7 +385,12 @@ def _save_a_base(kind: str, folder: Path) -> Path:
     return make_base(folder)
 
 
-LOADERS = (("mt5", _load_seq2seq), ("bert", _load_for_augmentation), ("bert", _load_for_boostaug), ("bert", _load_for_bench))
+LOADERS = (
+    ("mt5", _load_seq2seq),
+    ("bert", _load_for_augmentation),
+    ("bert", _load_for_boostaug),
+    ("bert", _load_for_bench),
+)
 
 
 @pytest.mark.parametrize(("kind", "load"), LOADERS)
@@ -366,7 +406,9 @@ def test_a_base_model_that_is_a_pickle_is_refused(kind: str, load: Callable[[str
     (weights,) = folder.glob("*.safetensors")
     torch.save(load_file(weights), folder / "pytorch_model.bin")
     weights.unlink()
-    with pytest.raises(ModelError, match=r"the weights stand in pytorch_model\.bin, a pickle; its weights must be safetensors"):
+    with pytest.raises(
+        ModelError, match=r"the weights stand in pytorch_model\.bin, a pickle; its weights must be safetensors"
+    ):
         load(str(folder))
 
 
@@ -378,7 +420,9 @@ def test_code_that_comes_with_a_base_model_is_not_run(kind: str, load: Callable[
     folder = _save_a_base(kind, tmp_path / "base")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     named = {"AutoConfig": "own.Config", "AutoModelForMaskedLM": "own.Model", "AutoModelForSeq2SeqLM": "own.Model"}
-    (folder / "config.json").write_text(json.dumps({**config, "model_type": "own", "auto_map": named}), encoding="utf-8")
+    (folder / "config.json").write_text(
+        json.dumps({**config, "model_type": "own", "auto_map": named}), encoding="utf-8"
+    )
     mark = tmp_path / "was run"
     (folder / "own.py").write_text(f"open({str(mark)!r}, 'w')\nclass Config: ...\nclass Model: ...\n", encoding="utf-8")
     with pytest.raises(ModelError, match="no readable model config"):
@@ -390,7 +434,9 @@ def test_code_that_comes_with_a_base_model_is_not_run(kind: str, load: Callable[
 
 
 @pytest.mark.parametrize("version", range(1, db.schema()[-1][0]))
-def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_one_has(version: int, tmp_path: Path) -> None:
+def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_one_has(
+    version: int, tmp_path: Path
+) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     connection = sqlite3.connect(old / db.NAME, isolation_level=None)

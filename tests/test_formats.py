@@ -41,7 +41,9 @@ def reviews(draw: st.DrawFn) -> list[Labelled]:
     texts = draw(st.lists(TEXTS, max_size=3, unique=True))
     found = []
     for n, text in enumerate(texts, start=1):
-        labels = draw(st.lists(st.builds(Label, spans(len(text)), spans(len(text)), st.sampled_from(POLARITIES)), max_size=5))
+        labels = draw(
+            st.lists(st.builds(Label, spans(len(text)), spans(len(text)), st.sampled_from(POLARITIES)), max_size=5)
+        )
         found.append(Labelled(str(n), text, tuple(sorted(set(labels)))))
     return found
 
@@ -137,10 +139,15 @@ SPACED = "餐 點 不 會 太 鹹 ， 店 員 \u2581 很 親 切 #"
 
 def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     one = [Labelled("r1", TEXT, (KIND,))]
-    assert aste.v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", "every index; and a # at the end stays apart from the mark"
+    assert aste.v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
+        "every index; and a # at the end stays apart from the mark"
+    )
     assert aste.span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
     assert aste.pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
-    assert aste.span_aste([Labelled("x", "湯好", (Label(((0, 1),), ((1, 2),), "NEG"),))]) == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
+    assert (
+        aste.span_aste([Labelled("x", "湯好", (Label(((0, 1),), ((1, 2),), "NEG"),))])
+        == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
+    )
     entry = json.loads(gts.dump([Labelled("r1", "湯好喝", (Label(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
@@ -162,11 +169,18 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
     text = "湯和麵好喝又貴，飯難吃"
     a, b, c = ((0, 1),), ((2, 3),), ((8, 9),)
     good, dear, bad = ((3, 5),), ((6, 7),), ((9, 11),)
-    labels = (Label(a, good, "POS"), Label(a, dear, "NEG"), Label(b, good, "POS"), Label(b, dear, "NEG"), Label(c, bad, "NEG"))
+    labels = (
+        Label(a, good, "POS"),
+        Label(a, dear, "NEG"),
+        Label(b, good, "POS"),
+        Label(b, dear, "NEG"),
+        Label(c, bad, "NEG"),
+    )
     lines = aste.pyabsa([Labelled("1", text, labels)]).splitlines()
     assert len(lines) == 1
     assert ast.literal_eval(lines[0].split("####")[1]) == [
-        ((one.aspect[0][0], one.aspect[0][1] - 1), (one.opinion[0][0], one.opinion[0][1] - 1), one.polarity) for one in labels
+        ((one.aspect[0][0], one.aspect[0][1] - 1), (one.opinion[0][0], one.opinion[0][1] - 1), one.polarity)
+        for one in labels
     ]
 
 
@@ -222,11 +236,19 @@ def test_a_file_that_is_not_in_the_format_is_a_value_error(name: str, content: s
 
 def test_the_paper_comes_back_as_words_and_says_where_they_may_stand() -> None:
     reviews_ = [
-        row(Labelled("r1", "餐點不會太鹹，餐點好", (Label(((0, 2),), ((2, 4), (5, 6)), "POS"), Label(((7, 9),), ((9, 10),), "POS"))))
+        row(
+            Labelled(
+                "r1",
+                "餐點不會太鹹，餐點好",
+                (Label(((0, 2),), ((2, 4), (5, 6)), "POS"), Label(((7, 9),), ((9, 10),), "POS")),
+            )
+        )
     ]
     for name in ("paper", "paper-open"):
         made = export(name, "test", reviews_)
-        assert paper.read(made.content) == [("1", "餐點不會太鹹，餐點好", [("餐點", "不會鹹", "POS"), ("餐點", "好", "POS")])]
+        assert paper.read(made.content) == [
+            ("1", "餐點不會太鹹，餐點好", [("餐點", "不會鹹", "POS"), ("餐點", "好", "POS")])
+        ]
         assert ("對餐點的描述" in made.content) is (name == "paper")
     assert paper.located("餐點不會太鹹，餐點好", "餐點") == ("several", ((0, 2), (7, 9)))
     assert paper.located("餐點不會太鹹", "不會鹹") == ("nowhere", ())
@@ -276,7 +298,9 @@ def test_the_paper_leaves_a_review_out_whole_and_keeps_the_numbers_of_the_others
     ]
     made = export("paper", "test", rows)
     assert [(name, answers) for name, _, answers in paper.read(made.content)] == [("2", [("店員", "很親切", "POS")])]
-    assert [(one.id, one.labels, one.reason) for one in made.skipped] == [("r1", 2, "the aspect '湯、麵' holds a mark of the format")]
+    assert [(one.id, one.labels, one.reason) for one in made.skipped] == [
+        ("r1", 2, "the aspect '湯、麵' holds a mark of the format")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -332,9 +356,18 @@ def test_a_table_with_other_columns_is_a_value_error(content: str) -> None:
 
 def test_what_is_skipped_is_told_in_words() -> None:
     made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SPLIT, KIND))), row(Labelled("r2", "a\u2028b", ()))])
-    told = [json.loads(line) for line in skipped_lines(made.skipped, {"r1": TEXT, "r2": "a\u2028b"}).split("\n") if line]
+    told = [
+        json.loads(line) for line in skipped_lines(made.skipped, {"r1": TEXT, "r2": "a\u2028b"}).split("\n") if line
+    ]
     assert told == [
-        {"id": "r1", "labels": 2, "reason": "the aspect is interrupted", "aspect": "餐店", "opinion": "很親切", "polarity": "POS"},
+        {
+            "id": "r1",
+            "labels": 2,
+            "reason": "the aspect is interrupted",
+            "aspect": "餐店",
+            "opinion": "很親切",
+            "polarity": "POS",
+        },
         {"id": "r2", "labels": 0, "reason": "the text holds the white space U+2028"},
     ]
     full = labelled(row(Labelled("r1", TEXT, (SALT,))), "opinion_full")
@@ -358,10 +391,17 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
         last = ran.out.splitlines()[-1]
         assert f"left out: {skipped} review" in last if skipped else "left out" not in last
     found = annotation_tools.read_label_studio((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
-    due = [labelled(json.loads(line)) for line in (release / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    due = [
+        labelled(json.loads(line))
+        for line in (release / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
+        if line
+    ]
     assert found == due
     assert here("export", release, "--format", "x").error.startswith("unknown format 'x'; known: ")
-    assert "no split 'dev'; there are train, valid, test" in here("export", release, "--format", "gts", "--split", "dev").error
+    assert (
+        "no split 'dev'; there are train, valid, test"
+        in here("export", release, "--format", "gts", "--split", "dev").error
+    )
     assert "no manifest.json here" in here("export", tmp_path, "--format", "gts").error
     assert "name the directory of a release" in here("export", "--format", "gts").error
 
@@ -373,9 +413,13 @@ def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Comman
     ran = here("export", release, "--format", "bio-words", "--output", tmp_path, "--split", "valid")
     assert ran.code == 0, ran.err
     found = bio.read((tmp_path / "valid.bio").read_text(encoding="utf-8"))
-    due = [json.loads(line) for line in (release / "data" / "valid.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    due = [
+        json.loads(line) for line in (release / "data" / "valid.jsonl").read_text(encoding="utf-8").split("\n") if line
+    ]
     aside = tmp_path / "valid.bio.skipped.jsonl"
-    out = {json.loads(line)["id"] for line in aside.read_text(encoding="utf-8").splitlines()} if aside.exists() else set()
+    out = (
+        {json.loads(line)["id"] for line in aside.read_text(encoding="utf-8").splitlines()} if aside.exists() else set()
+    )
     assert len(out) < len(due) / 10, "the lexicon's words keep aspects from ending inside a word"
     due = [one for one in due if one["id"] not in out]
     assert [(name, text) for name, text, *_ in found] == [(one["id"], one["text"]) for one in due]

@@ -76,7 +76,10 @@ def test_what_a_label_stands_for(tmp_path: Path) -> None:
     assert meant(review, one, Label(None)) is None
     assert meant(review, one, Label("YN")) is None
     assert meant(review, one, Label("NX")) is None
-    turned, moved = meant(review, one, Label("YN", "NEG")), meant(review, one, Label("NX", "NEG", ((10, 12),), ((14, 15), (17, 18))))
+    turned, moved = (
+        meant(review, one, Label("YN", "NEG")),
+        meant(review, one, Label("NX", "NEG", ((10, 12),), ((14, 15), (17, 18)))),
+    )
     assert turned is not None
     assert (turned.aspect, turned.opinion, turned.polarity) == (one.triplet.aspect, one.triplet.opinion, "NEG")
     assert moved is not None
@@ -92,7 +95,11 @@ def disputed(tmp_path: Path) -> tuple[Path, Pool]:
     say(
         workdir,
         "bo",
-        yes | {by_name(pool, TEXTS[0], "湯頭")[1].id: Label("NX"), by_name(pool, TEXTS[1], "=湯")[1].id: Label("YY", None, ((1, 2),))},
+        yes
+        | {
+            by_name(pool, TEXTS[0], "湯頭")[1].id: Label("NX"),
+            by_name(pool, TEXTS[1], "=湯")[1].id: Label("YY", None, ((1, 2),)),
+        },
     )
     with opened(workdir) as connection:
         review = next(r for r in pool.reviews if r.text == TEXTS[0])
@@ -113,7 +120,9 @@ def test_disputes_are_labels_corrections_and_lonely_finds(disputed: tuple[Path, 
     assert found.pairs[0].both == found.everyone == 10
     with db.reading(workdir) as connection:
         final = gold.final(connection, pool.id)
-    assert sorted(how for _, how in final.values()) == ["agreed"] * 8 + ["single"]  # the two open disputes have no final label
+    assert sorted(how for _, how in final.values()) == ["agreed"] * 8 + [
+        "single"
+    ]  # the two open disputes have no final label
 
 
 def test_the_report_and_the_command_agree_on_agreement(disputed: tuple[Path, Pool]) -> None:

@@ -43,7 +43,10 @@ def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
     with opened(workdir) as connection, db.atomic(connection):
         who = gold.annotator(connection, annotator)
         gold.put(connection, who, said.items(), "test")
-        for text, t in ((soup, triplet(soup, "店員", "不|太好", "NEG")), (nothing, triplet(nothing, "家人", "一起", "NEU"))):
+        for text, t in (
+            (soup, triplet(soup, "店員", "不|太好", "NEG")),
+            (nothing, triplet(nothing, "家人", "一起", "NEU")),
+        ):
             i = pools.add(connection, places[text].id, Candidate(None, t))
             gold.put(connection, who, [(i, Label("YY"))], "test")
         gold.check(connection, who, [places[meal].id], "test")
@@ -70,7 +73,9 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Pool
 
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
-def test_what_is_exported_with_labels_comes_back_the_same(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_what_is_exported_with_labels_comes_back_the_same(
+    name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
     workdir, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / f"file{FORMATS[name].ending}"
@@ -94,7 +99,9 @@ def test_an_untouched_file_holds_no_label(name: str, labelled: tuple[Path, Path,
     assert (done.labels, done.missing, done.checked, done.open, done.faults) == (0, 0, 0, 10, ())
 
 
-@pytest.mark.parametrize("name", [name for name in FORMAT_NAMES if name != "xlsx"])  # a workbook holds the time it was made
+@pytest.mark.parametrize(
+    "name", [name for name in FORMAT_NAMES if name != "xlsx"]
+)  # a workbook holds the time it was made
 def test_two_exports_are_the_same_bytes(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     files = [tmp_path / f"{n}{FORMATS[name].ending}" for n in "ab"]
     for file in files:
@@ -137,7 +144,9 @@ def test_an_offset_inside_a_character_is_refused() -> None:
         from_utf16("\U0001f35c湯", [1])
 
 
-def test_label_studio_counts_utf16_units_and_the_others_code_points(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_label_studio_counts_utf16_units_and_the_others_code_points(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
     soup = TEXTS[0]
     for name in ("label-studio", "doccano", "argilla"):
         export(labelled[1], None, tmp_path / f"{name}{FORMATS[name].ending}", FORMATS[name])
@@ -155,7 +164,11 @@ def test_label_studio_counts_utf16_units_and_the_others_code_points(labelled: tu
     assert [soup[s:e] for s, e, name in document["entities"]] == ["店員態度", "不會", "好"]
     records = json.loads((tmp_path / "argilla.json").read_text(encoding="utf-8"))
     record = next(one for one in records if one["metadata"].get("aspect") == "店員態度")
-    assert [soup[one["start"] : one["end"]] for one in record["suggestions"]["spans"]["value"]] == ["店員態度", "不會", "好"]
+    assert [soup[one["start"] : one["end"]] for one in record["suggestions"]["spans"]["value"]] == [
+        "店員態度",
+        "不會",
+        "好",
+    ]
 
 
 def test_label_studio_gets_its_labelling_config(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
@@ -165,13 +178,18 @@ def test_label_studio_gets_its_labelling_config(labelled: tuple[Path, Path, Pool
     config = ElementTree.parse(tmp_path / "a.config.xml").getroot()
     assert {one.get("value") for one in config.iter("Choice")} >= {"YY", "YN", "NX", "unsure", "POS"}
     results = [
-        one for task in json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) for p in task["predictions"] for one in p["result"]
+        one
+        for task in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+        for p in task["predictions"]
+        for one in p["result"]
     ]
     known = {one.get("name") for one in config.iter() if one.get("name")}
     assert {one["from_name"] for one in results} | {one["to_name"] for one in results} <= known
 
 
-def test_label_studio_and_argilla_name_several_annotators_themselves(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_label_studio_and_argilla_name_several_annotators_themselves(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
     _, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / "a.json"
@@ -237,7 +255,10 @@ def added(**cells: str) -> Edit:
     """A row for a triplet of the review about the meal."""
 
     def edit(rows: list[dict[str, str]]) -> None:
-        rows.append({"pool": rows[0]["pool"], "review": "r3", "aspect": "餐點@10-12", "opinion": "送得快", "polarity": "正面"} | cells)
+        rows.append(
+            {"pool": rows[0]["pool"], "review": "r3", "aspect": "餐點@10-12", "opinion": "送得快", "polarity": "正面"}
+            | cells
+        )
 
     return edit
 
@@ -264,7 +285,9 @@ FAULTS: dict[str, tuple[Edit, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_bad_row_is_told_with_its_number_and_nothing_is_imported(fault: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_a_bad_row_is_told_with_its_number_and_nothing_is_imported(
+    fault: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
     edit, message = FAULTS[fault]
 
     def both(rows: list[dict[str, str]]) -> None:
@@ -303,7 +326,9 @@ def test_a_sheet_of_another_pool_is_refused(labelled: tuple[Path, Path, Pool], t
         import_labels(workdir, None, file, FORMATS["csv"], "amy")
 
 
-def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
     def edit(rows: list[dict[str, str]]) -> None:
         at(rows, "湯頭")["label"] = "YY"
         rows.append(at(rows, "湯頭") | {"label": "NX"})
@@ -363,7 +388,8 @@ def test_a_file_that_is_no_sheet_is_refused(
 
 @pytest.mark.parametrize("name", ["label-studio", "doccano", "argilla"])
 @pytest.mark.parametrize(
-    "record", [{"data": 3}, {"annotations": 3, "data": {}}, {"entities": [[1, 2]], "text": "x"}, {"responses": {"label": [3]}}]
+    "record",
+    [{"data": 3}, {"annotations": 3, "data": {}}, {"entities": [[1, 2]], "text": "x"}, {"responses": {"label": [3]}}],
 )
 def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
     name: str, record: object, labelled: tuple[Path, Path, Pool], tmp_path: Path
@@ -378,9 +404,15 @@ def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
         assert "broken record" in str(done.faults[0])
 
 
-def test_who_filled_in_a_sheet_must_be_said_and_cannot_be_a_machine(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+def test_who_filled_in_a_sheet_must_be_said_and_cannot_be_a_machine(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
     workdir, file = edited(tmp_path, labelled, put("湯頭", label="YY"))
-    for name, message in (("", "--annotator"), ("discriminator", "is the name of a discriminator"), ("a\nb", "no name of an annotator")):
+    for name, message in (
+        ("", "--annotator"),
+        ("discriminator", "is the name of a discriminator"),
+        ("a\nb", "no name of an annotator"),
+    ):
         with pytest.raises(ConfigError, match=message):
             import_labels(workdir, None, file, FORMATS["csv"], name)
     assert everything(workdir, labelled[2].id) == ({}, set())

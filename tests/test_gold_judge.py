@@ -40,7 +40,8 @@ def completion(content: str, usage: bool = True) -> str:
     body: dict[str, Any] = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
     body["choices"] = [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]
     return json.dumps(
-        body | ({"usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}} if usage else {}), ensure_ascii=False
+        body | ({"usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}} if usage else {}),
+        ensure_ascii=False,
     )
 
 
@@ -81,7 +82,9 @@ class Server:
                 told = text.encode()
                 try:
                     self.send_response(status)
-                    for name, value in ({"content-type": "application/json", "content-length": str(len(told))} | headers).items():
+                    for name, value in (
+                        {"content-type": "application/json", "content-length": str(len(told))} | headers
+                    ).items():
                         self.send_header(name, value)
                     self.end_headers()
                     self.wfile.write(told)
@@ -118,7 +121,9 @@ def work(tmp_path: Path) -> tuple[Path, Pool]:
 @pytest.fixture
 def judge(here: Command, work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch) -> Judge:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    return lambda server, *options: here("judge", "--endpoint", server.url, "--model", "m", "--yes", "--workdir", work[0], *options)
+    return lambda server, *options: here(
+        "judge", "--endpoint", server.url, "--model", "m", "--yes", "--workdir", work[0], *options
+    )
 
 
 def said(workdir: Path, pool: Pool, name: str = "m") -> Counter[str | None]:
@@ -131,8 +136,12 @@ def kept(workdir: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(workdir.iterdir()) if path.is_file())
 
 
-def test_every_candidate_gets_the_label_of_its_answer_and_a_rerun_asks_nothing(judge: Judge, work: tuple[Path, Pool]) -> None:
-    with serving(lambda _, payload: well("1: NX" if "餐點" in payload["messages"][1]["content"] else "1: YY")) as server:
+def test_every_candidate_gets_the_label_of_its_answer_and_a_rerun_asks_nothing(
+    judge: Judge, work: tuple[Path, Pool]
+) -> None:
+    with serving(
+        lambda _, payload: well("1: NX" if "餐點" in payload["messages"][1]["content"] else "1: YY")
+    ) as server:
         ran = judge(server)
         assert ran.code == 0, ran.err
         assert len(server.asked) == 10
@@ -155,7 +164,9 @@ def test_a_rerun_needs_no_server_to_give_lost_labels_back(judge: Judge, work: tu
 
 def test_the_question_is_the_papers_with_the_definitions(work: tuple[Path, Pool]) -> None:
     listed = list(questions(work[1], "m", "http://x", 1, {}))
-    user = next(one for one in (q.payload["messages"][1]["content"] for q in listed) if "湯頭" in one.partition("context")[0])
+    user = next(
+        one for one in (q.payload["messages"][1]["content"] for q in listed) if "湯頭" in one.partition("context")[0]
+    )
     assert "濃郁在以下文字是描述湯頭嗎？濃郁在以下文字對湯頭是正面的描述嗎？" in user
     assert user.endswith("context:\n\U0001f35c湯頭濃郁\U0001f44d\U0001f3fd，可是店員態度不會太好。")
     assert all(f"{label}：" in SYSTEM for label in ("YY", "YN", "NX"))
@@ -216,7 +227,9 @@ def test_a_request_that_fails_once_is_asked_again(bad: Answer, judge: Judge, wor
     assert said(*work) == {"YY": 10}
 
 
-def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(
+    judge: Judge, work: tuple[Path, Pool]
+) -> None:
     broken = True
 
     def behave(_: int, payload: dict[str, Any]) -> Answer:
@@ -232,7 +245,9 @@ def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(judge:
         assert "1 broken answer" in ran.error
         assert said(*work) == {"YY": 8}
         with db.reading(work[0]) as connection:
-            rows = connection.execute("SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY reason").fetchall()
+            rows = connection.execute(
+                "SELECT reason, raw FROM rejected WHERE stage = 'judge' ORDER BY reason"
+            ).fetchall()
         assert rows == [("broken answer", '{"half": '), ("status 500", "your key [key] is fine, I am not")]
         broken, before = False, len(server.asked)
         assert judge(server).code == 0
@@ -287,7 +302,9 @@ def test_several_requests_fly_at_a_time_and_no_more(judge: Judge, work: tuple[Pa
     assert server.most == 3
 
 
-def test_what_it_may_cost_is_said_before_and_a_cap_stops_it(judge: Judge, work: tuple[Path, Pool], here: Command) -> None:
+def test_what_it_may_cost_is_said_before_and_a_cap_stops_it(
+    judge: Judge, work: tuple[Path, Pool], here: Command
+) -> None:
     with serving(lambda *_: well()) as server:
         assert "the cap is 100" in judge(server, "--max-tokens", "100").error
         assert "the cap is 0.01" in judge(server, "--price-in", "100", "--price-out", "200", "--max-cost", "0.01").error
@@ -296,7 +313,8 @@ def test_what_it_may_cost_is_said_before_and_a_cap_stops_it(judge: Judge, work: 
         ran = judge(server, "--price-in", "1000", "--price-out", "2000", "--max-cost", "50")
         assert ran.code == 0, ran.err
     assert re.search(
-        r"10 requests, 0 answered before; 10 to ask: at most about [\d,]+ prompt and 160 answer tokens, cost at most \d", ran.out
+        r"10 requests, 0 answered before; 10 to ask: at most about [\d,]+ prompt and 160 answer tokens, cost at most \d",
+        ran.out,
     )
     assert "cost 1.1000" in ran.out  # 1,000 and 50 tokens
 
@@ -308,7 +326,9 @@ def test_the_estimate_is_above_what_a_tokenizer_would_count(work: tuple[Path, Po
         assert question.prompt_tokens >= 2 * sum(ord(char) > 127 for char in text)
 
 
-def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_on_later(judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_on_later(
+    judge: Judge, work: tuple[Path, Pool]
+) -> None:
     def greedy(*_: object) -> Answer:
         return 200, {}, completion("1: YY").replace('"completion_tokens": 5', '"completion_tokens": 5000'), 0.0
 
@@ -321,17 +341,39 @@ def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_o
         assert len(server.asked) == 10
 
 
-def test_without_yes_nothing_is_asked_before_somebody_agrees(work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_yes_nothing_is_asked_before_somebody_agrees(
+    work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(lambda *_: well()) as server:
-        command = [sys.executable, "-m", "builder", "judge", "--endpoint", server.url, "--model", "m", "--workdir", str(work[0])]
-        done = subprocess.run(command, env=environment() | {"OPENAI_API_KEY": KEY}, input="n\n", capture_output=True, text=True, timeout=60)
+        command = [
+            sys.executable,
+            "-m",
+            "builder",
+            "judge",
+            "--endpoint",
+            server.url,
+            "--model",
+            "m",
+            "--workdir",
+            str(work[0]),
+        ]
+        done = subprocess.run(
+            command,
+            env=environment() | {"OPENAI_API_KEY": KEY},
+            input="n\n",
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert done.returncode != 0
         assert "10 to ask" in done.stdout
         assert server.asked == []
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refused_key_or_model_stops_at_once_and_the_key_is_shown_nowhere(status: int, judge: Judge, work: tuple[Path, Pool]) -> None:
+def test_a_refused_key_or_model_stops_at_once_and_the_key_is_shown_nowhere(
+    status: int, judge: Judge, work: tuple[Path, Pool]
+) -> None:
     body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}})
     with serving(lambda *_: (status, {}, body, 0.0)) as server:
         ran = judge(server, "--concurrency", "2")
@@ -415,7 +457,9 @@ def test_a_killed_run_goes_on_where_it_was(work: tuple[Path, Pool]) -> None:
             assert 1 <= before < 10
             assert said(*work) == {"YY": before}
         asked = len(server.asked)
-        done = subprocess.run(command, env=environment() | {"OPENAI_API_KEY": KEY}, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command, env=environment() | {"OPENAI_API_KEY": KEY}, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, done.stderr
         assert len(server.asked) == asked + 10 - before
     assert said(*work) == {"YY": 10}

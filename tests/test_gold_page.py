@@ -76,7 +76,9 @@ def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
         str(workdir),
         *options,
     ]
-    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("open http://127.0.0.1:"), process.stderr and process.stderr.read()
@@ -173,7 +175,9 @@ def test_an_answer_that_cannot_be_is_refused_and_nothing_is_stored(body: object,
 
 
 def test_long_bodies_and_wild_windows_are_refused(page: Page) -> None:
-    assert page.ask("POST", "/api/answer", {"x": "y" * 200_000}, Content_Type="application/json", X_Key=page.key)[0] == 400
+    assert (
+        page.ask("POST", "/api/answer", {"x": "y" * 200_000}, Content_Type="application/json", X_Key=page.key)[0] == 400
+    )
     for query in ("start=0&count=100000", "start=-5&count=5", "start=x&count=1", "count=1"):
         assert page.ask("GET", f"/api/items?{query}", X_Key=page.key)[0] == 400
 
@@ -181,7 +185,9 @@ def test_long_bodies_and_wild_windows_are_refused(page: Page) -> None:
 def test_the_server_listens_on_this_machine_alone(page: Page) -> None:
     import socket
 
-    for address in {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}:
+    for address in {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {
+        "127.0.0.1"
+    }:
         with socket.socket() as sock:
             sock.settimeout(2)
             assert sock.connect_ex((str(address), page.port)) != 0
@@ -240,7 +246,9 @@ def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
     with db.reading(page.workdir) as connection:
         stored = pools.read(connection, pool.id)
     added = [one for review in stored.reviews for one in review.candidates if one.n is None]
-    assert [(one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity) for one in added] == [("店員", "不好", "NEG")]
+    assert [(one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity) for one in added] == [
+        ("店員", "不好", "NEG")
+    ]
     assert added[0].triplet.opinion.spans == ((14, 15), (17, 18))
     assert page.said()[added[0].id].label == "YY"
     assert "(店員, 不好, 負面 negative)" in browser.text("#missing")
@@ -263,7 +271,10 @@ def test_the_question_asks_in_each_language_alone_and_goes_with_a_correction(tmp
         browser.press("c", "ArrowRight", "a", "Enter")
         while browser.text("#where") != where:
             browser.press("ArrowLeft")
-        assert browser.text("#question").split("\n") == ["修正成 濃郁 描述 頭，正面。", "Corrected to (頭, 濃郁, positive), saved as YY."]
+        assert browser.text("#question").split("\n") == [
+            "修正成 濃郁 描述 頭，正面。",
+            "Corrected to (頭, 濃郁, positive), saved as YY.",
+        ]
         assert "proposed: (湯頭, 濃郁, 正面 positive)" in browser.text("#correction")
         browser.press("1", "ArrowLeft")
         assert "「濃郁」在描述「湯頭」嗎？" in browser.text("#question")
@@ -293,7 +304,16 @@ def test_caps_lock_is_no_shift(tmp_path: Path, browser: Browser) -> None:
         browser.open(page.address)
         _walk_to(browser, pool, "湯頭")
         browser.press("C", "ArrowRight", "A")  # Caps Lock: the letters are large, Shift is not held
-        assert browser.text("#picked").split() == ["對象", "aspect", "頭", "意見", "opinion", "濃郁", "正面", "positive"]
+        assert browser.text("#picked").split() == [
+            "對象",
+            "aspect",
+            "頭",
+            "意見",
+            "opinion",
+            "濃郁",
+            "正面",
+            "positive",
+        ]
         browser.press("Home")
         browser.press("a", shift=True)  # and small ones with Shift: a piece is added
         assert browser.text("#picked").split()[2] == "\U0001f35c…頭"
@@ -303,8 +323,14 @@ def test_caps_lock_is_no_shift(tmp_path: Path, browser: Browser) -> None:
 
 def test_a_review_without_a_candidate_offers_no_key_that_does_nothing(tmp_path: Path, browser: Browser) -> None:
     workdir, pool = pooled(tmp_path)
-    shown = "[...document.querySelectorAll('#more button')].filter(b => b.offsetParent).map(b => b.dataset.key).join(' ')"
-    place = next(n for n, review in enumerate(r for r in pool.reviews for _ in range(max(1, len(r.candidates)))) if not review.candidates)
+    shown = (
+        "[...document.querySelectorAll('#more button')].filter(b => b.offsetParent).map(b => b.dataset.key).join(' ')"
+    )
+    place = next(
+        n
+        for n, review in enumerate(r for r in pool.reviews for _ in range(max(1, len(r.candidates))))
+        if not review.candidates
+    )
     for page in served(workdir, pool):
         browser.open(page.address)
         browser.press(*["ArrowRight"] * place)
@@ -320,7 +346,9 @@ def test_a_review_without_a_candidate_offers_no_key_that_does_nothing(tmp_path: 
 def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:
     """The review without a candidate: Enter says that nothing is missing."""
     place = next(
-        n for n, review in enumerate(one for r in pool.reviews for one in ([r] * max(1, len(r.candidates)))) if not review.candidates
+        n
+        for n, review in enumerate(one for r in pool.reviews for one in ([r] * max(1, len(r.candidates))))
+        if not review.candidates
     )
     browser.press(*["ArrowLeft"] * 12, *["ArrowRight"] * place)
     assert "Nobody proposed a triplet here" in browser.text("#question")
@@ -384,7 +412,9 @@ def test_disputes_are_decided_on_the_page(tmp_path: Path, browser: Browser) -> N
     for page in served(workdir, pool, "--adjudicate"):
         browser.open(page.address)
         assert "bo YY · cy NX" in browser.text("#said")
-        assert not browser.run("document.querySelector('#more [data-key=\"0\"]').offsetParent"), "a decision is not `unsure`"
+        assert not browser.run("document.querySelector('#more [data-key=\"0\"]').offsetParent"), (
+            "a decision is not `unsure`"
+        )
         browser.press("3")
         assert browser.text("#count").startswith("1 / 1 ")
         with db.reading(workdir) as connection:

@@ -31,7 +31,17 @@ HURT = (
     "+1", "-1", "--", "question: ", "  context: ", "、", "。", "：好(正面)。", "()", "[]", "[口感]", "不會太鹹", "\U00020bb7", "👩‍👩‍👧‍👦", "❤️", "e\u0301", "%s%n", "$text", "---\n", "|", "`",
     '{"id": 1}', ", ", "],", "\ud800", "NULL",
 )  # fmt: skip
-SAID = ("湯頭很鹹", "服務很親切", "餐點不會太油", "麵{}很好吃", "店員{}態度差", "肉質鮮嫩", "環境{}不太乾淨", "甜點好吃", "牛肉麵不是很貴")
+SAID = (
+    "湯頭很鹹",
+    "服務很親切",
+    "餐點不會太油",
+    "麵{}很好吃",
+    "店員{}態度差",
+    "肉質鮮嫩",
+    "環境{}不太乾淨",
+    "甜點好吃",
+    "牛肉麵不是很貴",
+)
 
 
 def text(number: int) -> str:
@@ -47,7 +57,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     source = folder / "in.jsonl"
     keys = [f"{HURT[n % len(HURT)]}{n}" for n in range(500)]
-    source.write_text("".join(json.dumps({"id": key, "text": text(n)}) + "\n" for n, key in enumerate(keys)), encoding="utf-8")
+    source.write_text(
+        "".join(json.dumps({"id": key, "text": text(n)}) + "\n" for n, key in enumerate(keys)), encoding="utf-8"
+    )
     chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
     pipeline.run(Build(folder / "w", folder / "out", (source,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
@@ -88,7 +100,9 @@ def test_the_release_is_sound_and_full_of_hostile_reviews(release: Path) -> None
     assert sum(len(row["triplets"]) for row in listed) > 600
     texts = "".join(row["text"] for row in listed) + "".join(row["id"] for row in listed)
     assert [
-        piece for piece in ("<script>", "####", "\t", "\n", "\r", "\u2028", "\u202e", "=cmd|", "\\B", "\x85", '"""') if piece not in texts
+        piece
+        for piece in ("<script>", "####", "\t", "\n", "\r", "\u2028", "\u202e", "=cmd|", "\\B", "\x85", '"""')
+        if piece not in texts
     ] == []
 
 
@@ -114,7 +128,9 @@ def test_every_format_gives_back_what_it_holds_and_names_the_rest(release: Path,
         elif name.startswith("paper"):
             told_ = [(said, Counter(set(those))) for _, said, those in paper.read(content)]
             for row, (said, those) in zip(kept, told_, strict=True):
-                due = {(paper.aspect_text(one), one.opinion.text, one.polarity) for one in map(read_row, row["triplets"])}
+                due = {
+                    (paper.aspect_text(one), one.opinion.text, one.polarity) for one in map(read_row, row["triplets"])
+                }
                 assert said == row["text"]
                 assert set(those) == due
         else:
@@ -128,11 +144,17 @@ def test_the_loaders_of_others_see_one_sentence_a_line(release: Path, tmp_path: 
     """They iterate over lines, in whatever way, and split at the mark and at white space."""
     for written in export_release(release, name, tmp_path):
         content = written.path.read_bytes().decode()
-        assert content.splitlines() == content.removesuffix("\n").split("\n") == written.path.read_text(encoding="utf-8").splitlines()
+        assert (
+            content.splitlines()
+            == content.removesuffix("\n").split("\n")
+            == written.path.read_text(encoding="utf-8").splitlines()
+        )
         lines = [line.split(mark) for line in content.splitlines()]
         assert all(told_.startswith("[") and told_.endswith("]") for _, told_ in lines)
         assert all(len(token) == 1 for sentence, _ in lines for token in sentence.split())
-        assert [len(sentence.split()) for sentence, _ in lines] == [len(one.text) for one in FORMATS[name].read(content)]
+        assert [len(sentence.split()) for sentence, _ in lines] == [
+            len(one.text) for one in FORMATS[name].read(content)
+        ]
 
 
 @pytest.mark.parametrize("name", ["bio-chars", "bio-words"])
@@ -141,7 +163,11 @@ def test_every_line_of_bio_is_two_columns_or_a_name_or_empty(release: Path, tmp_
         content = written.path.read_bytes().decode()
         assert content.splitlines() == content.removesuffix("\n").split("\n")
         for line in content.splitlines():
-            assert not line or line.startswith("# id = ") or (len(line.split("\t")) == 2 and line[-2:] in ("\tB", "\tI", "\tO")), repr(line)
+            assert (
+                not line
+                or line.startswith("# id = ")
+                or (len(line.split("\t")) == 2 and line[-2:] in ("\tB", "\tI", "\tO"))
+            ), repr(line)
 
 
 def test_parquet_holds_the_same_texts(release: Path) -> None:

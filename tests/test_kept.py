@@ -27,7 +27,9 @@ def test_an_error_while_a_file_is_written_leaves_the_old_one_and_nothing_beside_
     assert names(tmp_path) == ["a.txt"]
 
 
-def test_a_file_and_its_name_are_on_the_disk_before_the_call_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_and_its_name_are_on_the_disk_before_the_call_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced: list[Path] = []
     really = os.fsync
 

@@ -92,7 +92,11 @@ def test_a_sound_lexicon_has_no_findings(tmp_path: Path) -> None:
         ("valence", {"opinion_categories": "taste.odd\t11\todd\n"}, ("taste.odd", "opinion_categories.tsv:5")),
         ("variant", {"variants": "喫飯\t吃\n"}, ("喫飯", "variants.tsv:3")),
         ("simplified", {"aspects_food": "汤圆\tfood.dish\n"}, ("汤圆", "aspects/food.tsv:6")),
-        ("too-long", {"aspects_food": "一二三四五六七八九十甲乙丙\tfood.dish\n"}, ("一二三四五六七八九十甲乙丙", "aspects/food.tsv:6")),
+        (
+            "too-long",
+            {"aspects_food": "一二三四五六七八九十甲乙丙\tfood.dish\n"},
+            ("一二三四五六七八九十甲乙丙", "aspects/food.tsv:6"),
+        ),
         ("format", {"opinions_taste": "脆\n"}, ("脆", "opinions/taste.tsv:9")),
     ],
 )
@@ -145,7 +149,9 @@ def lexicon(tmp_path: Path) -> Lexicon:
     return load_lexicon(make(tmp_path / "lexicons"))
 
 
-def imported(tmp_path: Path, lexicon: Lexicon, text: str, kind: str, name: str = "list.txt", options: Options = Options()) -> Overlay:  # noqa: B008
+def imported(
+    tmp_path: Path, lexicon: Lexicon, text: str, kind: str, name: str = "list.txt", options: Options = Options()
+) -> Overlay:  # noqa: B008
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return import_lexicon(path, kind, lexicon, options)
@@ -202,7 +208,9 @@ def test_category_files_are_read_in_both_layouts(tmp_path: Path, lexicon: Lexico
     assert reasons(overlay) == {"{odd|怪}": "no-valence", "離奇": "no-valence"}
 
 
-def test_a_polarity_list_says_its_polarity_by_option_or_name_and_is_never_guessed(tmp_path: Path, lexicon: Lexicon) -> None:
+def test_a_polarity_list_says_its_polarity_by_option_or_name_and_is_never_guessed(
+    tmp_path: Path, lexicon: Lexicon
+) -> None:
     assert dict(imported(tmp_path, lexicon, "糟蹋,敗壞\n", "ntusd", "my_negative.txt").opinions) == dict.fromkeys(
         ("糟蹋", "敗壞"), "imported.my_negative.negative"
     )
@@ -212,7 +220,9 @@ def test_a_polarity_list_says_its_polarity_by_option_or_name_and_is_never_guesse
 
 
 def test_dishes_become_aspects_in_traditional_script(tmp_path: Path, lexicon: Lexicon) -> None:
-    overlay = imported(tmp_path, lexicon, "name\tcount\n红烧肉\t3\n红烧肉\t1\n牛肉麵\t9\n牛肉麪\t9\n---\nsunny side\t1\n", "dishes")
+    overlay = imported(
+        tmp_path, lexicon, "name\tcount\n红烧肉\t3\n红烧肉\t1\n牛肉麵\t9\n牛肉麪\t9\n---\nsunny side\t1\n", "dishes"
+    )
     assert overlay.aspects == (("紅燒肉", "food.dish"),)
     assert [one.reason for one in overlay.refused] == ["header", "duplicate", "known", "known", "no-word", "whitespace"]
     with pytest.raises(ConfigError, match=r"unknown aspect class .food\.nothing."):
@@ -221,7 +231,11 @@ def test_dishes_become_aspects_in_traditional_script(tmp_path: Path, lexicon: Le
 
 def test_our_own_format_takes_known_categories_and_classes_only(tmp_path: Path, lexicon: Lexicon) -> None:
     overlay = imported(tmp_path, lexicon, "word\tcategory\n脆\ttaste.good\n滷蛋\tfood.dish\n酥\ttexture\n焦\n", "words")
-    assert (overlay.opinions, overlay.aspects, overlay.categories) == ((("脆", "taste.good"),), (("滷蛋", "food.dish"),), ())
+    assert (overlay.opinions, overlay.aspects, overlay.categories) == (
+        (("脆", "taste.good"),),
+        (("滷蛋", "food.dish"),),
+        (),
+    )
     assert reasons(overlay) == {"word": "header", "酥": "unknown-kind", "焦": "cells"}
 
 
@@ -246,11 +260,20 @@ def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path, lexicon: Lexicon) 
 def test_an_overlay_wins_over_the_shipped_lexicon_and_changes_its_digest(tmp_path: Path, lexicon: Lexicon) -> None:
     folder = tmp_path / "mine"
     write(
-        Overlay("a", (("鹹", "imported.a.fine"), ("酥", "taste.good")), (("滷蛋", "food.dish"),), (("imported.a.fine", 7.0, "mine"),)),
+        Overlay(
+            "a",
+            (("鹹", "imported.a.fine"), ("酥", "taste.good")),
+            (("滷蛋", "food.dish"),),
+            (("imported.a.fine", 7.0, "mine"),),
+        ),
         folder,
     )
     both = load_lexicon(tmp_path / "lexicons", [folder])
-    assert (both.opinions["鹹"].valence, both.opinions["酥"].valence, both.aspects["滷蛋"].cls) == (7.0, 8.0, "food.dish")
+    assert (both.opinions["鹹"].valence, both.opinions["酥"].valence, both.aspects["滷蛋"].cls) == (
+        7.0,
+        8.0,
+        "food.dish",
+    )
     assert both.overridden == ("鹹",) and lexicon.overridden == ()
     assert len({both.digest, lexicon.digest}) == 2 and both.opinions["香"] == lexicon.opinions["香"]
     write(Overlay("b", (("鹹", "taste.bad"),)), tmp_path / "later")
@@ -259,7 +282,9 @@ def test_an_overlay_wins_over_the_shipped_lexicon_and_changes_its_digest(tmp_pat
 
 
 def test_without_overlays_the_digest_is_the_shipped_lexicons(tmp_path: Path, lexicon: Lexicon) -> None:
-    assert load_lexicon(tmp_path / "lexicons", ()).digest == lexicon.digest == load_lexicon(tmp_path / "lexicons").digest
+    assert (
+        load_lexicon(tmp_path / "lexicons", ()).digest == lexicon.digest == load_lexicon(tmp_path / "lexicons").digest
+    )
 
 
 def test_importing_again_replaces_and_does_not_refuse_its_own_words(tmp_path: Path, lexicon: Lexicon) -> None:
@@ -279,7 +304,9 @@ def test_importing_again_replaces_and_does_not_refuse_its_own_words(tmp_path: Pa
 
 def test_what_was_refused_is_kept_beside_the_overlay(tmp_path: Path, lexicon: Lexicon) -> None:
     write(imported(tmp_path, lexicon, "牛肉麵\n滷蛋\n", "dishes"), tmp_path / "mine")
-    assert (tmp_path / "mine/refused/list.txt").read_text(encoding="utf-8") == "line\tword\treason\tdetail\n1\t牛肉麵\tknown\tfood.dish\n"
+    assert (tmp_path / "mine/refused/list.txt").read_text(
+        encoding="utf-8"
+    ) == "line\tword\treason\tdetail\n1\t牛肉麵\tknown\tfood.dish\n"
     assert not list((tmp_path / "mine").rglob(".*"))
 
 
@@ -288,7 +315,8 @@ def test_an_overlay_with_other_tables_or_none_at_all_is_an_error(tmp_path: Path,
         load_lexicon(tmp_path / "lexicons", [tmp_path / "none"])
     with pytest.raises(ResourceError, match=r"cannot hold context\.tsv"):
         load_lexicon(
-            tmp_path / "lexicons", [shutil.copytree(tmp_path / "lexicons", tmp_path / "copy", ignore=shutil.ignore_patterns("[!c]*.tsv"))]
+            tmp_path / "lexicons",
+            [shutil.copytree(tmp_path / "lexicons", tmp_path / "copy", ignore=shutil.ignore_patterns("[!c]*.tsv"))],
         )
 
 
@@ -303,7 +331,9 @@ def test_an_overlay_with_other_tables_or_none_at_all_is_an_error(tmp_path: Path,
         ("THUOCL_food.txt", "dishes", 8000),
     ],
 )
-def test_the_lists_that_people_hold_are_imported_line_by_line(tmp_path: Path, lexicon: Lexicon, name: str, kind: str, least: int) -> None:
+def test_the_lists_that_people_hold_are_imported_line_by_line(
+    tmp_path: Path, lexicon: Lexicon, name: str, kind: str, least: int
+) -> None:
     if not (SHARED / name).is_file():
         pytest.skip(f"{SHARED / name} is not on this machine")
     overlay = import_lexicon(SHARED / name, kind, lexicon)
@@ -313,7 +343,9 @@ def test_the_lists_that_people_hold_are_imported_line_by_line(tmp_path: Path, le
     assert entries + len(overlay.refused) == lines - (kind == "valence-csv")
     write(overlay, tmp_path / "mine")
     read = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
-    assert {word for word, _ in overlay.opinions} <= read.opinions.keys() and {word for word, _ in overlay.aspects} <= read.aspects.keys()
+    assert {word for word, _ in overlay.opinions} <= read.opinions.keys() and {
+        word for word, _ in overlay.aspects
+    } <= read.aspects.keys()
 
 
 # --- induce
@@ -376,22 +408,34 @@ def test_contrast_and_negation_turn_what_neighbours_say(lexicon: Lexicon) -> Non
         *["湯頭/NOUN 不/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 稀碎/ADJ 。"] * 3,
     ]
     straight = [line.replace("但/CCONJ ", "").replace("不/ADV", "很/ADV") for line in turned]
-    one, other = ({c.word: c.valence for c in induce(map(read, lines), lexicon).opinions} for lines in (turned, straight))
+    one, other = (
+        {c.word: c.valence for c in induce(map(read, lines), lexicon).opinions} for lines in (turned, straight)
+    )
     assert one.keys() == other.keys() == {"糊爛", "稀碎"}
     assert all((one[word] or 5) < (other[word] or 5) for word in one)
 
 
 def test_a_word_of_contrast_that_denies_now_and_then_denies_nothing_where_it_opens_a_clause(tmp_path: Path) -> None:
-    lexicon = load_lexicon(make(tmp_path, negators="不過\tnot\n沒\tnot\n", contrast="不過\tbut\n儘管\tthough\n結果\tturn\n"))
+    lexicon = load_lexicon(
+        make(tmp_path, negators="不過\tnot\n沒\tnot\n", contrast="不過\tbut\n儘管\tthough\n結果\tturn\n")
+    )
     far = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ ， {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].far["漂亮"]
     near = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].near["漂亮"]
-    assert {word: far(word) for word in ("不過", "儘管", "可惜", "沒", "結果")} == {"不過": -1, "儘管": -1, "可惜": -1, "沒": -1, "結果": 1}
+    assert {word: far(word) for word in ("不過", "儘管", "可惜", "沒", "結果")} == {
+        "不過": -1,
+        "儘管": -1,
+        "可惜": -1,
+        "沒": -1,
+        "結果": 1,
+    }
     assert {word: near(word) for word in ("不過", "沒", "結果")} == {"不過": 1, "沒": -1, "結果": 1}
     assert gather([read("環境/NOUN 漂亮/ADJ ， 不過/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].negated == 0
 
 
 def test_ratings_move_valences(lexicon: Lexicon) -> None:
-    lines = [line for line in REVIEWS if "酥鬆" not in line and "軟爛" not in line] + ["湯頭/NOUN 很/ADV 怪奇/ADJ 。"] * 3
+    lines = [line for line in REVIEWS if "酥鬆" not in line and "軟爛" not in line] + [
+        "湯頭/NOUN 很/ADV 怪奇/ADJ 。"
+    ] * 3
     good = {i: 5.0 if "好吃" in line or "香" in line or "親切" in line else 1.0 for i, line in enumerate(lines)}
     values = [
         next(
@@ -425,7 +469,12 @@ def test_induction_is_deterministic_and_survives_an_empty_corpus(lexicon: Lexico
 
 
 def test_single_characters_and_composed_words_are_not_proposed(lexicon: Lexicon) -> None:
-    lines = [*REVIEWS, *["湯頭/NOUN 很/ADV 糯/ADJ 。"] * 4, "湯頭/NOUN 很/ADV 不香/ADJ 。", "湯頭/NOUN 很/ADV 香Q/ADJ 。"]
+    lines = [
+        *REVIEWS,
+        *["湯頭/NOUN 很/ADV 糯/ADJ 。"] * 4,
+        "湯頭/NOUN 很/ADV 不香/ADJ 。",
+        "湯頭/NOUN 很/ADV 香Q/ADJ 。",
+    ]
     induced = induce(map(read, lines), lexicon)
     assert {"糯", "不香", "香q"}.isdisjoint(one.word for one in induced.opinions)
     assert induced.counts["composed"] == 1 and induced.counts["support"] >= 1 and induced.counts["script"] == 1
@@ -434,7 +483,13 @@ def test_single_characters_and_composed_words_are_not_proposed(lexicon: Lexicon)
 
 @pytest.mark.parametrize(
     ("word", "proper", "name"),
-    [("陳小雨", 1.0, True), ("小美姐", 0.0, True), ("長安路", 0.0, True), ("東坡牛肉麵", 1.0, False), ("酥鬆", 0.0, False)],
+    [
+        ("陳小雨", 1.0, True),
+        ("小美姐", 0.0, True),
+        ("長安路", 0.0, True),
+        ("東坡牛肉麵", 1.0, False),
+        ("酥鬆", 0.0, False),
+    ],
 )
 def test_names_are_told_from_dishes(lexicon: Lexicon, word: str, proper: float, name: bool) -> None:
     assert like_name(word, proper, lexicon) is name
@@ -447,15 +502,21 @@ def answered(tmp_path: Path, lexicon: Lexicon, answers: Mapping[str, str]) -> Pa
     path = tmp_path / "c.tsv"
     write_candidates(induce(map(read, REVIEWS), lexicon), path)
     lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join([lines[0], *(line + answers.get(line.split("\t")[1], "") for line in lines[1:])]), encoding="utf-8")
+    path.write_text(
+        "\n".join([lines[0], *(line + answers.get(line.split("\t")[1], "") for line in lines[1:])]), encoding="utf-8"
+    )
     return path
 
 
 def test_accepted_candidates_become_an_overlay_that_loads(tmp_path: Path, lexicon: Lexicon) -> None:
-    overlay = accept(answered(tmp_path, lexicon, {"酥鬆": "yes", "花枝羹": "Yes", "軟爛": "no"}), tmp_path / "mine", lexicon)
+    overlay = accept(
+        answered(tmp_path, lexicon, {"酥鬆": "yes", "花枝羹": "Yes", "軟爛": "no"}), tmp_path / "mine", lexicon
+    )
     read_back = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
     assert read_back.opinions["酥鬆"].valence > 5 and read_back.aspects["花枝羹"].cls == "food.dish"
-    assert "軟爛" not in read_back.opinions and [(one.word, one.reason) for one in overlay.refused] == [("軟爛", "declined")]
+    assert "軟爛" not in read_back.opinions and [(one.word, one.reason) for one in overlay.refused] == [
+        ("軟爛", "declined")
+    ]
 
 
 def test_confident_candidates_are_taken_unless_a_person_said_no(tmp_path: Path, lexicon: Lexicon) -> None:
@@ -476,7 +537,9 @@ def test_confident_candidates_are_taken_unless_a_person_said_no(tmp_path: Path, 
         ("軟爛", "酥鬆", "stands in line"),
     ],
 )
-def test_a_broken_candidate_file_is_refused_with_its_line(tmp_path: Path, lexicon: Lexicon, old: str, new: str, message: str) -> None:
+def test_a_broken_candidate_file_is_refused_with_its_line(
+    tmp_path: Path, lexicon: Lexicon, old: str, new: str, message: str
+) -> None:
     path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     with pytest.raises(ResourceError, match=rf"c\.tsv:\d+: .*{message}"):

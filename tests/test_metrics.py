@@ -15,14 +15,20 @@ from builder import __version__
 from builder.metrics import Answer, Answers, Match, Part, Score, micro, paper, polarity_accuracy
 
 TOOL = Path(__file__).parents[2] / "shared/tools/score_lenient.py"
-WORDS = st.sampled_from(["湯", "湯頭", "湯[頭]", "牛肉湯", "服務", "鹹", "不鹹", "不會鹹", "不會太鹹", "很 好", "好", ""])
+WORDS = st.sampled_from(
+    ["湯", "湯頭", "湯[頭]", "牛肉湯", "服務", "鹹", "不鹹", "不會鹹", "不會太鹹", "很 好", "好", ""]
+)
 POLARITIES = st.sampled_from(["POS", "NEG", "NEU"])
-ANSWERS = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(WORDS, WORDS, POLARITIES), max_size=5), max_size=4)
+ANSWERS = st.dictionaries(
+    st.sampled_from("abcd"), st.lists(st.tuples(WORDS, WORDS, POLARITIES), max_size=5), max_size=4
+)
 TERMS = st.text("湯頭服務", min_size=1, max_size=3)
 # No two of one length: of two different opinions of equal length the shared tool compares the first with itself, and so takes 好 for 鹹.
 OPINIONS = st.sampled_from(["好", "不鹹", "不會好", "不會太鹹", "一點都不鹹"])
 ANY = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(TERMS, TERMS, POLARITIES), max_size=5), max_size=4)
-PLAIN = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(TERMS, OPINIONS, POLARITIES), max_size=5), max_size=4)
+PLAIN = st.dictionaries(
+    st.sampled_from("abcd"), st.lists(st.tuples(TERMS, OPINIONS, POLARITIES), max_size=5), max_size=4
+)
 
 GOLD: Answers = {
     "1": [("湯頭", "鹹", "NEG"), ("服務", "好", "POS")],
@@ -94,14 +100,18 @@ def test_micro_counts_of_hand_made_answers(match: Match, part: Part, right: int,
         (("湯頭", "鹹", "NEG"), ("", "鹹", "NEG"), False),
     ],
 )
-def test_lenient_takes_contained_aspects_and_opinions_that_are_subsequences(gold: Answer, predicted: Answer, matches: bool) -> None:
+def test_lenient_takes_contained_aspects_and_opinions_that_are_subsequences(
+    gold: Answer, predicted: Answer, matches: bool
+) -> None:
     assert micro({"a": [gold]}, {"a": [predicted]}, "lenient").right == int(matches)
     assert micro({"a": [predicted]}, {"a": [gold]}, "lenient").right == int(matches)
 
 
 def test_each_gold_triplet_is_matched_once_and_in_gold_order() -> None:
     gold = {"a": [("湯", "鹹", "NEG"), ("湯頭", "鹹", "NEG")]}
-    assert numbers(micro(gold, {"a": [("湯頭", "鹹", "NEG"), ("牛肉湯頭", "鹹", "NEG"), ("湯", "很鹹", "NEG")]}, "lenient")) == (2, 3, 2)
+    assert numbers(
+        micro(gold, {"a": [("湯頭", "鹹", "NEG"), ("牛肉湯頭", "鹹", "NEG"), ("湯", "很鹹", "NEG")]}, "lenient")
+    ) == (2, 3, 2)
 
 
 def test_a_duplicate_inside_a_review_counts_once_on_both_sides() -> None:
@@ -123,7 +133,10 @@ def test_the_paper_metric_is_the_mean_over_reviews_and_counts_empty_against_empt
     score = paper(GOLD, PREDICTED)
     assert (score.precision, score.recall, score.f1) == pytest.approx((12.5, 12.5, 12.5))
     assert numbers(score) == (-1, -1, -1)
-    uneven = paper({"a": [("湯", "鹹", "NEG")], "b": []}, {"a": [("湯", "鹹", "NEG"), ("麵", "Q", "POS"), ("店", "小", "NEG")], "b": []})
+    uneven = paper(
+        {"a": [("湯", "鹹", "NEG")], "b": []},
+        {"a": [("湯", "鹹", "NEG"), ("麵", "Q", "POS"), ("店", "小", "NEG")], "b": []},
+    )
     assert (uneven.precision, uneven.recall, uneven.f1) == pytest.approx((100 / 6, 50, 25))
 
 
@@ -138,7 +151,10 @@ def test_polarity_accuracy_is_the_share_of_matched_pairs_with_the_right_polarity
 
 
 def test_the_signature_says_what_was_counted_and_by_which_version() -> None:
-    assert micro(GOLD, GOLD, "lenient", "pair").signature == f"micro-pair|match:lenient|duplicates:once|null:excluded|version:{__version__}"
+    assert (
+        micro(GOLD, GOLD, "lenient", "pair").signature
+        == f"micro-pair|match:lenient|duplicates:once|null:excluded|version:{__version__}"
+    )
     assert micro(GOLD, GOLD).signature.startswith("micro-triplet|match:exact|")
     assert paper(GOLD, GOLD).signature.startswith("paper-example|match:exact|")
     signatures = {micro(GOLD, GOLD, match, part).signature for match in get_args(Match) for part in get_args(Part)}
@@ -155,7 +171,9 @@ def test_gold_against_itself_is_100_in_every_micro_metric(gold: Answers, match: 
 
 
 @given(ANSWERS, ANSWERS, st.sampled_from(get_args(Part)))
-def test_exact_micro_does_not_depend_on_order_and_swaps_precision_with_recall(one: Answers, other: Answers, part: Part) -> None:
+def test_exact_micro_does_not_depend_on_order_and_swaps_precision_with_recall(
+    one: Answers, other: Answers, part: Part
+) -> None:
     both = {key: (one.get(key, []), other.get(key, [])) for key in "abcd"}
     gold, predicted = {key: pair[0] for key, pair in both.items()}, {key: pair[1] for key, pair in both.items()}
     score, swapped = micro(gold, predicted, "exact", part), micro(predicted, gold, "exact", part)
@@ -165,7 +183,9 @@ def test_exact_micro_does_not_depend_on_order_and_swaps_precision_with_recall(on
 
 
 @given(PLAIN, PLAIN, st.sampled_from(get_args(Part)))
-def test_counts_stay_in_their_bounds_and_lenient_finds_something_where_exact_does(gold: Answers, predicted: Answers, part: Part) -> None:
+def test_counts_stay_in_their_bounds_and_lenient_finds_something_where_exact_does(
+    gold: Answers, predicted: Answers, part: Part
+) -> None:
     for match in get_args(Match):
         score = micro(gold, predicted, match, part)
         assert 0 <= score.right <= min(score.predicted, score.gold)
@@ -187,9 +207,17 @@ def test_the_paper_metric_is_at_most_100_and_never_above_its_own_parts(gold: Ans
 
 
 @given(ANY, ANY, st.sampled_from(("exact", "lenient")))
-def test_the_triplet_score_agrees_with_the_shared_tool(tool: ModuleType, gold: Answers, predicted: Answers, match: Match) -> None:
+def test_the_triplet_score_agrees_with_the_shared_tool(
+    tool: ModuleType, gold: Answers, predicted: Answers, match: Match
+) -> None:
     theirs = tool.score({key: ("", list(answers)) for key, answers in gold.items()}, dict(predicted), match)
     ours = micro(gold, predicted, match)
-    assert (theirs["tp"], theirs["fp"], theirs["fn"]) == (ours.right, ours.predicted - ours.right, ours.gold - ours.right)
+    assert (theirs["tp"], theirs["fp"], theirs["fn"]) == (
+        ours.right,
+        ours.predicted - ours.right,
+        ours.gold - ours.right,
+    )
     if ours.right:
-        assert (theirs["P"], theirs["R"], theirs["F1"]) == pytest.approx((ours.precision, ours.recall, ours.f1), abs=0.051)
+        assert (theirs["P"], theirs["R"], theirs["F1"]) == pytest.approx(
+            (ours.precision, ours.recall, ours.f1), abs=0.051
+        )

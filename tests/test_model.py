@@ -26,11 +26,25 @@ from builder.model.saved import load, save
 from builder.model.tagger import Tagger, learnable, runs, settle, train_tagger
 from builder.records import POLARITIES, Polarity, Span, Triplet
 
-SMALL = {"width": 48, "layers": 2, "char_size": 32, "bigram_size": 16, "bigram_buckets": 512, "pair_size": 32, "min_count": 1}
+SMALL = {
+    "width": 48,
+    "layers": 2,
+    "char_size": 32,
+    "bigram_size": 16,
+    "bigram_buckets": 512,
+    "pair_size": 32,
+    "min_count": 1,
+}
 TINY = TaggerConfig(**SMALL, epochs=8, batch_chars=512, rate=6e-3, dropout=0.05, threads=1, window=48, max_span=8)  # type: ignore[arg-type]
 TINY_JUDGE = DiscriminatorConfig(**SMALL, epochs=8, batch_chars=512, rate=6e-3, dropout=0.05, threads=1)  # type: ignore[arg-type]
 ASPECTS = ("湯頭", "麵條", "店員", "雞排", "餐廳環境", "飲料")
-OPINIONS: tuple[tuple[str, Polarity], ...] = (("濃郁", "POS"), ("難吃", "NEG"), ("普通", "NEU"), ("很香", "POS"), ("不太好", "NEG"))
+OPINIONS: tuple[tuple[str, Polarity], ...] = (
+    ("濃郁", "POS"),
+    ("難吃", "NEG"),
+    ("普通", "NEU"),
+    ("很香", "POS"),
+    ("不太好", "NEG"),
+)
 
 
 def triplet(text: str, aspect: Span, opinion: Sequence[Span], polarity: Polarity) -> Triplet:
@@ -97,7 +111,11 @@ def test_predicted_elements_stand_in_the_text_and_confidence_is_a_share(tagger: 
 def test_the_judge_tells_right_triplets_from_wrong_polarities_and_wrong_pairs(judge: Discriminator) -> None:
     held = [discriminator_data(review(i), 5) for i in range(2000, 2060)]
     answers = judge.classify([Example(j.id, j.text, tuple(t for t, _ in j.verdicts)) for j in held])
-    pairs = [(wanted[1], said) for j, rows in zip(held, answers, strict=True) for wanted, said in zip(j.verdicts, rows, strict=True)]
+    pairs = [
+        (wanted[1], said)
+        for j, rows in zip(held, answers, strict=True)
+        for wanted, said in zip(j.verdicts, rows, strict=True)
+    ]
     assert sum(verdict == label for verdict, (label, _) in pairs) / len(pairs) > 0.9
     sure = [chance for verdict, (_, chance) in pairs if verdict == "YY"]
     assert sum(sure) / len(sure) > 0.8
@@ -116,7 +134,12 @@ def test_a_prediction_does_not_depend_on_the_texts_beside_it(tagger: Tagger) -> 
 def test_training_twice_gives_the_same_weights_and_another_seed_others(tmp_path: Path) -> None:
     short = replace(TINY, epochs=2)
     one, again, other = (train_tagger(TRAIN, VALID, short, seed, tmp_path / str(i)) for i, seed in enumerate((1, 1, 2)))
-    assert (weights(one), one.digest, one.threshold, one.facts) == (weights(again), again.digest, again.threshold, again.facts)
+    assert (weights(one), one.digest, one.threshold, one.facts) == (
+        weights(again),
+        again.digest,
+        again.threshold,
+        again.facts,
+    )
     assert weights(one) != weights(other)
 
 
@@ -145,7 +168,9 @@ def test_a_killed_training_resumes_to_identical_weights(judge: Discriminator, tm
         data[-100] ^= 1
         newest.write_bytes(data)
     seen: list[str] = []
-    resumed = train_discriminator(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, tmp_path, lambda done, total, note: seen.append(note))
+    resumed = train_discriminator(
+        JUDGED, JUDGED_VALID, TINY_JUDGE, 1, tmp_path, lambda done, total, note: seen.append(note)
+    )
     assert seen[0].startswith("epoch 4/8" if damage == "none" else "epoch 3/8")
     assert (weights(resumed), resumed.facts) == (weights(judge), judge.facts)
 
@@ -181,7 +206,9 @@ def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> No
         states.append((vocabulary, network.state_dict()))
     rows = [state["trunk.chars.weight"][vocabulary.codes.index(ord("湯")) + 2] for vocabulary, state in states]
     assert torch.equal(*rows)
-    assert all(torch.equal(tensor, states[1][1][name]) for name, tensor in states[0][1].items() if name != "trunk.chars.weight")
+    assert all(
+        torch.equal(tensor, states[1][1][name]) for name, tensor in states[0][1].items() if name != "trunk.chars.weight"
+    )
 
 
 # Disk
@@ -255,7 +282,12 @@ def crossed_review() -> Example:
     text = "湯頭濃郁、好喝，店員親切"
     soup, staff = (0, 2), (8, 10)
     rich, tasty, kind = [(2, 4)], [(5, 7)], [(10, 12)]
-    found: list[tuple[Span, list[Span], Polarity]] = [(soup, rich, "POS"), (soup, tasty, "POS"), (staff, kind, "POS"), (soup, tasty, "NEG")]
+    found: list[tuple[Span, list[Span], Polarity]] = [
+        (soup, rich, "POS"),
+        (soup, tasty, "POS"),
+        (staff, kind, "POS"),
+        (soup, tasty, "NEG"),
+    ]
     return Example("x", text, tuple(triplet(text, *parts) for parts in found))
 
 
@@ -270,7 +302,9 @@ def test_each_triplet_is_once_right_and_once_of_a_wrong_polarity() -> None:
 
 def test_unpaired_aspects_and_opinions_are_all_taken_when_few_and_never_a_right_pair() -> None:
     example = crossed_review()
-    unpaired = [(t.aspect.text, t.opinion.text) for t, verdict in discriminator_data(example, 3).verdicts if verdict == "NX"]
+    unpaired = [
+        (t.aspect.text, t.opinion.text) for t, verdict in discriminator_data(example, 3).verdicts if verdict == "NX"
+    ]
     assert unpaired == [("湯頭", "親切"), ("店員", "濃郁"), ("店員", "好喝")]
     alone = replace(example, triplets=example.triplets[:1])
     assert [verdict for _, verdict in discriminator_data(alone, 3).verdicts] == ["YY", "YN"]
@@ -278,7 +312,9 @@ def test_unpaired_aspects_and_opinions_are_all_taken_when_few_and_never_a_right_
 
 def test_twice_as_many_unpaired_as_right_ones_where_there_are_more() -> None:
     text = "".join(f"{a}{o}，" for a, o in zip("湯麵飯肉菜魚", "香甜嫩脆鮮辣", strict=True))
-    example = Example("many", text, tuple(triplet(text, (3 * i, 3 * i + 1), [(3 * i + 1, 3 * i + 2)], "POS") for i in range(6)))
+    example = Example(
+        "many", text, tuple(triplet(text, (3 * i, 3 * i + 1), [(3 * i + 1, 3 * i + 2)], "POS") for i in range(6))
+    )
     counts = Counter(verdict for _, verdict in discriminator_data(example, 1).verdicts)
     assert counts == {"YY": 6, "YN": 6, "NX": 12}
     pairs = [t.key[:2] for t, verdict in discriminator_data(example, 1).verdicts if verdict == "NX"]
@@ -289,7 +325,9 @@ def test_twice_as_many_unpaired_as_right_ones_where_there_are_more() -> None:
 def test_negatives_depend_on_seed_and_review_alone_and_reach_every_polarity() -> None:
     example = crossed_review()
     assert discriminator_data(example, 3) == discriminator_data(example, 3)
-    variants = {tuple(t.polarity for t, _ in discriminator_data(replace(example, id=str(i)), 3).verdicts) for i in range(20)}
+    variants = {
+        tuple(t.polarity for t, _ in discriminator_data(replace(example, id=str(i)), 3).verdicts) for i in range(20)
+    }
     assert len(variants) > 10
     drawn = {(t.polarity, verdict) for i in range(30) for t, verdict in discriminator_data(example, i).verdicts}
     assert {p for p, verdict in drawn if verdict == "NX"} == set(POLARITIES)
@@ -333,10 +371,14 @@ def test_a_triplet_outside_its_text_is_an_error(judge: Discriminator) -> None:
 def test_training_counts_the_triplets_that_no_window_holds(tmp_path: Path) -> None:
     text = "湯頭" + "呢" * 60 + "濃郁"
     across = Example("across", text, (triplet(text, (0, 2), [(62, 64)], "POS"),))
-    wide = Example("wide", text[:40], (triplet(text, (0, 12), [(12, 14)], "POS"), triplet(text, (0, 2), [(20, 22)], "POS")))
+    wide = Example(
+        "wide", text[:40], (triplet(text, (0, 12), [(12, 14)], "POS"), triplet(text, (0, 2), [(20, 22)], "POS"))
+    )
     one = replace(TINY, epochs=1)
     assert train_tagger([*TRAIN[:20], across, wide], [], one, 1, tmp_path).facts["triplets_lost"] == 2
-    assert train_tagger([*TRAIN[:20], across, wide], [], replace(one, max_gap=17), 1, tmp_path).facts["triplets_lost"] == 3
+    assert (
+        train_tagger([*TRAIN[:20], across, wide], [], replace(one, max_gap=17), 1, tmp_path).facts["triplets_lost"] == 3
+    )
 
 
 # Parts
@@ -414,5 +456,7 @@ def test_few_characters_get_small_batches_and_more_passes() -> None:
 
 def test_importing_the_task_imports_no_torch() -> None:
     code = "import sys, builder.learning.task, builder.model.negatives; print('torch' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+    )
     assert out.stdout.strip() == "False"

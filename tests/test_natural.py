@@ -12,7 +12,13 @@ from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_settings
 from builder.folding import fold
 
-TEXTS = ("店員親切，湯頭也很濃。", "整體來說湯頭很濃", "這碗湯也很濃喔。", "點了海帶、蘑菇及豆腐。", "湯頭很濃，麵很彈。")
+TEXTS = (
+    "店員親切，湯頭也很濃。",
+    "整體來說湯頭很濃",
+    "這碗湯也很濃喔。",
+    "點了海帶、蘑菇及豆腐。",
+    "湯頭很濃，麵很彈。",
+)
 
 
 def sentence(cut: str, *marked: str) -> Sentence:
@@ -26,8 +32,12 @@ def sentence(cut: str, *marked: str) -> Sentence:
 
 def made(one: Sentence, operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> set[str]:
     asked = {"operations": operation} | options
-    method = catalog.load("eda", replace(make_settings({f"eda.{key}": value for key, value in asked.items()}), given=Given(texts=texts)))
-    return {applied(one.text, found.edits) for seed in range(30) for found in next(iter(method.propose([one], 4, seed)))}
+    method = catalog.load(
+        "eda", replace(make_settings({f"eda.{key}": value for key, value in asked.items()}), given=Given(texts=texts))
+    )
+    return {
+        applied(one.text, found.edits) for seed in range(30) for found in next(iter(method.propose([one], 4, seed)))
+    }
 
 
 def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood_beside_them() -> None:
@@ -35,11 +45,17 @@ def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood
     assert made(one, "insertion") == {"湯頭也很濃。", "整體來說湯頭很濃。", "湯頭很濃喔。"}
     assert made(one, "insertion", ("完全沒讀過",)) == set()
     assert made(sentence("湯頭 很 濃", "湯頭"), "insertion", ("很濃喔",)) == {"湯頭很濃喔"}
-    assert made(sentence("湯頭 很 濃 。", "湯頭"), "insertion", ("濃。這次",)) == set(), "nothing opens where nothing follows"
+    assert made(sentence("湯頭 很 濃 。", "湯頭"), "insertion", ("濃。這次",)) == set(), (
+        "nothing opens where nothing follows"
+    )
 
 
 def test_in_simplified_script_what_comes_is_simplified_though_the_texts_are_not() -> None:
-    assert made(sentence("汤头 很 浓 。", "汤头"), "insertion") == {"汤头也很浓。", "整体来说汤头很浓。", "汤头很浓喔。"}
+    assert made(sentence("汤头 很 浓 。", "汤头"), "insertion") == {
+        "汤头也很浓。",
+        "整体来说汤头很浓。",
+        "汤头很浓喔。",
+    }
 
 
 def test_nothing_comes_that_stands_there_already_or_into_a_label() -> None:
@@ -51,13 +67,20 @@ def test_nothing_comes_that_stands_there_already_or_into_a_label() -> None:
 def test_an_adverb_goes_where_what_is_left_was_read_and_no_other_word_goes() -> None:
     assert made(sentence("湯頭 也 很 濃 。"), "deletion") == {"湯頭很濃。"}
     assert made(sentence("湯頭 也 淡 。"), "deletion") == set()
-    assert made(sentence("湯頭 麵 很 濃 。"), "deletion") == set(), "湯頭很濃 was read, but 麵 is no word that comes and goes"
+    assert made(sentence("湯頭 麵 很 濃 。"), "deletion") == set(), (
+        "湯頭很濃 was read, but 麵 is no word that comes and goes"
+    )
 
 
 def test_a_synonym_comes_that_was_read_with_what_stands_before_it_or_behind() -> None:
     one = sentence("我 覺得 湯頭 很 濃 。", "湯頭")
     assert made(one, "synonym", natural=False) == {"我認為湯頭很濃。"}
-    for texts, found in ((("我認為",), True), (("認為湯",), True), (("他認為麵很好",), False), (("我認", "為湯"), False)):
+    for texts, found in (
+        (("我認為",), True),
+        (("認為湯",), True),
+        (("他認為麵很好",), False),
+        (("我認", "為湯"), False),
+    ):
         assert bool(made(one, "synonym", texts)) == found
 
 
@@ -66,7 +89,10 @@ def test_a_text_is_not_emptied() -> None:
 
 
 def test_two_listed_words_change_places_and_no_others() -> None:
-    assert made(sentence("點 了 海帶 、 蘑菇 及 豆腐 。"), "swap") == {"點了蘑菇、海帶及豆腐。", "點了海帶、豆腐及蘑菇。"}
+    assert made(sentence("點 了 海帶 、 蘑菇 及 豆腐 。"), "swap") == {
+        "點了蘑菇、海帶及豆腐。",
+        "點了海帶、豆腐及蘑菇。",
+    }
     assert made(sentence("點 了 海帶 、 蘑菇 。", "海帶"), "swap") == set(), "a label stays"
     assert made(sentence("店員 親切 ， 麵 很 彈 。"), "swap") == set()
     assert made(sentence("應該 和 其他 店 一樣 。"), "swap") == set(), "和 joins no like to like here"
@@ -81,7 +107,9 @@ def test_the_operations_of_the_paper_are_there_without_natural(operation: str) -
 
 def test_several_changes_of_a_long_sentence_do_not_touch_each_other() -> None:
     one = sentence(" ".join(["湯頭", "很", "濃", "，"] * 12))
-    method = catalog.load("eda", replace(make_settings({"eda.operations": "insertion", "eda.rate": 0.3}), given=Given(texts=TEXTS)))
+    method = catalog.load(
+        "eda", replace(make_settings({"eda.operations": "insertion", "eda.rate": 0.3}), given=Given(texts=TEXTS))
+    )
     for found in next(iter(method.propose([one], 8, 1))):
         assert len(found.edits) > 1
         assert all(a.end < b.start for a, b in zip(found.edits, found.edits[1:], strict=False))
@@ -103,7 +131,9 @@ def test_what_several_changes_make_was_read_as_a_whole(operation: str, cut: str,
 
 
 def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() -> None:
-    first, second = (catalog.load("eda", replace(make_settings({}), given=Given(texts=texts))) for texts in (TEXTS, TEXTS[1:]))
+    first, second = (
+        catalog.load("eda", replace(make_settings({}), given=Given(texts=texts))) for texts in (TEXTS, TEXTS[1:])
+    )
     assert first.signature != second.signature
     english = catalog.load("eda", replace(make_settings({}), given=Given(texts=TEXTS, language="en")))
     assert isinstance(english, eda.Eda)

@@ -77,7 +77,12 @@ def assert_sound(text: str, tokens: tuple[Token, ...]) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.text(alphabet="好吃的牛肉麵很貴，。！ \n\t3.5aZ👍🏻🇹🇼~…(）\u3000\U00020000é_'’\ud800", max_size=60), max_size=4))
+@given(
+    st.lists(
+        st.text(alphabet="好吃的牛肉麵很貴，。！ \n\t3.5aZ👍🏻🇹🇼~…(）\u3000\U00020000é_'’\ud800", max_size=60),
+        max_size=4,
+    )
+)
 def test_tokens_tile_any_text_and_form_trees(backend: embedded.Embedded, texts: list[str]) -> None:
     for text, tokens in zip(texts, backend.annotate(texts), strict=True):
         assert_sound(text, tokens)
@@ -96,7 +101,9 @@ def test_tokens_tile_any_text_and_form_trees(backend: embedded.Embedded, texts: 
         ("cp值有夠高", ["cp值", "有夠", "高"]),
     ],
 )
-def test_user_words_come_out_whole_and_what_is_glued_comes_apart(backend: embedded.Embedded, text: str, expected: list[str]) -> None:
+def test_user_words_come_out_whole_and_what_is_glued_comes_apart(
+    backend: embedded.Embedded, text: str, expected: list[str]
+) -> None:
     assert surfaces(backend, text) == expected
 
 
@@ -144,7 +151,11 @@ def test_marks_numbers_and_emoji_are_tokens_of_their_own(backend: embedded.Embed
 def test_an_adjective_heads_its_sentence_with_its_subject_and_degree_word(backend: embedded.Embedded) -> None:
     text = "牛肉麵很好吃"
     tokens = backend.annotate([text])[0]
-    assert [(text[t.start : t.end], t.head, t.rel) for t in tokens] == [("牛肉麵", 2, "nsubj"), ("很", 2, "advmod"), ("好吃", -1, "root")]
+    assert [(text[t.start : t.end], t.head, t.rel) for t in tokens] == [
+        ("牛肉麵", 2, "nsubj"),
+        ("很", 2, "advmod"),
+        ("好吃", -1, "root"),
+    ]
 
 
 def test_a_text_of_ten_thousand_characters_without_marks_is_parsed_in_units(backend: embedded.Embedded) -> None:
@@ -264,7 +275,8 @@ def test_viterbi_finds_what_trying_every_labelling_finds(seed: int) -> None:
         part = scores[at : at + len(chain)]
         legal = [labels for labels in itertools.product(range(8), repeat=len(chain)) if is_legal(labels)]
         totals = [
-            sum(part[i, label] for i, label in enumerate(labels)) + sum(model.transitions[a, b] for a, b in itertools.pairwise(labels))
+            sum(part[i, label] for i, label in enumerate(labels))
+            + sum(model.transitions[a, b] for a, b in itertools.pairwise(labels))
             for labels in legal
         ]
         assert tuple(found[at : at + len(chain)]) == legal[int(np.argmax(totals))]
@@ -362,7 +374,14 @@ def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
     trees = conllu.read(tmp_path / "t")
     losses: list[float] = []
     parser = fit_parser(
-        trees, [s.tags for s in trees], {}, 7, epochs=12, batch_words=60, rate=5e-3, after_epoch=lambda epoch, loss, _: losses.append(loss)
+        trees,
+        [s.tags for s in trees],
+        {},
+        7,
+        epochs=12,
+        batch_words=60,
+        rate=5e-3,
+        after_epoch=lambda epoch, loss, _: losses.append(loss),
     )
     assert losses[-1] < losses[0] / 2
     heads, rels = parser.parse([(trees[1].words, trees[1].tags)])[0]

@@ -71,7 +71,9 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
-def save_model(folder: Path, names: Sequence[str], seed: int, lessons: Sequence[tuple[str, Sequence[int]]] = ()) -> Path:
+def save_model(
+    folder: Path, names: Sequence[str], seed: int, lessons: Sequence[tuple[str, Sequence[int]]] = ()
+) -> Path:
     """A BERT of 2 layers and 32 units as CKIP's files lie on disk. `lessons` (text, label of each character) are learnt by heart."""
     from transformers import BertConfig, BertForTokenClassification
 
@@ -93,7 +95,9 @@ def save_model(folder: Path, names: Sequence[str], seed: int, lessons: Sequence[
     model.save_pretrained(folder)
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     # Like CKIP's own: no tokenizer.json, no window.
-    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False, "tokenizer_class": "BertTokenizer"}))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"do_lower_case": False, "tokenizer_class": "BertTokenizer"})
+    )
     return folder
 
 
@@ -116,8 +120,13 @@ def teach(model: torch.nn.Module, lessons: Sequence[tuple[str, Sequence[int]]]) 
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ws/ and pos/ that know the three lessons by heart."""
     folder = tmp_path_factory.mktemp("taught")
-    cuts = [("".join(w for w, _ in lesson), [i for w, _ in lesson for i in [0, *[1] * (len(w) - 1)]]) for lesson in LESSONS]
-    tags = [("".join(w for w, _ in lesson), [i for w, t in lesson for i in [POS.index(t), *[-100] * (len(w) - 1)]]) for lesson in LESSONS]
+    cuts = [
+        ("".join(w for w, _ in lesson), [i for w, _ in lesson for i in [0, *[1] * (len(w) - 1)]]) for lesson in LESSONS
+    ]
+    tags = [
+        ("".join(w for w, _ in lesson), [i for w, t in lesson for i in [POS.index(t), *[-100] * (len(w) - 1)]])
+        for lesson in LESSONS
+    ]
     save_model(folder / "ws", "BI", 1, cuts)
     save_model(folder / "pos", POS, 2, tags)
     return folder
@@ -179,7 +188,9 @@ def test_the_table_knows_every_tag_and_its_answers_are_tags_and_relations_of_the
         ("stanford", "neg", "", "neg"),
     ],
 )
-def test_a_label_is_told_in_ours_and_a_row_for_its_word_comes_first(scheme: str, label: str, word: str, ours: str) -> None:
+def test_a_label_is_told_in_ours_and_a_row_for_its_word_comes_first(
+    scheme: str, label: str, word: str, ours: str
+) -> None:
     assert labels.load().ours(scheme, label, word) == ours
 
 
@@ -196,10 +207,22 @@ def test_a_label_that_the_table_lacks_is_an_error_that_names_it() -> None:
     ("body", "message"),
     [
         ("label\tours\n", ":1: the first line is not the header; write scheme label ours note, separated by tabs"),
-        ("scheme\tlabel\tours\tnote\nud2\tobj\tdobj\n", ":2: 3 cells where 4 are due, or a blank one: 'ud2\\tobj\\tdobj'"),
-        ("scheme\tlabel\tours\tnote\nud2\tobj\t\tsame\n", ":2: 4 cells where 4 are due, or a blank one: 'ud2\\tobj\\t\\tsame'"),
-        ("scheme\tlabel\tours\tnote\n# why\nud3\tobj\tdobj\tx\n", ":3: unknown scheme 'ud3'; known: ckip-pos, ud2, stanford"),
-        ("scheme\tlabel\tours\tnote\nud2\tobj\tdobj\tx\nud2\tobj\tnmod\tx\n", ":3: ud2 'obj' is listed already; keep one"),
+        (
+            "scheme\tlabel\tours\tnote\nud2\tobj\tdobj\n",
+            ":2: 3 cells where 4 are due, or a blank one: 'ud2\\tobj\\tdobj'",
+        ),
+        (
+            "scheme\tlabel\tours\tnote\nud2\tobj\t\tsame\n",
+            ":2: 4 cells where 4 are due, or a blank one: 'ud2\\tobj\\t\\tsame'",
+        ),
+        (
+            "scheme\tlabel\tours\tnote\n# why\nud3\tobj\tdobj\tx\n",
+            ":3: unknown scheme 'ud3'; known: ckip-pos, ud2, stanford",
+        ),
+        (
+            "scheme\tlabel\tours\tnote\nud2\tobj\tdobj\tx\nud2\tobj\tnmod\tx\n",
+            ":3: ud2 'obj' is listed already; keep one",
+        ),
     ],
 )
 def test_a_broken_table_is_an_error_with_its_line(tmp_path: Path, body: str, message: str) -> None:
@@ -240,14 +263,18 @@ def test_words_that_are_not_the_text_are_an_error_with_the_row() -> None:
 def test_importing_the_backends_imports_no_extra() -> None:
     heavy = {"ckip_transformers", "transformers", "stanza", "torch"}
     code = f"import sys, builder.nlp, builder.nlp.ckip, builder.nlp.stanza; print(*({heavy!r} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
+    )
     assert done.stdout.strip() == ""
 
 
 def test_without_the_extras_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ckip_transformers.nlp", None)
     monkeypatch.setitem(sys.modules, "stanza", None)
-    with pytest.raises(ConfigError, match="the ckip backend needs ckip-transformers: .*; " + re.escape(install_command("ckip"))):
+    with pytest.raises(
+        ConfigError, match="the ckip backend needs ckip-transformers: .*; " + re.escape(install_command("ckip"))
+    ):
         nlp.load("ckip", {})
     (tmp_path / "resources.json").write_text("{}")
     with pytest.raises(ConfigError, match="trees from stanza need stanza: .*; " + re.escape(install_command("stanza"))):
@@ -314,7 +341,14 @@ def test_a_word_longer_than_the_models_window_is_tagged_by_its_start(tmp_path: P
     for length in (WINDOW - 3, WINDOW - 2, 100):
         check_tiling(text[:length], backend.annotate([text[:length]])[0])
     # The tagger itself cannot: it is shown the start of what the segmenter never ends.
-    endless = ckip.Ckip("", lambda texts, **_: [[text] for text in texts], backend.tagger, backend.window, backend.labels, backend.parser)
+    endless = ckip.Ckip(
+        "",
+        lambda texts, **_: [[text] for text in texts],
+        backend.tagger,
+        backend.window,
+        backend.labels,
+        backend.parser,
+    )
     assert [(t.start, t.end) for t in endless.annotate([text])[0]] == [(0, 100)]
     with pytest.raises(RuntimeError):
         backend.tagger([[text]], show_progress=False)
@@ -327,7 +361,9 @@ def test_views_of_reviews_go_in(taught: Path) -> None:
 
 
 @needs_ckip
-def test_the_signature_follows_the_models_and_neither_their_place_nor_the_users_words(taught: Path, untaught: Path, tmp_path: Path) -> None:
+def test_the_signature_follows_the_models_and_neither_their_place_nor_the_users_words(
+    taught: Path, untaught: Path, tmp_path: Path
+) -> None:
     backend = nlp.load("ckip", {}, taught)
     copy = shutil.copytree(taught, tmp_path / "copy")
     steered = nlp.load("ckip", {"牛肉": "NOUN"}, copy)
@@ -349,7 +385,9 @@ def test_a_folder_of_ones_own_parser_is_used(taught: Path, tmp_path: Path) -> No
 
 
 @needs_ckip
-def test_a_model_of_the_hub_is_found_in_the_cache_by_its_name(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_the_hub_is_found_in_the_cache_by_its_name(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from huggingface_hub import constants
 
     for part in ("ws", "pos"):
@@ -362,7 +400,8 @@ def test_a_model_of_the_hub_is_found_in_the_cache_by_its_name(taught: Path, tmp_
     assert nlp.load("ckip", {}, Path("albert-tiny")).signature == nlp.load("ckip", {}, taught).signature
     name = "ckiplab/bert-base-chinese-ws"
     with pytest.raises(
-        ResourceError, match=rf"^{name}: the model cannot be loaded: .*; where there is a network, run `hf download {name} "
+        ResourceError,
+        match=rf"^{name}: the model cannot be loaded: .*; where there is a network, run `hf download {name} ",
     ):
         nlp.load("ckip", {})
 
@@ -385,7 +424,8 @@ def test_models_that_are_not_what_they_should_be_are_refused(taught: Path, tmp_p
         nlp.load("ckip", {}, mute)
     assert caught.value.where == str(mute / "ws")
     with pytest.raises(
-        ResourceError, match="nowhere/ws: no model of CKIP's in ws/; put ckiplab/bert-base-chinese-ws there, or name one of"
+        ResourceError,
+        match="nowhere/ws: no model of CKIP's in ws/; put ckiplab/bert-base-chinese-ws there, or name one of",
     ):
         nlp.load("ckip", {}, tmp_path / "nowhere")
 
@@ -430,7 +470,9 @@ def stanza_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     common = f"--train_file {treebank} --eval_file {treebank} {SMALL}"
     with torch.random.fork_rng(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # stanza's scorer leaves the treebank open
-        parser.main(f"{common} --no_checkpoint --optim adam --lr 0.01 --no_second_optim --save_dir {folder}/zh-hant/depparse".split())
+        parser.main(
+            f"{common} --no_checkpoint --optim adam --lr 0.01 --no_second_optim --save_dir {folder}/zh-hant/depparse".split()
+        )
         tagger.main(f"{common} --save_dir {folder}/zh-hant/pos".split())
         gc.collect()
     parts = ("tokenize", "pos", "lemma", "depparse")

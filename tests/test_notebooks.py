@@ -29,4 +29,6 @@ def test_a_notebook_runs_and_shows_what_it_says(path: Any, capsys: pytest.Captur
         if varies(cell):
             assert bool(outputs) == bool(cell["outputs"]), source
         else:
-            assert shown(outputs) == shown(cell["outputs"]), f"{source}\nrun `python tests/notebooks.py {path}` if this is as it should be"
+            assert shown(outputs) == shown(cell["outputs"]), (
+                f"{source}\nrun `python tests/notebooks.py {path}` if this is as it should be"
+            )

@@ -28,7 +28,9 @@ def test_in_a_checkout_a_missing_extra_is_installed_from_it(monkeypatch: pytest.
     assert install_command("report") == f"pip install -e '{ROOT}[report]'"
 
 
-def test_elsewhere_a_missing_extra_is_installed_by_the_name_of_the_distribution(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_elsewhere_a_missing_extra_is_installed_by_the_name_of_the_distribution(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(errors, "__file__", str(tmp_path / "site-packages" / "builder" / "errors.py"))
     assert install_command("report") == "pip install 'review-triplets[report]'"
 

@@ -33,7 +33,8 @@ from builder.records import Triplet
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
 EXAMPLES = [
-    Example(f"r{i}", text, tuple(triplet(text, one) for one in told)) for i, (text, told) in enumerate(zip(REVIEWS, TOLD, strict=True))
+    Example(f"r{i}", text, tuple(triplet(text, one) for one in told))
+    for i, (text, told) in enumerate(zip(REVIEWS, TOLD, strict=True))
 ]
 
 
@@ -62,7 +63,10 @@ def writer(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def referee(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("referee")
     judged = [discriminator_data(example, 1) for example in EXAMPLES[:3]]
-    save(train_referee(judged, judged[:1], str(folder), True, replace(CONFIG, max_output=64), 3, to / "training"), to / "model")
+    save(
+        train_referee(judged, judged[:1], str(folder), True, replace(CONFIG, max_output=64), 3, to / "training"),
+        to / "model",
+    )
     return to / "model"
 
 
@@ -97,7 +101,9 @@ def untied(folder: Path, to: Path) -> Path:
 
     copied(folder, to)
     tensors = load_file(to / "model.safetensors")
-    tensors["lm_head.weight"] = torch.randn(tensors["shared.weight"].shape, generator=torch.Generator().manual_seed(1)) / 8
+    tensors["lm_head.weight"] = (
+        torch.randn(tensors["shared.weight"].shape, generator=torch.Generator().manual_seed(1)) / 8
+    )
     save_file(tensors, to / "model.safetensors", {"format": "pt"})
     return to
 
@@ -136,7 +142,11 @@ def test_the_files_of_a_trimmed_tokenizer_agree_and_special_ids_are_kept(large: 
     for text in REVIEWS[:3]:
         assert (*pieces.encode(text), small.eos) == small.tokens(text, 999)
     config = small.network.config
-    assert (small.pad, small.eos, small.tokenizer.unk_token_id) == (config.pad_token_id, config.eos_token_id, 2) == (0, 1, 2)
+    assert (
+        (small.pad, small.eos, small.tokenizer.unk_token_id)
+        == (config.pad_token_id, config.eos_token_id, 2)
+        == (0, 1, 2)
+    )
 
 
 def test_a_trimmed_model_keeps_characters_that_no_review_has(large: Path, tmp_path: Path) -> None:
@@ -180,10 +190,15 @@ def another_size(folder: Path) -> None:
         (lambda at: (at / "config.json").unlink(), "no model here: there is no config.json; name a model's folder"),
         (lambda at: (at / "config.json").write_text("{"), "no readable model config"),
         (lambda at: (at / "config.json").write_text('{"model_type": "no such thing"}'), "no readable model config"),
-        (lambda at: [(at / name).unlink() for name in ("spiece.model", "tokenizer_config.json")], "no tokenizer|does not know"),
+        (
+            lambda at: [(at / name).unlink() for name in ("spiece.model", "tokenizer_config.json")],
+            "no tokenizer|does not know",
+        ),
     ],
 )
-def test_a_model_that_cannot_serve_says_why(folder: Path, tmp_path: Path, harm: Callable[[Path], object], error: str) -> None:
+def test_a_model_that_cannot_serve_says_why(
+    folder: Path, tmp_path: Path, harm: Callable[[Path], object], error: str
+) -> None:
     broken = copied(folder, tmp_path / "broken")
     harm(broken)
     with pytest.raises(ModelError, match=error) as raised:
@@ -199,7 +214,9 @@ def test_a_path_that_is_no_folder_is_not_asked_for_at_a_hub(name: str) -> None:
 
 def test_a_name_that_no_hub_gives_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(ModelError, match="builder-tests/no-such-model: neither a folder nor a model that a hub gives us"):
+    with pytest.raises(
+        ModelError, match="builder-tests/no-such-model: neither a folder nor a model that a hub gives us"
+    ):
         load_base("builder-tests/no-such-model")
 
 
@@ -208,7 +225,10 @@ def test_a_tokenizer_without_the_needed_characters_reports_their_share(folder: P
     assert check_characters(base, REVIEWS) == 0
     assert unknown(base, ["牛肉麵龘", "龘龖 "]) == (3 / 6, "龘龖")
     with pytest.raises(
-        ModelError, match=re.escape(f"does not know 50.0% of the reviews' characters, 龘龖 for example (at most {100 * MAX_UNKNOWN:.0f}%)")
+        ModelError,
+        match=re.escape(
+            f"does not know 50.0% of the reviews' characters, 龘龖 for example (at most {100 * MAX_UNKNOWN:.0f}%)"
+        ),
     ):
         check_characters(base, ["牛肉麵龘", "龘龖 "])
 
@@ -228,11 +248,15 @@ def test_a_tokenizer_that_cannot_write_the_templates_is_an_error(folder: Path, t
         from transformers import AutoTokenizer
 
         other = Base.of(base.network, AutoTokenizer.from_pretrained(broken), "here")
-    with pytest.raises(ModelError, match="here: the tokenizer does not know 評, which questions and answers are written with"):
+    with pytest.raises(
+        ModelError, match="here: the tokenizer does not know 評, which questions and answers are written with"
+    ):
         check_characters(other, REVIEWS)
 
 
-def test_loading_is_silent_and_leaves_the_librarys_logging_as_it_was(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_is_silent_and_leaves_the_librarys_logging_as_it_was(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     from transformers.utils import logging
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -281,7 +305,9 @@ def test_the_confidence_is_the_mean_probability_of_the_tokens_before_any_constra
     base, asked = model.base, model.base.tokens("question: 請問  context: 湯很好喝", 99)
     ((_, output),) = write(base, [asked], CONFIG)
     ids = torch.tensor([[*output.ids, base.eos][: CONFIG.max_output]])
-    logs = base.network(input_ids=torch.tensor([asked]), labels=ids).logits.log_softmax(-1).gather(-1, ids.unsqueeze(-1))
+    logs = (
+        base.network(input_ids=torch.tensor([asked]), labels=ids).logits.log_softmax(-1).gather(-1, ids.unsqueeze(-1))
+    )
     assert output.confidence == pytest.approx(float(logs.mean().exp().detach()), rel=1e-3)
 
 
@@ -293,7 +319,9 @@ def test_the_batch_and_the_order_change_nothing_of_what_is_written(writer: Path)
     assert [one.text for one in together] == [one.text for one in alone[::-1]]
 
 
-def test_out_of_memory_while_writing_halves_the_batch_says_so_and_changes_nothing(writer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_while_writing_halves_the_batch_says_so_and_changes_nothing(
+    writer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load(writer)
     assert isinstance(model, Writer)
     model = replace(model, folder=None)
@@ -311,11 +339,16 @@ def test_out_of_memory_while_writing_halves_the_batch_says_so_and_changes_nothin
     with pytest.warns(RuntimeWarning, match=r"out of memory: batches now have \d+ tokens"):
         assert model.answers(EXAMPLES) == due
     monkeypatch.setattr(model.base.network, "generate", scarce(0))
-    with pytest.warns(RuntimeWarning), pytest.raises(ModelError, match=r"out of memory on one item of \d+ tokens; lower paper.max_input"):
+    with (
+        pytest.warns(RuntimeWarning),
+        pytest.raises(ModelError, match=r"out of memory on one item of \d+ tokens; lower paper.max_input"),
+    ):
         model.answers(EXAMPLES)
 
 
-def test_answers_are_kept_with_the_models_digest_and_written_once(writer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_kept_with_the_models_digest_and_written_once(
+    writer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load(copied(writer, tmp_path / "model"))
     assert isinstance(model, Writer)
     first = model.answers(EXAMPLES)
@@ -327,7 +360,8 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(writer: Path, 
     assert model.answers(EXAMPLES) == first
     assert path.read_bytes() == whole
     monkeypatch.setattr(
-        "builder.model.paper.models.write", lambda base, asked, *more: iter(()) if not asked else pytest.fail("asked again")
+        "builder.model.paper.models.write",
+        lambda base, asked, *more: iter(()) if not asked else pytest.fail("asked again"),
     )
     assert model.answers(EXAMPLES) == first
     assert problem_counts(tmp_path / "model") == problem_counts(tmp_path / "model")
@@ -367,7 +401,9 @@ def test_a_referee_without_the_constraint_writes_and_falls_back_on_the_chances(r
     model = load(referee)
     assert isinstance(model, Referee)
     free = replace(model, constrained=False)
-    assert free.free([(EXAMPLES[0].text, triple_of(EXAMPLES[0].triplets[0]))]) == [None], "an untrained model writes none of the three"
+    assert free.free([(EXAMPLES[0].text, triple_of(EXAMPLES[0].triplets[0]))]) == [None], (
+        "an untrained model writes none of the three"
+    )
     assert free.classify(EXAMPLES[:1]) == model.classify(EXAMPLES[:1])
 
 
@@ -392,7 +428,9 @@ def test_triplets_that_no_answer_can_hold_and_cut_texts_are_counted(folder: Path
     assert (model.facts["triplets_lost"], model.facts["cut"]) == (1, 1)
 
 
-def test_loading_gives_the_model_that_was_saved_or_says_what_is_wrong(writer: Path, referee: Path, tmp_path: Path) -> None:
+def test_loading_gives_the_model_that_was_saved_or_says_what_is_wrong(
+    writer: Path, referee: Path, tmp_path: Path
+) -> None:
     assert isinstance(load_extractor(writer), Writer)
     assert isinstance(load_judge(referee), Referee)
     with pytest.raises(ModelError, match="this is no discriminator"):
@@ -409,14 +447,18 @@ def test_loading_gives_the_model_that_was_saved_or_says_what_is_wrong(writer: Pa
 
 
 def squad(path: Path, *asked: dict[str, Any]) -> Path:
-    path.write_text(json.dumps({"version": "1.3", "data": [{"paragraphs": [{"context": REVIEWS[0], "qas": list(asked)}]}]}), "utf-8")
+    path.write_text(
+        json.dumps({"version": "1.3", "data": [{"paragraphs": [{"context": REVIEWS[0], "qas": list(asked)}]}]}), "utf-8"
+    )
     return path
 
 
 def test_a_base_learns_reading_comprehension_and_is_a_base_again(folder: Path, tmp_path: Path) -> None:
     asked = [{"id": str(i), "question": "牛肉麵", "answers": [{"text": "好吃", "answer_start": 4}]} for i in range(40)]
     file = squad(tmp_path / "a.json", *asked, {"id": "none", "question": "湯", "answers": []})
-    done = pretrain(str(folder), [file], tmp_path / "out", replace(CONFIG, max_output=16, rate=1e-2, epochs=4, batch_tokens=400), 3)
+    done = pretrain(
+        str(folder), [file], tmp_path / "out", replace(CONFIG, max_output=16, rate=1e-2, epochs=4, batch_tokens=400), 3
+    )
     assert (done.train + done.valid, done.unanswered, done.cut) == (40, 1, 0)
     assert done.valid >= 1
     assert done.exact == 1.0, "the one answer there is"
@@ -429,7 +471,9 @@ def test_a_file_in_another_layout_is_an_error_with_its_place(tmp_path: Path) -> 
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(InputError, match="no file in the SQuAD layout"):
         read_squad(tmp_path / "a.json")
-    with pytest.raises(InputError, match=r"a.json:data\[0\].paragraphs\[0\].qas\[0\]: not in the SQuAD layout: KeyError\('question'\)"):
+    with pytest.raises(
+        InputError, match=r"a.json:data\[0\].paragraphs\[0\].qas\[0\]: not in the SQuAD layout: KeyError\('question'\)"
+    ):
         read_squad(squad(tmp_path / "a.json", {"id": "1", "answers": [{"text": "湯"}]}))
 
 
@@ -446,7 +490,9 @@ def test_a_missing_extra_says_how_to_install_it(folder: Path, monkeypatch: pytes
 def test_every_training_begins_from_the_same_base(folder: Path, tmp_path: Path) -> None:
     """Section 3.3.1: in each iteration the same base is fine-tuned."""
     before = (folder / "model.safetensors").read_bytes()
-    digests = [train_writer(EXAMPLES[:2], (), str(folder), Asking(), CONFIG, 3, tmp_path / name).digest for name in "ab"]
+    digests = [
+        train_writer(EXAMPLES[:2], (), str(folder), Asking(), CONFIG, 3, tmp_path / name).digest for name in "ab"
+    ]
     assert digests[0] == digests[1]
     assert (folder / "model.safetensors").read_bytes() == before
     assert isinstance(EXAMPLES[0].triplets[0], Triplet)

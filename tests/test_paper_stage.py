@@ -43,7 +43,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     base = make_base(folder / "base", LINES)
     with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
-    build = Build(folder / "w", folder / "out", (folder / "reviews.csv",), resolve(options=SETTINGS | {"paper.base": str(base)}))
+    build = Build(
+        folder / "w", folder / "out", (folder / "reviews.csv",), resolve(options=SETTINGS | {"paper.base": str(base)})
+    )
     pipeline.run(build, until="evaluate")
     return build
 
@@ -57,7 +59,9 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
         assert judge is not None and rules is not None and model is not None
         assert set(triplets.verdicts(connection, judge).values()) <= {"YY", "YN", "NX"}
         judged = set(triplets.verdicts(connection, judge))
-        assert {one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, rules, split)} <= judged
+        assert {
+            one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, rules, split)
+        } <= judged
         told = [one for split in ("train", "valid", "test") for one in triplets.proposed(connection, model, split)]
         assert {one.id for one in told} <= judged
         digests = {done.round: done.model for done in rounds}
@@ -93,7 +97,12 @@ def test_a_second_run_does_nothing_and_another_base_trains_anew(built: Build, tm
     other = make_base(tmp_path / "base", LINES, seed=8)
     keys = pipeline.stage_keys(built, _lexicon())
     changed = pipeline.stage_keys(replace(built, resolved=_with(built, "paper.base", str(other))), _lexicon())
-    assert [name for name in keys if keys[name] != changed[name]] == ["discriminate", "self_train", "evaluate", "release"]
+    assert [name for name in keys if keys[name] != changed[name]] == [
+        "discriminate",
+        "self_train",
+        "evaluate",
+        "release",
+    ]
 
 
 def _lexicon():  # type: ignore[no-untyped-def]
@@ -108,7 +117,17 @@ def _with(built: Build, key: str, value: object):  # type: ignore[no-untyped-def
 
 def test_extract_uses_the_trained_writer(built: Build, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(json.dumps({"id": "a", "text": LINES[0]}) + "\n", "utf-8")
-    done = run("extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl", "--source", "D", "--workdir", built.workdir)
+    done = run(
+        "extract",
+        "--input",
+        tmp_path / "in.jsonl",
+        "--output",
+        tmp_path / "out.jsonl",
+        "--source",
+        "D",
+        "--workdir",
+        built.workdir,
+    )
     assert done.exit_code == 0, done.output
     (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text("utf-8").splitlines())
     assert row["id"] == "a"
@@ -126,7 +145,9 @@ def test_a_base_is_trimmed_and_trained_by_command_and_serves_the_stages(built: B
     assert done.exit_code == 0, done.exception
     assert f"used by {len(LINES)} reviews" in done.output
     questions = [{"id": str(i), "question": "湯頭", "answers": [{"text": "普通", "answer_start": 0}]} for i in range(8)]
-    (tmp_path / "q.json").write_text(json.dumps({"data": [{"paragraphs": [{"context": LINES[1], "qas": questions}]}]}), "utf-8")
+    (tmp_path / "q.json").write_text(
+        json.dumps({"data": [{"paragraphs": [{"context": LINES[1], "qas": questions}]}]}), "utf-8"
+    )
     done = run(
         "model",
         "pretrain",
@@ -143,7 +164,9 @@ def test_a_base_is_trimmed_and_trained_by_command_and_serves_the_stages(built: B
     )
     assert done.exit_code == 0, done.exception
     assert "trained on" in done.output
-    again = replace(built, workdir=tmp_path / "w", out=tmp_path / "o", resolved=_with(built, "paper.base", str(tmp_path / "next")))
+    again = replace(
+        built, workdir=tmp_path / "w", out=tmp_path / "o", resolved=_with(built, "paper.base", str(tmp_path / "next"))
+    )
     counts = pipeline.run(again, until="discriminate")[-1].counts
     assert int(counts["judged"]) > 0
 
@@ -153,7 +176,10 @@ def test_a_base_is_trimmed_and_trained_by_command_and_serves_the_stages(built: B
     [
         ({"profile": "paper"}, r'paper.base = "" is not a model: set it to "google/mt5-base" or a folder'),
         ({"profile": "paper", "paper.base": "a/b", "paper.epochs": 0}, "paper.epochs = 0 is not at least 1"),
-        ({"profile": "paper", "paper.base": "a/b", "paper.template": "3"}, "paper.template = '3' is not one of '1', '2'"),
+        (
+            {"profile": "paper", "paper.base": "a/b", "paper.template": "3"},
+            "paper.template = '3' is not one of '1', '2'",
+        ),
         ({"profile": "papers"}, "profile = 'papers' is not one of 'embedded', 'paper'"),
     ],
 )
@@ -164,12 +190,16 @@ def test_settings_that_no_model_can_be_trained_with_are_errors(settings: dict[st
 
 def test_a_base_that_is_no_model_stops_the_build_before_its_first_stage(built: Build, tmp_path: Path) -> None:
     wrong = replace(built, workdir=tmp_path / "w", resolved=_with(built, "paper.base", str(tmp_path)))
-    with pytest.raises(ModelError, match=r"no model here: there is no config\.json; set paper.base to a model's folder or a hub name"):
+    with pytest.raises(
+        ModelError, match=r"no model here: there is no config\.json; set paper.base to a model's folder or a hub name"
+    ):
         pipeline.run(wrong)
     assert not (tmp_path / "w").exists()
 
 
-def test_a_discriminator_that_lets_nothing_through_is_an_error_that_says_what_to_do(built: Build, tmp_path: Path) -> None:
+def test_a_discriminator_that_lets_nothing_through_is_an_error_that_says_what_to_do(
+    built: Build, tmp_path: Path
+) -> None:
     """A random model may call every triplet NX: then there is nothing to train on."""
     with db.reading(built.workdir) as connection:
         judge = triplets.source_id(connection, "discriminator")
@@ -180,6 +210,7 @@ def test_a_discriminator_that_lets_nothing_through_is_an_error_that_says_what_to
         assert pipeline.run(wanted, until="self_train")[-1].ran
     else:
         with pytest.raises(
-            ModelError, match="self-train C, round 0: the training set is empty after filtering; use variant B or D, or more reviews"
+            ModelError,
+            match="self-train C, round 0: the training set is empty after filtering; use variant B or D, or more reviews",
         ):
             pipeline.run(wanted, until="self_train")

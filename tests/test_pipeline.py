@@ -40,7 +40,11 @@ def options(built: Built, **changed: object) -> Resolved:
     import tomllib
 
     given: dict[str, object] = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()}
-    return resolve(options=given | {"evaluate.gold": str(built.gold)} | {key.replace("__", "."): value for key, value in changed.items()})
+    return resolve(
+        options=given
+        | {"evaluate.gold": str(built.gold)}
+        | {key.replace("__", "."): value for key, value in changed.items()}
+    )
 
 
 @pytest.fixture
@@ -66,7 +70,9 @@ def proposals(workdir: Path) -> list[tuple[Any, ...]]:
 # ---- determinism
 
 
-def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(built: Built, builder: Command, tmp_path: Path) -> None:
+def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(
+    built: Built, builder: Command, tmp_path: Path
+) -> None:
     shutil.copy(built.reviews, tmp_path / "reviews.csv")
     shutil.copy(built.gold, tmp_path / "labelled.jsonl")
     chosen = settings(evaluate__gold='"labelled.jsonl"', workers="2")
@@ -77,7 +83,9 @@ def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(bu
     assert proposals(tmp_path / "w") == proposals(built.workdir)
 
 
-def test_rules_in_two_processes_say_what_rules_in_one_say(built: Built, again: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_in_two_processes_say_what_rules_in_one_say(
+    built: Built, again: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert ran(again, until="seed", force=("seed",)) == ["seed"]
     alone = proposals(again.workdir)
     monkeypatch.setattr(seed, "_CHUNK", 5)
@@ -141,13 +149,20 @@ def test_a_changed_setting_runs_only_what_depends_on_it(built: Built, again: Bui
     fewer = replace(again, resolved=options(built, self_train__iterations=0))
     assert ran(fewer) == ["self_train", "evaluate", "release"]
     assert ask(again.workdir, "SELECT DISTINCT round FROM training_sets") == [(0,)]
-    assert ask(again.workdir, "SELECT name FROM sources ORDER BY id") == [("rules",), ("discriminator",), ("D0",), ("gold",)]
+    assert ask(again.workdir, "SELECT name FROM sources ORDER BY id") == [
+        ("rules",),
+        ("discriminator",),
+        ("D0",),
+        ("gold",),
+    ]
     assert ran(again) == ["self_train", "evaluate", "release"]
     assert proposals(again.workdir) == proposals(built.workdir)
 
 
 @pytest.mark.parametrize("first", ["ingest", "seed", "discriminate", "evaluate"])
-def test_a_forced_stage_runs_again_with_all_that_reads_from_it_and_ends_in_the_same_bytes(first: str, built: Built, again: Build) -> None:
+def test_a_forced_stage_runs_again_with_all_that_reads_from_it_and_ends_in_the_same_bytes(
+    first: str, built: Built, again: Build
+) -> None:
     assert ran(again, until=first, force=(first,)) == [first]
     after = NAMES[NAMES.index(first) + 1 :]
     assert [stage.name for stage, state, _ in pipeline.status(again.workdir) if state == "due"] == after
@@ -201,7 +216,8 @@ def test_another_place_for_releases_gets_the_release_too(built: Built, again: Bu
 def test_a_version_that_exists_with_other_data_is_never_written_over(built: Built, again: Build) -> None:
     other = replace(again, resolved=options(built, release__script="simplified", release__version="0.1.0"))
     with pytest.raises(
-        ReleaseError, match=r"v0\.1\.0: this version exists with other content; a release is immutable: set release\.version"
+        ReleaseError,
+        match=r"v0\.1\.0: this version exists with other content; a release is immutable: set release\.version",
     ):
         pipeline.run(other)
     assert contents(again.out) == contents(built.out)
@@ -211,7 +227,9 @@ def test_a_version_that_exists_with_other_data_is_never_written_over(built: Buil
     assert json.loads((again.out / "v0.3.0" / "manifest.json").read_text(encoding="utf-8"))["parent"] == "0.1.0"
 
 
-def test_edited_data_is_the_next_major_version_and_the_same_data_told_otherwise_the_next_patch(built: Built, again: Build) -> None:
+def test_edited_data_is_the_next_major_version_and_the_same_data_told_otherwise_the_next_patch(
+    built: Built, again: Build
+) -> None:
     licensed = replace(again, resolved=options(built, release__licence="CC0-1.0"))
     simplified = replace(again, resolved=options(built, release__script="simplified"))
     made = {}
@@ -220,7 +238,9 @@ def test_edited_data_is_the_next_major_version_and_the_same_data_told_otherwise_
         made[version] = json.loads((again.out / f"v{version}" / "manifest.json").read_text(encoding="utf-8"))
         assert made[version]["parent"] == parent
         assert verify(again.out / f"v{version}") == []
-    assert (again.out / "v0.1.1" / "data" / "train.jsonl").read_bytes() == (built.release / "data" / "train.jsonl").read_bytes()
+    assert (again.out / "v0.1.1" / "data" / "train.jsonl").read_bytes() == (
+        built.release / "data" / "train.jsonl"
+    ).read_bytes()
     before = contents(again.out)
     for build, version in ((again, "0.1.0"), (licensed, "0.1.1"), (simplified, "1.0.0")):
         assert pipeline.run(build)[-1].counts["version"] == version, "each is found again"
@@ -233,17 +253,23 @@ def test_a_release_in_another_script_differs_in_characters_only(built: Built, ag
     different = 0
     for name in ("train", "valid", "test"):
         for given, turned in zip(
-            read_lines(built.release / "data" / f"{name}.jsonl"), read_lines(again.out / "v1.0.0" / "data" / f"{name}.jsonl"), strict=True
+            read_lines(built.release / "data" / f"{name}.jsonl"),
+            read_lines(again.out / "v1.0.0" / "data" / f"{name}.jsonl"),
+            strict=True,
         ):
             different += given["text"] != turned["text"]
             assert len(given["text"]) == len(turned["text"])
-            assert [t["opinion"]["spans"] for t in given["triplets"]] == [t["opinion"]["spans"] for t in turned["triplets"]]
+            assert [t["opinion"]["spans"] for t in given["triplets"]] == [
+                t["opinion"]["spans"] for t in turned["triplets"]
+            ]
     assert different > 10
 
 
 def test_a_damaged_release_is_named_and_not_passed_for_the_one_that_was_made(built: Built, again: Build) -> None:
     (again.out / "v0.1.0" / "data" / "test.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(ReleaseError, match=r"v0\.1\.0: this release is damaged: data/test\.jsonl: its bytes have changed; remove it"):
+    with pytest.raises(
+        ReleaseError, match=r"v0\.1\.0: this release is damaged: data/test\.jsonl: its bytes have changed; remove it"
+    ):
         pipeline.run(again, force=("release",))
     assert [path.name for path in again.out.iterdir()] == ["v0.1.0"]
 
@@ -270,13 +296,16 @@ def test_every_row_is_a_review_a_duplicate_or_rejected_with_a_reason(built: Buil
 
 
 def test_duplicates_are_annotated_never_and_released_never(built: Built) -> None:
-    assert ask(built.workdir, "SELECT count(*) FROM annotations a JOIN reviews r ON r.id = a.review WHERE r.duplicate_of IS NOT NULL") == [
-        (0,)
-    ]
+    assert ask(
+        built.workdir,
+        "SELECT count(*) FROM annotations a JOIN reviews r ON r.id = a.review WHERE r.duplicate_of IS NOT NULL",
+    ) == [(0,)]
     assert ask(built.workdir, "SELECT count(*) FROM annotations") == ask(
         built.workdir, "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL"
     )
-    ids = [row["id"] for name in ("train", "valid", "test") for row in read_lines(built.release / "data" / f"{name}.jsonl")]
+    ids = [
+        row["id"] for name in ("train", "valid", "test") for row in read_lines(built.release / "data" / f"{name}.jsonl")
+    ]
     assert len(ids) == len(set(ids))
     assert not {"x1", "x2"} & set(ids)
 
@@ -296,8 +325,14 @@ def test_the_reviews_of_gold_are_the_test_split_and_their_labels_are_the_people_
     assert test.keys() == gold.keys()
     for key, row in test.items():
         assert row["annotation"] == "gold"
-        told = {(*(t[part]["text"] for part in PARTS), str([t[part]["spans"] for part in PARTS]), t["polarity"]) for t in row["triplets"]}
-        due = {(*(phrase(t, part)[0] for part in PARTS), str([phrase(t, part)[1] for part in PARTS]), t["polarity"]) for t in gold[key]}
+        told = {
+            (*(t[part]["text"] for part in PARTS), str([t[part]["spans"] for part in PARTS]), t["polarity"])
+            for t in row["triplets"]
+        }
+        due = {
+            (*(phrase(t, part)[0] for part in PARTS), str([phrase(t, part)[1] for part in PARTS]), t["polarity"])
+            for t in gold[key]
+        }
         assert told == due
     warm = next(t for t in test["x5"]["triplets"] if t["opinion"]["text"] == "親切")
     assert "rules" in warm["sources"]
@@ -321,7 +356,10 @@ def splits(workdir: Path, source: Path, **changed: object) -> dict[str, str]:
 
 def test_a_review_keeps_its_split_when_others_are_added_or_moved(tmp_path: Path) -> None:
     few = splits(tmp_path / "a", generated(tmp_path / "few.csv", list(range(400))))
-    many = splits(tmp_path / "b", generated(tmp_path / "many.csv", [*range(900, 400, -1), *reversed(range(400)), *range(1000, 1100)]))
+    many = splits(
+        tmp_path / "b",
+        generated(tmp_path / "many.csv", [*range(900, 400, -1), *reversed(range(400)), *range(1000, 1100)]),
+    )
     assert few == {key: many[key] for key in few}
     assert len(many) == 1000
     for name, share in (("train", 0.6), ("valid", 0.2), ("test", 0.2)):
@@ -331,12 +369,15 @@ def test_a_review_keeps_its_split_when_others_are_added_or_moved(tmp_path: Path)
 def test_a_review_that_is_said_twice_stands_in_one_split_only(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text(
-        "id,text\n" + "".join(f"k{n}{mark},第{n}次來，湯頭很好喝{mark}\n" for n in range(200) for mark in ("", "！", "。。")),
+        "id,text\n"
+        + "".join(f"k{n}{mark},第{n}次來，湯頭很好喝{mark}\n" for n in range(200) for mark in ("", "！", "。。")),
         encoding="utf-8",
     )
     told = splits(tmp_path / "w", source)
     assert sum(split is not None for split in told.values()) == 200
-    assert ask(tmp_path / "w", "SELECT count(*) FROM reviews WHERE duplicate_kind = 'normalised' AND split IS NULL") == [(400,)]
+    assert ask(
+        tmp_path / "w", "SELECT count(*) FROM reviews WHERE duplicate_kind = 'normalised' AND split IS NULL"
+    ) == [(400,)]
 
 
 # ---- the table

@@ -59,7 +59,15 @@ def test_a_finished_build_tells_all_of_its_stages(built: Built, here: Command) -
     ran = here("plan", "--reviews", "10000000", "--workers", "32", "--workdir", built.workdir, "--format", "json")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
-    assert [one["stage"] for one in told["stages"]] == ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
+    assert [one["stage"] for one in told["stages"]] == [
+        "ingest",
+        "annotate",
+        "seed",
+        "discriminate",
+        "self_train",
+        "evaluate",
+        "release",
+    ]
     assert told["seconds"] == pytest.approx(sum(one["seconds"] for one in told["stages"]))
     assert set(told["disk"]) == {"database", "models", "release", "temporary"}
     assert told["disk"]["temporary"] > 0
@@ -69,7 +77,9 @@ def test_a_finished_build_tells_all_of_its_stages(built: Built, here: Command) -
     assert "one process, prediction by 32 workers" in table.out
 
 
-def test_the_sample_is_measured_where_there_is_no_build_and_a_workdir_without_one_is_an_error(here: Command, tmp_path: Path) -> None:
+def test_the_sample_is_measured_where_there_is_no_build_and_a_workdir_without_one_is_an_error(
+    here: Command, tmp_path: Path
+) -> None:
     ran = here("plan", "--reviews", "1000")
     assert ran.code == 0, ran.err
     assert "measured: the shipped sample" in ran.out

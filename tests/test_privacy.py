@@ -28,13 +28,18 @@ HARMLESS = [
     "waiting in line", "關注微信送蛋", "超多人@@！", "No.1", "so good.me too", "鼎香", "香園", "1.5倍", "0.5公里", "消費 150 200 300",
 ]  # fmt: skip
 TEXTS = st.text(
-    st.one_of(st.sampled_from("鼎香園好吃 ，。@＠.09-０９:：/abLINEig#🍜\U00020bb7[]電話"), st.characters(exclude_categories=["Cs"])),
+    st.one_of(
+        st.sampled_from("鼎香園好吃 ，。@＠.09-０９:：/abLINEig#🍜\U00020bb7[]電話"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
     max_size=40,
 )
-MIXED = st.lists(st.one_of(TEXTS, st.sampled_from([secret for _, secret in SECRETS] + list(REPLACEMENTS.values()))), max_size=8).map(
-    "".join
+MIXED = st.lists(
+    st.one_of(TEXTS, st.sampled_from([secret for _, secret in SECRETS] + list(REPLACEMENTS.values()))), max_size=8
+).map("".join)
+NAMES = st.lists(
+    st.one_of(st.sampled_from([PLACE, "Mos Burger 摩斯漢堡", "電話", "50嵐", "A+B (C)"]), TEXTS), max_size=2
 )
-NAMES = st.lists(st.one_of(st.sampled_from([PLACE, "Mos Burger 摩斯漢堡", "電話", "50嵐", "A+B (C)"]), TEXTS), max_size=2)
 
 
 @pytest.mark.parametrize(("kind", "secret"), SECRETS)
@@ -193,7 +198,13 @@ def test_replacements_that_stand_in_a_text_are_left_alone() -> None:
 def test_a_span_that_touches_a_mask_has_no_place_in_the_masked_text() -> None:
     masked = mask("打0912345678訂位")
     assert masked.text == "打[電話]訂位"
-    assert [masked.to_masked(span) for span in [(0, 1), (0, 2), (5, 6), (10, 12), (11, 13)]] == [(0, 1), None, None, None, (5, 7)]
+    assert [masked.to_masked(span) for span in [(0, 1), (0, 2), (5, 6), (10, 12), (11, 13)]] == [
+        (0, 1),
+        None,
+        None,
+        None,
+        (5, 7),
+    ]
 
 
 @settings(max_examples=300, deadline=None)

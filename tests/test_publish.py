@@ -90,7 +90,10 @@ class Handler(BaseHTTPRequestHandler):
         if path == f"{own}/refs":
             if self.step("refs"):
                 branches = [{"name": "main", "ref": "refs/heads/main", "targetCommit": self.hub.head}]
-                tags = [{"name": name, "ref": f"refs/tags/{name}", "targetCommit": oid} for name, oid in self.hub.tags.items()]
+                tags = [
+                    {"name": name, "ref": f"refs/tags/{name}", "targetCommit": oid}
+                    for name, oid in self.hub.tags.items()
+                ]
                 self.answer(200, {"branches": branches, "tags": tags, "converts": []})
         elif path.startswith(f"{own}/tree/"):
             if self.step("tree"):
@@ -143,7 +146,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, {"files": told})
         elif path == f"/datasets/{REPOSITORY}.git/info/lfs/objects/batch":
             if self.step("batch"):
-                self.answer(200, {"transfer": "basic", "objects": [self.object(one) for one in json.loads(content)["objects"]]})
+                self.answer(
+                    200, {"transfer": "basic", "objects": [self.object(one) for one in json.loads(content)["objects"]]}
+                )
         elif path == f"{own}/commit/main":
             if self.step("commit"):
                 self.commit([json.loads(line) for line in content.decode().splitlines()])
@@ -176,7 +181,9 @@ class Handler(BaseHTTPRequestHandler):
                 files[value["path"]] = base64.b64decode(value["content"])
         oid = hashlib.sha1(repr(sorted(files.items())).encode()).hexdigest()
         self.hub.commits[oid], self.hub.head = files, oid
-        self.answer(200, {"success": True, "commitUrl": f"{self.hub.url}/datasets/{REPOSITORY}/commit/{oid}", "commitOid": oid})
+        self.answer(
+            200, {"success": True, "commitUrl": f"{self.hub.url}/datasets/{REPOSITORY}/commit/{oid}", "commitOid": oid}
+        )
 
 
 @pytest.fixture
@@ -192,7 +199,9 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 
     monkeypatch.setattr(constants, "ENDPOINT", state.url)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)  # chunk storage speaks a protocol of its own; the fake knows large files
+    monkeypatch.setattr(
+        constants, "HF_HUB_DISABLE_XET", True
+    )  # chunk storage speaks a protocol of its own; the fake knows large files
     monkeypatch.setenv("HF_TOKEN", SECRET)
     monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     yield state
@@ -243,7 +252,9 @@ def test_publishing_again_does_nothing(here: Command, server: Hub, release: Path
 
 
 @pytest.mark.parametrize("step", ["create", "refs", "tree", "preupload", "batch", "upload", "commit", "tag"])
-def test_a_failure_in_the_middle_leaves_no_half_release_and_a_rerun_completes(here: Command, server: Hub, release: Path, step: str) -> None:
+def test_a_failure_in_the_middle_leaves_no_half_release_and_a_rerun_completes(
+    here: Command, server: Hub, release: Path, step: str
+) -> None:
     server.fail = step
     ran = here("publish", release, "--repo", REPOSITORY, "--yes")
     assert "publishing did not finish" in ran.error
@@ -259,7 +270,9 @@ def test_a_failure_in_the_middle_leaves_no_half_release_and_a_rerun_completes(he
     assert len(server.uploads) == len(set(server.uploads)), "what had arrived was not sent twice"
 
 
-def test_a_file_that_the_next_version_lacks_is_removed_in_the_same_commit(here: Command, server: Hub, release: Path) -> None:
+def test_a_file_that_the_next_version_lacks_is_removed_in_the_same_commit(
+    here: Command, server: Hub, release: Path
+) -> None:
     server.exists = True
     server.commits[FIRST] |= {"old/data.txt": b"old", "README.md": (release / "README.md").read_bytes()}
     ran = here("publish", release, "--repo", REPOSITORY, "--yes")
@@ -302,13 +315,17 @@ def test_a_damaged_release_is_not_even_planned(here: Command, server: Hub, relea
     assert server.seen == []
 
 
-def test_without_a_token_nothing_is_asked(here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_token_nothing_is_asked(
+    here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("HF_TOKEN")
     assert "no token for the hub; set HF_TOKEN" in here("publish", release, "--repo", REPOSITORY, "--yes").error
     assert server.seen == []
 
 
-def test_without_the_extra_the_command_says_what_to_install(here: Command, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_command_says_what_to_install(
+    here: Command, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert here("publish", release, "--repo", REPOSITORY).code == 0, "the dry run needs no client"
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     ran = here("publish", release, "--repo", REPOSITORY, "--yes")

@@ -66,7 +66,12 @@ def test_to_view_undoes_to_text(text: str) -> None:
 def test_a_triplet_that_the_view_does_not_show_is_none() -> None:
     text = "餐點\u200b好吃"
     hidden = Triplet(
-        Element("\u200b", ((2, 3),)), Element("\u200b", ((2, 3),)), Element("好吃", ((3, 5),)), Element("好吃", ((3, 5),)), "POS", 8.0
+        Element("\u200b", ((2, 3),)),
+        Element("\u200b", ((2, 3),)),
+        Element("好吃", ((3, 5),)),
+        Element("好吃", ((3, 5),)),
+        "POS",
+        8.0,
     )
     assert to_view(hidden, view(text)) is None
 
@@ -108,7 +113,9 @@ def test_a_triplet_prints_what_it_says_and_where() -> None:
 def test_rule_and_path_of_a_triplet_are_the_first_rule_and_the_steps_of_the_tree() -> None:
     assert TRIPLET.rule == "subject"
     assert TRIPLET.path == ("↑nsubj",)
-    apart = Triplet(TRIPLET.aspect, TRIPLET.aspect, TRIPLET.opinion, TRIPLET.opinion, "POS", 8.0, evidence=(("path", NO_PATH),))
+    apart = Triplet(
+        TRIPLET.aspect, TRIPLET.aspect, TRIPLET.opinion, TRIPLET.opinion, "POS", 8.0, evidence=(("path", NO_PATH),)
+    )
     assert apart.path == ()
     assert apart.rule is None
     (found,) = READER.extract(["餐點很好吃"])

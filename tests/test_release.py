@@ -45,7 +45,10 @@ def workdir(folder: Path, texts: dict[str, str]) -> Path:
     """A build up to the rules' triplets, which then stand for what self-training would have left: nothing here needs a model."""
     folder.mkdir()
     source = folder / "in.csv"
-    source.write_text("id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()), encoding="utf-8")
+    source.write_text(
+        "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
+        encoding="utf-8",
+    )
     chosen = resolve(options={"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
     pipeline.run(Build(folder / "w", folder / "out", (source,), chosen), until="seed")
     with db.writing(folder / "w") as connection, db.atomic(connection):
@@ -77,8 +80,18 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make(source: Path, out: Path, **settings: object) -> Path:
     """The release stage alone."""
     out.mkdir(exist_ok=True)
-    given = {"workers": 1, "threads": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2, "release.licence": "CC-BY-4.0"}
-    chosen = resolve(options={"self_train.variants": ("C",)} | given | {key.replace("__", "."): value for key, value in settings.items()})
+    given = {
+        "workers": 1,
+        "threads": 1,
+        "ingest.test_share": 0.2,
+        "ingest.valid_share": 0.2,
+        "release.licence": "CC-BY-4.0",
+    }
+    chosen = resolve(
+        options={"self_train.variants": ("C",)}
+        | given
+        | {key.replace("__", "."): value for key, value in settings.items()}
+    )
     with db.writing(source) as connection:
         made = stage.run(Context(connection, chosen.config, source, (), out, load_lexicon(), load_rules(), "key", {}))
     return Path(str(made["path"]))
@@ -103,7 +116,9 @@ def test_a_release_made_again_is_the_same_bytes_here_and_elsewhere(
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
 
 
-def test_the_date_is_the_one_set_or_that_of_the_environment(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_date_is_the_one_set_or_that_of_the_environment(
+    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert told(make(few, tmp_path / "a"))["date"] == "1970-01-02"
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
@@ -111,7 +126,9 @@ def test_the_date_is_the_one_set_or_that_of_the_environment(few: Path, tmp_path:
     assert told(make(few, tmp_path / "b", release__date="2025-05-05"))["date"] == "2025-05-05"
 
 
-def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_major_one(few: Path, many: Path, tmp_path: Path) -> None:
+def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_major_one(
+    few: Path, many: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     make(few, out)
     patch = make(few, out, release__licence="CC0-1.0")
@@ -119,12 +136,18 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
     minor = make(many, out)
     assert (minor.name, told(minor)["change"], told(minor)["parent"]) == ("v0.2.0", "minor", "0.1.1")
     before, after = (
-        {row["id"]: split for split in ("train", "valid", "test") for row in read_lines(one / "data" / f"{split}.jsonl")}
+        {
+            row["id"]: split
+            for split in ("train", "valid", "test")
+            for row in read_lines(one / "data" / f"{split}.jsonl")
+        }
         for one in (patch, minor)
     )
     assert {key: after[key] for key in before} == before, "nobody moved"
     assert len(after) > len(before)
-    major = make(few, out, release__licence="CC0-1.0", release__name="restaurant-aste", release__url="https://example.org/x")
+    major = make(
+        few, out, release__licence="CC0-1.0", release__name="restaurant-aste", release__url="https://example.org/x"
+    )
     assert (major.name, told(major)["change"]) == ("v1.0.0", "major")
     changes = (major / "CHANGES.md").read_text(encoding="utf-8")
     assert [line for line in changes.splitlines() if line.startswith("## ")] == [
@@ -136,9 +159,14 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
         assert verify(one) == []
 
 
-def test_a_smaller_bump_than_the_changes_ask_for_is_refused_and_a_larger_one_is_taken(few: Path, many: Path, tmp_path: Path) -> None:
+def test_a_smaller_bump_than_the_changes_ask_for_is_refused_and_a_larger_one_is_taken(
+    few: Path, many: Path, tmp_path: Path
+) -> None:
     make(few, tmp_path)
-    with pytest.raises(ReleaseError, match=r"a patch version of 0\.1\.0 is asked for, but the changes are minor; use --bump auto or minor"):
+    with pytest.raises(
+        ReleaseError,
+        match=r"a patch version of 0\.1\.0 is asked for, but the changes are minor; use --bump auto or minor",
+    ):
         make(many, tmp_path, release__bump="patch")
     assert make(many, tmp_path, release__bump="major").name == "v1.0.0"
     assert told(tmp_path / "v1.0.0")["change"] == "minor", "the manifest says what changed"
@@ -146,7 +174,9 @@ def test_a_smaller_bump_than_the_changes_ask_for_is_refused_and_a_larger_one_is_
 
 def test_a_release_that_loses_much_needs_a_reason_that_is_written_down(few: Path, many: Path, tmp_path: Path) -> None:
     make(many, tmp_path)
-    with pytest.raises(ReleaseError, match=r"more than 5% of release 0\.1\.0 would be gone \(all splits: reviews fell from .*--because"):
+    with pytest.raises(
+        ReleaseError, match=r"more than 5% of release 0\.1\.0 would be gone \(all splits: reviews fell from .*--because"
+    ):
         make(few, tmp_path, release__max_drop=0.05)
     assert [one.name for one in tmp_path.iterdir()] == ["v0.1.0"]
     made = make(few, tmp_path, release__max_drop=0.05, release__drop_reason="ten reviews were\ntaken back")
@@ -154,7 +184,9 @@ def test_a_release_that_loses_much_needs_a_reason_that_is_written_down(few: Path
     assert make(few, tmp_path, release__max_drop=0.05) == made, "found again without saying it again"
 
 
-def test_another_name_is_another_dataset_with_no_parent_and_a_number_of_its_own(few: Path, many: Path, tmp_path: Path) -> None:
+def test_another_name_is_another_dataset_with_no_parent_and_a_number_of_its_own(
+    few: Path, many: Path, tmp_path: Path
+) -> None:
     make(many, tmp_path)
     other = make(few, tmp_path, release__name="other")
     assert (other.name, told(other)["parent"], told(other)["change"]) == ("v0.2.0", None, "first")
@@ -166,15 +198,22 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
     """The parent release is asked, not only the database: here its splits are not those of the hashes."""
     first = workdir(tmp_path / "x", {f"k{n}": text(n) for n in range(30)} | MASKED)
     with db.writing(first) as connection:
-        connection.execute("UPDATE reviews SET split = CASE id % 3 WHEN 0 THEN 'train' WHEN 1 THEN 'valid' ELSE 'test' END")
+        connection.execute(
+            "UPDATE reviews SET split = CASE id % 3 WHEN 0 THEN 'train' WHEN 1 THEN 'valid' ELSE 'test' END"
+        )
     out = tmp_path / "y" / "out"
     out.parent.mkdir()
     made = make(first, out)
-    given = {row["id"]: split for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")}
+    given = {
+        row["id"]: split for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")
+    }
     shutil.rmtree(out.parent / "w", ignore_errors=True)
     source = out.parent / "in.csv"
     texts = {f"k{n}": text(n) for n in range(40)} | MASKED
-    source.write_text("id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()), encoding="utf-8")
+    source.write_text(
+        "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
+        encoding="utf-8",
+    )
     chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
     pipeline.run(Build(out.parent / "w", out, (source,), chosen), until="ingest")
     with db.reading(out.parent / "w") as connection:
@@ -188,7 +227,11 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
 
 def test_branches_are_masked_with_the_name_and_masks_are_the_same_in_every_script(few: Path, tmp_path: Path) -> None:
     made = make(few, tmp_path, release__script="simplified")
-    shown = {row["id"]: row["text"] for split in ("train", "valid", "test") for row in read_lines(made / "data" / f"{split}.jsonl")}
+    shown = {
+        row["id"]: row["text"]
+        for split in ("train", "valid", "test")
+        for row in read_lines(made / "data" / f"{split}.jsonl")
+    }
     assert shown["m1"] == "[店名]的汤头很好喝，电话[電話]打不通"
     assert shown["m2"] == "店员很亲切，订位请加 line id: [帳號] 或打[電話]"
     assert shown["m3"] == "服务的[人名]很亲切，汤头也好喝"
@@ -271,11 +314,15 @@ def rebuilt(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def test_a_parquet_twin_that_says_something_else_is_found(tmp_path: Path) -> None:
     files = sound(rows())
-    files["parquet/valid-silver.parquet"] = parquet.dump([review("c", "服務差", triplet("服務差", (0, 2), ((2, 3),), (2, 3), "NEG"))])
+    files["parquet/valid-silver.parquet"] = parquet.dump(
+        [review("c", "服務差", triplet("服務差", (0, 2), ((2, 3),), (2, 3), "NEG"))]
+    )
     assert verify(release(tmp_path, rebuilt(files))) == ["parquet/valid-silver.parquet: holds other reviews than data/"]
 
 
-def test_a_release_that_does_not_verify_is_not_written(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_does_not_verify_is_not_written(
+    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = package.data
 
     def leaking(folder: Path, made: Any) -> package.Files:
@@ -298,7 +345,9 @@ def test_near_duplicates_that_an_older_build_had_parted_are_left_out_with_their_
     assert {row["id"] for row in read_lines(made / "data" / "train.jsonl")} == {"d"}
     assert told(made)["dropped"]["near-duplicate"] == 1
     with db.reading(source) as connection:
-        assert connection.execute("SELECT item, reason FROM rejected WHERE stage = 'release'").fetchall() == [("a", "near-duplicate")]
+        assert connection.execute("SELECT item, reason FROM rejected WHERE stage = 'release'").fetchall() == [
+            ("a", "near-duplicate")
+        ]
 
 
 # ---- damage
@@ -417,7 +466,12 @@ def test_the_command_tells_people_machines_and_ci(few: Path, many: Path, tmp_pat
     body = json.loads(here("diff", one, two, "--format", "json", "--samples", "2").out)
     assert (body["level"], body["counts"]["reviews_removed"]) == ("minor", 0)
     assert len(body["samples"]["reviews_added"]) == 2
-    assert [here("diff", one, two, "--fail-on", level).code for level in ("any", "minor", "major", "never")] == [1, 1, 0, 0]
+    assert [here("diff", one, two, "--fail-on", level).code for level in ("any", "minor", "major", "never")] == [
+        1,
+        1,
+        0,
+        0,
+    ]
     back = here("diff", two, one, "--fail-on", "major")
     assert (back.code, "# 0.2.0 to 0.1.0: major" in back.out) == (1, True)
     assert "no manifest.json here" in here("diff", one, tmp_path).error
@@ -425,7 +479,8 @@ def test_the_command_tells_people_machines_and_ci(few: Path, many: Path, tmp_pat
 
 def test_a_release_asks_for_a_licence_before_anything_else(few: Path, here: Command, tmp_path: Path) -> None:
     assert (
-        here("release", "--workdir", few).error == "no licence is stated; say under which one others may use the data: --licence CC-BY-4.0"
+        here("release", "--workdir", few).error
+        == "no licence is stated; say under which one others may use the data: --licence CC-BY-4.0"
     )
     assert here("release", "--workdir", tmp_path / "none", "--licence", "MIT").error.endswith(
         "run `builder build` first, or name it with --workdir"
@@ -447,7 +502,9 @@ def test_datasets_loads_every_config_offline_with_the_schema_of_the_card(
         assert loaded[name].to_list() == read_lines(shelf / "data" / f"{split}.jsonl")
     silver = datasets.load_dataset(str(shelf), "silver", cache_dir=str(tmp_path))
     assert {name: len(one) for name, one in silver.items()} == {name: len(one) for name, one in loaded.items()}
-    twin = datasets.load_dataset("json", data_files=str(shelf / "data" / "test.jsonl"), cache_dir=str(tmp_path), split="train")
+    twin = datasets.load_dataset(
+        "json", data_files=str(shelf / "data" / "test.jsonl"), cache_dir=str(tmp_path), split="train"
+    )
     assert twin["id"][:] == loaded["test"]["id"][:]
 
 
@@ -465,7 +522,11 @@ def test_mlcroissant_finds_no_fault_and_gives_the_records_back(shelf: Path, monk
         assert [one[f"{name}/text"].decode() for one in records] == [row["text"] for row in due]
         for one, row in zip(records, due, strict=True):
             said = [
-                (t[f"{name}/triplets/aspect"].decode(), t[f"{name}/triplets/polarity"].decode(), t[f"{name}/triplets/opinion_spans"])
+                (
+                    t[f"{name}/triplets/aspect"].decode(),
+                    t[f"{name}/triplets/polarity"].decode(),
+                    t[f"{name}/triplets/opinion_spans"],
+                )
                 for t in one[f"{name}/triplets"]
             ]
             assert said == [(t["aspect"]["text"], t["polarity"], t["opinion"]["spans"]) for t in row["triplets"]]
@@ -476,7 +537,11 @@ def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(she
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with datasets")
     head = yaml.safe_load((shelf / "README.md").read_text(encoding="utf-8").split("---\n")[1])
     body = told(shelf)
-    assert [one["config_name"] for one in head["configs"]] == ["default", "silver"] == [one["config_name"] for one in head["dataset_info"]]
+    assert (
+        [one["config_name"] for one in head["configs"]]
+        == ["default", "silver"]
+        == [one["config_name"] for one in head["dataset_info"]]
+    )
     sizes = {one["name"]: one["num_examples"] for one in head["dataset_info"][0]["splits"]}
     assert sizes == {
         "train": body["splits"]["train"]["reviews"],
@@ -503,7 +568,9 @@ def test_a_licence_that_hubs_do_not_know_is_named_beside_other(licence: str, sho
 
 def test_licences_of_sources_stand_in_card_manifest_and_croissant() -> None:
     made = rows()
-    files = whole(replace(facts(made), licence="CC-BY-4.0", licences={"survey": "CC0-1.0", "web": "LicenseRef-Web"}), made, "")
+    files = whole(
+        replace(facts(made), licence="CC-BY-4.0", licences={"survey": "CC0-1.0", "web": "LicenseRef-Web"}), made, ""
+    )
     assert "- Licence: CC-BY-4.0. By source: survey CC0-1.0; web LicenseRef-Web." in files["README.md"].decode()
     assert json.loads(files["manifest.json"])["licences"] == {"survey": "CC0-1.0", "web": "LicenseRef-Web"}
     pages = ["https://spdx.org/licenses/CC-BY-4.0", "https://spdx.org/licenses/CC0-1.0", "LicenseRef-Web"]
@@ -512,6 +579,7 @@ def test_licences_of_sources_stand_in_card_manifest_and_croissant() -> None:
 
 def test_a_licence_for_a_source_that_no_review_has_is_refused(few: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"release.licences: no review has the source 'web'; there are none: name the column with --source-column"
+        ConfigError,
+        match=r"release.licences: no review has the source 'web'; there are none: name the column with --source-column",
     ):
         make(few, tmp_path, release__licences=["web=MIT"])

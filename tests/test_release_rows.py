@@ -52,7 +52,9 @@ def by_id(path: Path) -> dict[str, ReviewRow]:
     return {row["id"]: row for row in rows(path, "train")}
 
 
-def test_a_triplet_says_its_confidence_verdict_rule_and_the_categories_of_its_words(source: Path, tmp_path: Path) -> None:
+def test_a_triplet_says_its_confidence_verdict_rule_and_the_categories_of_its_words(
+    source: Path, tmp_path: Path
+) -> None:
     made = make(source, tmp_path)
     row = by_id(made)["a"]
     assert (row["source"], row["rating"], row["unverified_negative"]) == ("web", 4.0, False)
@@ -74,11 +76,17 @@ def test_reviews_without_a_triplet_stay_as_unverified_negatives_but_not_where_al
     assert [one["statistics"]["train"]["unverified_negatives"] for one in manifests] == [1, 0]
     assert [(one["dropped"]["emptied"], one["dropped"]["empty"]) for one in manifests] == [(1, 0), (1, 1)]
     lines = read_lines(kept / "paper" / "train.json")
-    assert [(line["id"], line["review_id"], bool(line["answer"])) for line in lines] == [(1, "a", True), (2, "b", False), (3, "d", True)]
+    assert [(line["id"], line["review_id"], bool(line["answer"])) for line in lines] == [
+        (1, "a", True),
+        (2, "b", False),
+        (3, "d", True),
+    ]
 
 
 @pytest.mark.parametrize("ids", ["keep", "hash"])
-def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(source: Path, tmp_path: Path, ids: str) -> None:
+def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
+    source: Path, tmp_path: Path, ids: str
+) -> None:
     made = make(source, tmp_path, release__ids=ids)
     rows_by_id = by_id(made)
     assert set(rows_by_id) == ({"a", "b", "d"} if ids == "keep" else {queries.public_id(key) for key in "abd"})
@@ -88,13 +96,25 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(so
             " FROM released_triplets"
         ).fetchall()
         due = {
-            (key, one["id"], one["aspect"]["text"], one["confidence"], one["verdict"], one["rules"][0], one["opinion_category"])
+            (
+                key,
+                one["id"],
+                one["aspect"]["text"],
+                one["confidence"],
+                one["verdict"],
+                one["rules"][0],
+                one["opinion_category"],
+            )
             for key, row in rows_by_id.items()
             for one in row["triplets"]
         }
-        assert {(key, i, aspect, sure, verdict, rule, kind) for key, i, _, aspect, _, sure, verdict, rule, _, kind in listed} == due
+        assert {
+            (key, i, aspect, sure, verdict, rule, kind) for key, i, _, aspect, _, sure, verdict, rule, _, kind in listed
+        } == due
         assert {review for _, _, review, *_ in listed} == {"a", "d"}
-        negatives = connection.execute("SELECT r.key FROM released_reviews e JOIN reviews r ON r.id = e.review WHERE unverified_negative")
+        negatives = connection.execute(
+            "SELECT r.key FROM released_reviews e JOIN reviews r ON r.id = e.review WHERE unverified_negative"
+        )
         assert negatives.fetchall() == [("b",)]
         rejected = connection.execute(
             "SELECT x.reason, r.key, x.item = r.public_id OR x.item LIKE r.public_id || ':%', t.aspect FROM rejected x"
@@ -122,7 +142,9 @@ def test_releases_of_the_second_layout_verify_and_read_with_the_keys_of_today() 
         ({"source": 3}, "row has source = 3"),
     ],
 )
-def test_a_row_that_says_something_else_of_its_emptiness_does_not_verify(tmp_path: Path, edit: dict[str, object], fault: str) -> None:
+def test_a_row_that_says_something_else_of_its_emptiness_does_not_verify(
+    tmp_path: Path, edit: dict[str, object], fault: str
+) -> None:
     made = small_rows()
     files = files_of(made, facts_of(made))
     files["data/test.jsonl"] = (json.dumps(made["test"][0] | edit, ensure_ascii=False) + "\n").encode()
@@ -136,9 +158,12 @@ def rebuilt_of(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "fault"), [("confidence", 1.2, "confidence 1.2 is not from 0 to 1"), ("verdict", "NO", "unknown verdict 'NO'")]
+    ("key", "value", "fault"),
+    [("confidence", 1.2, "confidence 1.2 is not from 0 to 1"), ("verdict", "NO", "unknown verdict 'NO'")],
 )
-def test_a_confidence_or_verdict_that_is_none_does_not_verify(tmp_path: Path, key: str, value: object, fault: str) -> None:
+def test_a_confidence_or_verdict_that_is_none_does_not_verify(
+    tmp_path: Path, key: str, value: object, fault: str
+) -> None:
     made = small_rows()
     files = files_of(made, facts_of(made))
     row = json.loads(json.dumps(made["valid"][0]))
@@ -157,20 +182,31 @@ def lexicon() -> Lexicon:
 
 def test_the_categories_are_read_from_the_story_that_the_engine_writes(source: Path) -> None:
     with db.reading(source) as connection:
-        stories = connection.execute("SELECT p.story FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'").fetchall()
+        stories = connection.execute(
+            "SELECT p.story FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'"
+        ).fetchall()
     told = [categories([(kind, detail) for kind, detail in json.loads(story)]) for (story,) in stories]
     assert ("food.part", "taste.salty") in told
     assert all(opinion for _, opinion in told)
-    assert categories([("aspect", "天花 unlisted noun"), ("opinion", "好 eval.good 8 (opinions/x.tsv:1)")]) == (None, "eval.good")
+    assert categories([("aspect", "天花 unlisted noun"), ("opinion", "好 eval.good 8 (opinions/x.tsv:1)")]) == (
+        None,
+        "eval.good",
+    )
 
 
 @pytest.mark.parametrize(
     ("aspect", "cls"), [("湯頭", "food.part"), ("招牌牛肉麵", "food.noodle"), ("汤头", "food.part"), ("火車票根", None)]
 )
-def test_the_class_of_an_aspect_is_that_of_its_longest_known_ending(lexicon: Lexicon, aspect: str, cls: str | None) -> None:
+def test_the_class_of_an_aspect_is_that_of_its_longest_known_ending(
+    lexicon: Lexicon, aspect: str, cls: str | None
+) -> None:
     assert Categories(lexicon).aspect(aspect) == cls
 
 
-@pytest.mark.parametrize(("opinion", "category"), [("好吃", "taste.delicious"), ("不好吃", "taste.delicious"), ("鸚鵡綠", None)])
-def test_the_category_of_an_opinion_is_that_of_the_word_behind_its_negator(lexicon: Lexicon, opinion: str, category: str | None) -> None:
+@pytest.mark.parametrize(
+    ("opinion", "category"), [("好吃", "taste.delicious"), ("不好吃", "taste.delicious"), ("鸚鵡綠", None)]
+)
+def test_the_category_of_an_opinion_is_that_of_the_word_behind_its_negator(
+    lexicon: Lexicon, opinion: str, category: str | None
+) -> None:
     assert Categories(lexicon).opinion(opinion) == category

@@ -58,7 +58,9 @@ def triplet(text: str, aspect: str, opinion: str, valence: float) -> Triplet:
         ("aspect", f"{aspect} food.x (aspects/food.tsv:3)"),
         ("opinion", f"{opinion} taste 8 (opinions/taste.tsv:9)"),
     )
-    return Triplet(at(aspect), at(aspect), at(opinion), at(opinion), polarity, valence, rules=("subject",), evidence=evidence)
+    return Triplet(
+        at(aspect), at(aspect), at(opinion), at(opinion), polarity, valence, rules=("subject",), evidence=evidence
+    )
 
 
 def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
@@ -68,17 +70,28 @@ def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
             (key, text, "web", None, 4.0, "in.csv", i, "traditional", "zh-Hant", key, key)
             for i, (key, text) in enumerate(TEXTS.items(), start=1)
         ]
-        reviews.insert(connection, [*rows, ("x1", TEXTS["r1"], None, None, None, "in.csv", 8, "traditional", "zh-Hant", "r1", "r1")])
+        reviews.insert(
+            connection,
+            [*rows, ("x1", TEXTS["r1"], None, None, None, "in.csv", 8, "traditional", "zh-Hant", "r1", "r1")],
+        )
         reviews.mark_duplicates(connection)
         reviews.reject(connection, "ingest", [("9", "empty", "", ""), ("10", "no-han", "", "ok")])
         number = {key: i for i, key in enumerate(TEXTS, start=1)}
         reviews.set_splits(connection, [(split, number[key]) for key, split in SPLITS.items()])
         runs.finish(
-            connection, "ingest", "k", {"rows": 10, "rejected": 2, "duplicates": 1, "reviews": 7, "train": 2, "valid": 1, "test": 4}, 1.5
+            connection,
+            "ingest",
+            "k",
+            {"rows": 10, "rejected": 2, "duplicates": 1, "reviews": 7, "train": 2, "valid": 1, "test": 4},
+            1.5,
         )
         config = {"release.name": "<b>mine</b>", "seed": 13, "self_train.variants": ["C"]}
-        runs.set_setting(connection, "build", json.dumps({"inputs": ["/some/where/in.csv"], "out": "/some/where", "config": config}))
-        for name in [one for one in SAID if one == "rules" or (models and one.startswith("C")) or (gold and one == "gold")]:
+        runs.set_setting(
+            connection, "build", json.dumps({"inputs": ["/some/where/in.csv"], "out": "/some/where", "config": config})
+        )
+        for name in [
+            one for one in SAID if one == "rules" or (models and one.startswith("C")) or (gold and one == "gold")
+        ]:
             source = triplets.source(connection, name, KINDS.get(name, "model"), f"sig-{name}")
             made = [(number[key], triplet(TEXTS[key], a, o, v)) for key, a, o, v in SAID[name]]
             ids = triplets.propose(connection, source, made)
@@ -86,12 +99,20 @@ def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
                 judge = triplets.source(connection, "discriminator", "discriminator", "sig-d") if models else None
             if judge is not None and name != "gold":
                 triplets.judge(
-                    connection, judge, [(i, "NX" if t.opinion.text == "冰裂裂" else "YY", 0.9) for i, (_, t) in zip(ids, made, strict=True)]
+                    connection,
+                    judge,
+                    [
+                        (i, "NX" if t.opinion.text == "冰裂裂" else "YY", 0.9)
+                        for i, (_, t) in zip(ids, made, strict=True)
+                    ],
                 )
             if name.startswith("C"):
                 chosen = ids[: 1 + int(name[1])]
                 triplets.set_training(connection, "C", int(name[1]), chosen)
-                runs.finish_round(connection, runs.Round("C", int(name[1]), "k", f"sig-{name}", 2, 100 + 20 * int(name[1]), 9, 8, 7, 12.0))
+                runs.finish_round(
+                    connection,
+                    runs.Round("C", int(name[1]), "k", f"sig-{name}", 2, 100 + 20 * int(name[1]), 9, 8, 7, 12.0),
+                )
     return workdir
 
 
@@ -135,7 +156,9 @@ def test_table_1_agrees_with_the_data_that_is_really_made(built: Built) -> None:
         for one in triplets.proposed(connection, source, "train"):
             grouped.setdefault(one.review, []).append(one.triplet)
         labels = [
-            label for key, said in grouped.items() for _, label in discriminator_data(Example(str(key), "", tuple(said)), 13).verdicts
+            label
+            for key, said in grouped.items()
+            for _, label in discriminator_data(Example(str(key), "", tuple(said)), 13).verdicts
         ]
     due = {label: labels.count(label) for label in ("YY", "YN", "NX")}
     train = rows(collected(built.workdir), "table-1")[0]
@@ -180,7 +203,10 @@ def test_table_6_counts_opinions_that_no_lexicon_holds_and_how_many_are_right(re
 
 def test_figure_6_sets_the_discriminator_against_people(report: Report) -> None:
     """Judged on the test split: five that are right (冰裂裂 called NX), the soup called bad (YN), and the service called tasty (NX)."""
-    found = {str(row[next(iter(row))]): [row[f"discriminator {label}"] for label in ("YY", "YN", "NX")] for row in rows(report, "figure-6")}
+    found = {
+        str(row[next(iter(row))]): [row[f"discriminator {label}"] for label in ("YY", "YN", "NX")]
+        for row in rows(report, "figure-6")
+    }
     assert found == {"YY": [4, 0, 1], "YN": [1, 0, 0], "NX": [1, 0, 0]}
     note = next(one.note for one in report.tables() if one.name == "figure-6")
     assert "catches 0 of 2 (0%) wrong candidates and keeps 4 of 5 (80%) right ones" in note
@@ -213,7 +239,13 @@ def label_pool(workdir: Path) -> None:
         run("INSERT INTO pool_reviews VALUES (2, 'p1', 2, 'r5', '沒有意見', NULL, '')")
         spans = {"湯頭": [[0, 2]], "好喝": [[2, 4]], "服務": [[5, 7]], "慢": [[7, 8]]}
         for i, (n, aspect, opinion, polarity) in enumerate(
-            [(1, "湯頭", "好喝", "POS"), (2, "服務", "慢", "POS"), (3, "服務", "好喝", "POS"), (None, "湯頭", "慢", "NEG")], start=1
+            [
+                (1, "湯頭", "好喝", "POS"),
+                (2, "服務", "慢", "POS"),
+                (3, "服務", "好喝", "POS"),
+                (None, "湯頭", "慢", "NEG"),
+            ],
+            start=1,
         ):
             at = json.dumps({"aspect": spans[aspect], "opinion": spans[opinion]})
             run(
@@ -310,7 +342,9 @@ def html(report: Report) -> str:
 
 def test_reviews_cannot_put_markup_or_direction_into_the_page(html: str) -> None:
     tags = Tags(html)
-    assert not {"script", "img", "iframe", "object", "link", "base", "form", "b", "embed"} & {tag for tag, _ in tags.tags}
+    assert not {"script", "img", "iframe", "object", "link", "base", "form", "b", "embed"} & {
+        tag for tag, _ in tags.tags
+    }
     assert not [(tag, name) for tag, attributes in tags.tags for name in attributes if name.startswith("on")]
     shown = re.sub(r"\s+", " ", tags.said)
     assert "<script>alert(1)</script>" in shown, "the text is shown as it is"
@@ -324,7 +358,9 @@ def test_the_page_needs_no_network_and_shows_no_path_of_the_machine(html: str) -
     for _, attributes in Tags(html).tags:
         for name in ("src", "href", "xlink:href", "action"):
             assert (attributes.get(name) or "#").startswith("#"), attributes
-    assert not re.search(r"url\((?!#)|@import|/some/where|(?<!w3\.org)//\w+\.\w+/", html.replace("http://www.w3.org", ""))
+    assert not re.search(
+        r"url\((?!#)|@import|/some/where|(?<!w3\.org)//\w+\.\w+/", html.replace("http://www.w3.org", "")
+    )
 
 
 def test_every_id_is_there_once_and_every_link_leads_somewhere(html: str) -> None:
@@ -407,7 +443,16 @@ def test_data_writes_csv_markdown_and_the_numbers_into_the_database(here: Comman
         ran = here("report", "--workdir", workdir, "--data", tmp_path / "data", "--samples", "20")
         assert ran.code == 0, ran.err
     names = {path.name for path in (tmp_path / "data").iterdir()}
-    assert {"table-1.csv", "table-2.csv", "table-3.csv", "table-5.csv", "table-6.csv", "figure-6.csv", "rounds.csv", "tables.md"} <= names
+    assert {
+        "table-1.csv",
+        "table-2.csv",
+        "table-3.csv",
+        "table-5.csv",
+        "table-6.csv",
+        "figure-6.csv",
+        "rounds.csv",
+        "tables.md",
+    } <= names
     assert not (workdir / "report.html").exists()
     listed = list(csv.DictReader(io.StringIO((tmp_path / "data" / "table-2.csv").read_text(encoding="utf-8"))))
     assert listed[0] == {"split": "train", "reviews": "2", "triplets": "4", "POS": "2", "NEG": "2", "NEU": "0"}
@@ -432,7 +477,10 @@ def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
 def test_report_of_nothing_and_into_nowhere_is_one_line(here: Command, workdir: Path, tmp_path: Path) -> None:
     assert here("report", "--workdir", tmp_path / "none").error.startswith(f"{tmp_path / 'none'}: no database here")
     (tmp_path / "no").write_text("in the way")
-    assert str(tmp_path / "no") in here("report", "--workdir", workdir, "--out", tmp_path / "no" / "a.html", "--samples", "0").error
+    assert (
+        str(tmp_path / "no")
+        in here("report", "--workdir", workdir, "--out", tmp_path / "no" / "a.html", "--samples", "0").error
+    )
 
 
 # ---- texts and figures
@@ -454,7 +502,14 @@ def test_pieces_of_a_text_are_the_text_and_follow_discontinuous_spans() -> None:
 
 
 FIGURES = (
-    Figure("a", "A", "about", "round", "y", lines=(Line("self-train-A", ((0, 5), (1, 5))), Line("B", ((0, 5), (1, 5.0001))))),
+    Figure(
+        "a",
+        "A",
+        "about",
+        "round",
+        "y",
+        lines=(Line("self-train-A", ((0, 5), (1, 5))), Line("B", ((0, 5), (1, 5.0001)))),
+    ),
     Figure("b", "B", "about", "x", "", bars=(Bar("<&>", 50, 40, 60), Bar("rules", 10, 10, 10))),
     Figure("c", "C", "about", "x", "y", histogram=((0, 5), (1, 7))),
 )
@@ -466,7 +521,9 @@ def test_a_figure_is_the_same_bytes_each_time_takes_the_pages_colours_and_escape
 
     drawn = charts.svg(figure)
     assert drawn == charts.svg(figure)
-    root = tree.fromstring(drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ', 1))
+    root = tree.fromstring(
+        drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ', 1)
+    )
     assert root.tag.endswith("svg")
     assert "var(--s1)" in drawn
     assert not re.search(r"#0[1-8]0[1-8]0[1-8]|20\d\d-\d\d|<!--|<style", drawn)

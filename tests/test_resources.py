@@ -17,7 +17,25 @@ from builder.records import Polarity
 from builder.text import HAN, converter, view
 
 LEXICONS = data_dir("lexicons")
-UPOS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"}
+UPOS = {
+    "ADJ",
+    "ADP",
+    "ADV",
+    "AUX",
+    "CCONJ",
+    "DET",
+    "INTJ",
+    "NOUN",
+    "NUM",
+    "PART",
+    "PRON",
+    "PROPN",
+    "PUNCT",
+    "SCONJ",
+    "SYM",
+    "VERB",
+    "X",
+}
 KINDS = {
     "degree": {"high", "mid", "low", "lean", "than", "over", "post"},
     "negators": {"not", "hedge", "fail", "short", "without"},
@@ -94,7 +112,9 @@ def test_every_entry_says_the_file_and_line_where_it_stands(lexicon: Lexicon) ->
     for entry in entries:
         name, _, number = entry.where.rpartition(":")
         line = (_lines(name))[int(number) - 1]
-        assert lexicon.variants.canonical(line.split("\t")[0].lower()) == entry.word, f"{entry.word} is not at {entry.where}"
+        assert lexicon.variants.canonical(line.split("\t")[0].lower()) == entry.word, (
+            f"{entry.word} is not at {entry.where}"
+        )
 
 
 _read: dict[str, list[str]] = {}
@@ -154,7 +174,11 @@ def test_every_shipped_context_speaks_of_a_known_opinion_and_a_known_class(lexic
     assert {entry.cls for entry in lexicon.aspects.values()} <= classes
     for opinion, rows in lexicon.context.items():
         assert opinion in lexicon.opinions
-        strange = [target for target, _ in rows if target.startswith("@") and not any(cls.startswith(target[1:]) for cls in classes)]
+        strange = [
+            target
+            for target, _ in rows
+            if target.startswith("@") and not any(cls.startswith(target[1:]) for cls in classes)
+        ]
         assert strange == [], f"{opinion}: no class begins with these, so the rows never fire"
 
 
@@ -179,7 +203,9 @@ def test_entries_that_are_several_words_are_told_as_their_parts(lexicon: Lexicon
     assert lexicon.words()[word] == parts
 
 
-@pytest.mark.parametrize("word", ["好吃", "不錯", "小心", "牛肉麵", "紅茶", "值得", "不過", "還好", "用餐", "更新", "微妙", "葡萄乾"])
+@pytest.mark.parametrize(
+    "word", ["好吃", "不錯", "小心", "牛肉麵", "紅茶", "值得", "不過", "還好", "用餐", "更新", "微妙", "葡萄乾"]
+)
 def test_words_that_only_look_like_several_stay_one(lexicon: Lexicon, word: str) -> None:
     assert " " not in lexicon.words().get(word, "")
 
@@ -210,7 +236,12 @@ def test_a_lexicon_is_read_with_valences_places_and_the_spelling_of_the_view(tmp
     }
     assert found.aspects["cp值"].cls == "price.level"
     assert found.context == {"小": (("@price", 7.0), ("牛肉麵", 3.0))}
-    assert (found.degree["太"], found.negators["不"], found.irrealis["希望"], found.not_aspects["今天"]) == ("over", "not", "wish", "time")
+    assert (found.degree["太"], found.negators["不"], found.irrealis["希望"], found.not_aspects["今天"]) == (
+        "over",
+        "not",
+        "wish",
+        "time",
+    )
     assert found.morphemes == {"牛": "ingredient"}
     assert found.words()["好像"] == "ADV"
     assert "好 好" not in found.words()
@@ -248,7 +279,9 @@ def test_the_digest_follows_every_byte_of_every_file(tmp_path: Path) -> None:
         ({"variants": "variant\tcanonical\n臺\t台\n难吃\t難\n"}, r"variants\.tsv(:3)?: variant '难吃' and '難' differ in length"),
     ],
 )  # fmt: skip
-def test_a_broken_lexicon_line_is_refused_with_its_file_and_line(tmp_path: Path, files: dict[str, str], message: str) -> None:
+def test_a_broken_lexicon_line_is_refused_with_its_file_and_line(
+    tmp_path: Path, files: dict[str, str], message: str
+) -> None:
     with pytest.raises(ResourceError, match=message):
         load_lexicon(tiny(tmp_path, **files))
 
@@ -288,7 +321,11 @@ def test_an_overlay_adds_words_and_wins_over_what_the_base_says(tmp_path: Path) 
         aspects__mine="word\tclass\n燴飯\tfood.dish\n",
     )
     plain, found = load_lexicon(base), load_lexicon(base, [own])
-    assert (found.opinions["好吃"].valence, found.opinions["雷"].valence, found.opinions["小"].valence) == (2.0, 2.0, 4.0)
+    assert (found.opinions["好吃"].valence, found.opinions["雷"].valence, found.opinions["小"].valence) == (
+        2.0,
+        2.0,
+        4.0,
+    )
     assert (found.opinions["雷"].where, found.aspects["燴飯"].cls) == ("opinions/mine.tsv:3", "food.dish")
     assert found.overridden == ("好吃",)
     assert found.digest != plain.digest
@@ -305,7 +342,9 @@ def test_the_uppermost_overlay_wins(tmp_path: Path) -> None:
 
 def test_an_overlay_that_is_missing_or_holds_a_strange_file_is_refused(tmp_path: Path) -> None:
     base = tiny(tmp_path / "base")
-    with pytest.raises(ResourceError, match=r"none: this lexicon overlay does not exist; make one with `builder lexicon import`"):
+    with pytest.raises(
+        ResourceError, match=r"none: this lexicon overlay does not exist; make one with `builder lexicon import`"
+    ):
         load_lexicon(base, [tmp_path / "none"])
     strange = overlay(tmp_path / "strange", degree="word\tkind\n很\thigh\n")
     with pytest.raises(ResourceError, match=r"a lexicon overlay cannot hold degree\.tsv; it holds "):
@@ -346,10 +385,19 @@ def _without(key: str) -> Callable[[str], str]:
         ({"a": "= 1\n"}, r"a\.toml: not TOML: .*line 1"),
         ({"a": _without("kind")(RULE)}, r"a\.toml:1: rule 'subject' lacks kind"),
         ({"a": _without("order")(_without("about")(RULE))}, r"a\.toml:1: rule 'subject' lacks about, order"),
-        ({"a": "order = 3\n" + RULE}, r"a\.toml: 'order' stands outside a rule; write it under a \[rule-name\] heading"),
+        (
+            {"a": "order = 3\n" + RULE},
+            r"a\.toml: 'order' stands outside a rule; write it under a \[rule-name\] heading",
+        ),
         ({"a": RULE, "b": RULE}, r"b\.toml:1: rule 'subject' stands in .*a\.toml:1 already"),
-        ({"a": RULE.replace("order = 5", "order = 'first'")}, r"a\.toml:3: rule 'subject': order is 'first', not a whole number"),
-        ({"a": RULE + 'miss = [{ txt = "香麵" }]\n'}, r"a\.toml:\d: rule 'subject': an example is .*; write \{ text = "),
+        (
+            {"a": RULE.replace("order = 5", "order = 'first'")},
+            r"a\.toml:3: rule 'subject': order is 'first', not a whole number",
+        ),
+        (
+            {"a": RULE + 'miss = [{ txt = "香麵" }]\n'},
+            r"a\.toml:\d: rule 'subject': an example is .*; write \{ text = ",
+        ),
     ],
 )
 def test_a_broken_rule_file_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:

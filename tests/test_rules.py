@@ -51,7 +51,9 @@ def convention_of(rule: Rule) -> Convention:
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_a_rule_makes_what_it_must_and_nothing_that_it_must_not(rule: Rule, example: RuleExample, extract: Extract) -> None:
+def test_a_rule_makes_what_it_must_and_nothing_that_it_must_not(
+    rule: Rule, example: RuleExample, extract: Extract
+) -> None:
     """A miss without triplets says that the text yields none at all."""
     made = {written(triplet) for triplet in extract(example.text, convention_of(rule))}
     if example.must:
@@ -112,7 +114,9 @@ def grammar() -> list[Rule]:
 
 
 def test_a_rule_of_unknown_kind_is_refused_with_the_known_ones(lexicon: Lexicon) -> None:
-    message = refused(lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="pair-magic", where="rules/mine.toml"))
+    message = refused(
+        lexicon, *RULES, replace(one_of("pair-path"), name="mine", kind="pair-magic", where="rules/mine.toml")
+    )
     assert message.startswith("rules/mine.toml: rule 'mine' has unknown kind 'pair-magic'; known: ")
     assert "pair-pattern" in message
 
@@ -130,7 +134,11 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
 @pytest.mark.parametrize(
     ("kind", "params", "message"),
     [
-        ("pair-pattern", {"pattern": "TARGET OPINOIN* CURRENT"}, "unknown unit 'OPINOIN' in pattern 'TARGET OPINOIN* CURRENT'; known: "),
+        (
+            "pair-pattern",
+            {"pattern": "TARGET OPINOIN* CURRENT"},
+            "unknown unit 'OPINOIN' in pattern 'TARGET OPINOIN* CURRENT'; known: ",
+        ),
         ("pair-pattern", {"pattern": "TARGET ( CURRENT"}, "pattern 'TARGET ( CURRENT': "),
         ("pair-pattern", {"pattern": 3}, "pattern is not a string"),
         ("pair-path", {"longest": "far"}, "longest is not a whole number"),
@@ -156,12 +164,16 @@ def test_a_rule_with_a_broken_parameter_is_named_with_its_file(
 def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon, kind: str) -> None:
     rule = one_of(kind)
     error = refused(lexicon, *[with_params(other, patern=[]) if other.name == rule.name else other for other in RULES])
-    assert error.startswith(f"{rule.where}: rule {rule.name!r}: unknown parameter 'patern'; parameters of kind {kind!r}: ")
+    assert error.startswith(
+        f"{rule.where}: rule {rule.name!r}: unknown parameter 'patern'; parameters of kind {kind!r}: "
+    )
 
 
 def test_a_parameter_that_no_rule_may_lack_is_asked_for(lexicon: Lexicon) -> None:
     rule = one_of("pair-path")
-    lacking = replace(rule, params=MappingProxyType({key: value for key, value in rule.params.items() if key != "longest"}))
+    lacking = replace(
+        rule, params=MappingProxyType({key: value for key, value in rule.params.items() if key != "longest"})
+    )
     assert "needs longest = a whole number" in refused(lexicon, *grammar(), lacking)
 
 
@@ -181,7 +193,11 @@ blockers = ["NOUN"]
 @pytest.mark.parametrize(
     ("line", "foreign", "message"),
     [
-        ("wholse = []", '["taste"]', "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': before, "),
+        (
+            "wholse = []",
+            '["taste"]',
+            "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': before, ",
+        ),
         ("named = 1", '["taste"]', "mine.toml:7: rule 'mine': named is not true or false"),
         ("", "3", "mine.toml:9: rule 'mine': foreign is not a table of lists of strings"),
         ('conventions = ["papr"]', '["taste"]', "mine.toml:7: rule 'mine': unknown convention 'papr'"),

@@ -53,7 +53,9 @@ def test_ids_count_up_and_places_and_ratings_are_plausible(reviews: Reviews) -> 
 def test_there_are_over_400_reviews_of_the_promised_lengths(reviews: Reviews) -> None:
     lengths = [len(row["text"]) for row in reviews.values()]
     assert len(lengths) >= 440
-    assert 20 <= statistics.median(lengths) <= 35 and 35 <= statistics.mean(lengths) <= 55 and 300 <= max(lengths) <= 400
+    assert (
+        20 <= statistics.median(lengths) <= 35 and 35 <= statistics.mean(lengths) <= 55 and 300 <= max(lengths) <= 400
+    )
 
 
 def test_punctuation_varies_as_in_real_reviews(reviews: Reviews) -> None:
@@ -100,7 +102,9 @@ def test_every_promised_kind_of_text_occurs(reviews: Reviews, trait: str) -> Non
 def test_a_few_rows_cannot_be_used_and_are_never_gold(reviews: Reviews, gold: Gold) -> None:
     unusable = {key for key, row in reviews.items() if not HAN.search(row["text"])}
     assert 4 <= len(unusable) <= 10
-    assert any(not reviews[key]["text"].strip() for key in unusable) and any(re.search("[a-z]", reviews[key]["text"]) for key in unusable)
+    assert any(not reviews[key]["text"].strip() for key in unusable) and any(
+        re.search("[a-z]", reviews[key]["text"]) for key in unusable
+    )
     assert not unusable & set(gold)
 
 
@@ -148,7 +152,11 @@ def test_every_gold_span_points_at_what_it_says(reviews: Reviews, gold: Gold) ->
             for element in ELEMENTS:
                 where = spans(triplet, element)
                 assert in_order(where), (key, triplet)
-                assert "".join(text[start:end] for start, end in where) == triplet[element] != "", (key, element, triplet)
+                assert "".join(text[start:end] for start, end in where) == triplet[element] != "", (
+                    key,
+                    element,
+                    triplet,
+                )
 
 
 def test_full_phrases_are_contiguous_and_contain_their_cores(gold: Gold) -> None:

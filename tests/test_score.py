@@ -21,7 +21,9 @@ from builder.metrics.systems import ALL, Settings, ceiling, digest, measure, met
 EXACT = Metric("exact", "triplet")
 WORDS = st.sampled_from(["湯", "湯頭", "湯[頭]", "服務", "鹹", "不鹹", "不會太鹹", "很 好", "好"])
 GOLD = st.dictionaries(
-    st.sampled_from("abcdef"), st.lists(st.tuples(WORDS, WORDS, st.sampled_from(["POS", "NEG", "NEU"])), max_size=4), max_size=6
+    st.sampled_from("abcdef"),
+    st.lists(st.tuples(WORDS, WORDS, st.sampled_from(["POS", "NEG", "NEU"])), max_size=4),
+    max_size=6,
 )
 ANSWER: Answer = ("湯頭", "好喝", "POS")
 
@@ -47,7 +49,8 @@ def test_the_interval_of_a_share_is_that_of_the_normal_approximation() -> None:
 
 def test_reviews_that_are_all_alike_leave_no_doubt() -> None:
     assert one([(1, 2, 4)] * 30) == {
-        name: Estimate(value, value, value) for name, value in (("precision", 50), ("recall", 25), ("f1", pytest.approx(100 / 3)))
+        name: Estimate(value, value, value)
+        for name, value in (("precision", 50), ("recall", 25), ("f1", pytest.approx(100 / 3)))
     }
 
 
@@ -142,14 +145,18 @@ def test_a_system_that_is_given_the_aspects_is_not_asked_about_others() -> None:
     gold = {"a": [("牛肉湯", "鹹", "NEG")], "b": []}
     told = {"a": [("牛肉湯", "鹹", "NEG"), ("湯", "淡", "NEG"), ("店", "小", "NEG")], "b": [("店", "小", "NEG")]}
     assert tally(gold, told, EXACT, "given-aspects") == [(1, 1, 1), (0, 0, 0)]
-    assert tally(gold, told, Metric("lenient", "triplet"), "given-aspects") == [(1, 2, 1), (0, 0, 0)], "湯 is within 牛肉湯"
+    assert tally(gold, told, Metric("lenient", "triplet"), "given-aspects") == [(1, 2, 1), (0, 0, 0)], (
+        "湯 is within 牛肉湯"
+    )
     assert asked(gold["b"], told["b"], "lenient") == []
     assert "aspect" not in {one.part for one in metrics("all", "given-aspects")}
 
 
 def test_every_metric_has_a_signature_of_its_own_that_names_mode_gold_and_draws() -> None:
     gold = {"a": [ANSWER]}
-    found = [one.signature for mode in ("open", "given-aspects") for one in measure(gold, gold, ALL, Settings(mode, 10, 7))]
+    found = [
+        one.signature for mode in ("open", "given-aspects") for one in measure(gold, gold, ALL, Settings(mode, 10, 7))
+    ]
     assert len(set(found)) == 2 * len(ALL)
     assert all(f"|gold:{digest(gold)}|bootstrap:10|seed:7|interval:95|" in one for one in found)
     assert digest({"a": [ANSWER, ANSWER]}) == digest(gold) != digest({"a": [("湯", "好喝", "POS")]})
@@ -193,7 +200,11 @@ def files(tmp_path: Path) -> dict[str, Path]:
     gold = {str(i): [] if i < 2 else [ANSWER, ("服務", "親切", "POS")] for i in range(25)}
     good = {key: answers[:1] for key, answers in gold.items()}
     poor = {key: [("湯頭", "好喝", "NEG")] for key in gold} | {"99": []}
-    return {"gold": written("gold.jsonl", gold), "good": written("good.jsonl", good), "poor": written("poor.jsonl", poor)}
+    return {
+        "gold": written("gold.jsonl", gold),
+        "good": written("good.jsonl", good),
+        "poor": written("poor.jsonl", poor),
+    }
 
 
 def test_json_holds_every_value_interval_count_and_signature(here: Command, files: dict[str, Path]) -> None:
@@ -237,7 +248,17 @@ def test_against_another_system_shows_difference_interval_and_p(here: Command, f
     assert float(rows["triplet"]["difference"]) == pytest.approx(200 * 23 / (23 + 46), abs=0.001)
     assert float(rows["triplet"]["p"]) < 0.01
     table = here(
-        "score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"], "--metric", "exact", "--opinion", "opinion"
+        "score",
+        "--gold",
+        files["gold"],
+        "--pred",
+        files["good"],
+        "--against",
+        files["poor"],
+        "--metric",
+        "exact",
+        "--opinion",
+        "opinion",
     ).out
     assert "+66.7" in table
     assert "micro-{triplet,pair,aspect,opinion,polarity}|match:exact|" in table
@@ -272,17 +293,35 @@ def test_files_without_a_common_id_and_questions_that_name_aspects_get_a_note(
 
 
 def test_a_full_opinion_is_scored_against_the_full_opinion_of_our_own_gold(here: Command, tmp_path: Path) -> None:
-    row = {"id": "1", "triplets": [{"aspect": "湯", "opinion": "不會鹹", "opinion_full": "不會太鹹", "polarity": "POS"}]}
+    row = {
+        "id": "1",
+        "triplets": [{"aspect": "湯", "opinion": "不會鹹", "opinion_full": "不會太鹹", "polarity": "POS"}],
+    }
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
     told = json.loads(
-        here("score", "--gold", path, "--pred", path, "--opinion", "opinion_full", "--metric", "exact", "--format", "json").out
+        here(
+            "score",
+            "--gold",
+            path,
+            "--pred",
+            path,
+            "--opinion",
+            "opinion_full",
+            "--metric",
+            "exact",
+            "--format",
+            "json",
+        ).out
     )
     assert {row["f1"]["value"] for row in told["scores"] if "f1" in row} == {100.0}
 
 
 @pytest.mark.parametrize(
-    "words", [("--samples", "-1"), ("--seed", "x"), ("--metric", "best"), ("--mode", "closed"), ("--against", "nowhere.jsonl")]
+    "words",
+    [("--samples", "-1"), ("--seed", "x"), ("--metric", "best"), ("--mode", "closed"), ("--against", "nowhere.jsonl")],
 )
-def test_what_cannot_be_scored_is_one_line_and_exit_code_2(here: Command, files: dict[str, Path], words: tuple[str, str]) -> None:
+def test_what_cannot_be_scored_is_one_line_and_exit_code_2(
+    here: Command, files: dict[str, Path], words: tuple[str, str]
+) -> None:
     assert here("score", "--gold", files["gold"], "--pred", files["good"], *words).error

@@ -24,9 +24,18 @@ from builder.usecases.scoring import score_files
 SHARED = Path(__file__).parents[2] / "shared"
 Triplet = dict[str, str]
 ASPECTS = st.sampled_from(
-    [("湯", "湯"), ("湯", "湯頭"), ("湯頭", "牛肉湯頭"), ("服務", "服務"), ("服務", "店員的服務"), ("牛肉麵", "招牌紅燒牛肉麵")]
+    [
+        ("湯", "湯"),
+        ("湯", "湯頭"),
+        ("湯頭", "牛肉湯頭"),
+        ("服務", "服務"),
+        ("服務", "店員的服務"),
+        ("牛肉麵", "招牌紅燒牛肉麵"),
+    ]
 )
-OPINIONS = st.sampled_from([("好", "好"), ("好", "很好"), ("不鹹", "不會太鹹"), ("不會鹹", "不會太鹹"), ("親切", "親切又細心")])
+OPINIONS = st.sampled_from(
+    [("好", "好"), ("好", "很好"), ("不鹹", "不會太鹹"), ("不會鹹", "不會太鹹"), ("親切", "親切又細心")]
+)
 POLARITIES = st.sampled_from(["POS", "NEG", "NEU"])
 SAID = st.tuples(
     st.sampled_from(["湯", "湯頭", "牛肉湯", "服務", "店員的服務", "麵", "牛肉", "「牛肉麵」", "紅燒牛肉麵喔", ""]),
@@ -37,15 +46,25 @@ REVIEWS = ("a", "b", "c")
 
 
 def ranged(aspect: tuple[str, str], opinion: tuple[str, str], polarity: str) -> Triplet:
-    return {"aspect": aspect[0], "aspect_full": aspect[1], "opinion": opinion[0], "opinion_full": opinion[1], "polarity": polarity}
+    return {
+        "aspect": aspect[0],
+        "aspect_full": aspect[1],
+        "opinion": opinion[0],
+        "opinion_full": opinion[1],
+        "polarity": polarity,
+    }
 
 
-ANNOTATED = st.fixed_dictionaries({key: st.lists(st.builds(ranged, ASPECTS, OPINIONS, POLARITIES), max_size=4) for key in REVIEWS})
+ANNOTATED = st.fixed_dictionaries(
+    {key: st.lists(st.builds(ranged, ASPECTS, OPINIONS, POLARITIES), max_size=4) for key in REVIEWS}
+)
 PREDICTED = st.dictionaries(st.sampled_from([*REVIEWS, "d"]), st.lists(SAID, max_size=5), min_size=1)
 
 
 def write(path: Path, reviews: Mapping[str, Sequence[Mapping[str, str]]]) -> Path:
-    lines = (json.dumps({"id": key, "triplets": list(rows)}, ensure_ascii=False) + "\n" for key, rows in reviews.items())
+    lines = (
+        json.dumps({"id": key, "triplets": list(rows)}, ensure_ascii=False) + "\n" for key, rows in reviews.items()
+    )
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
@@ -81,8 +100,14 @@ def compare(tool: ModuleType, gold: Path, pred: Path) -> None:
         due: dict[str, Any] = tool.score(tool.load(pred), polarity)
         assert row.counts == (due["tp"], due["tp"] + due["fp"], due["tp"] + due["fn"])
         assert count_optional(reviews, predicted, polarity) == due["optional"]
-        if row.counts[1] or row.counts[2]:  # of nothing required and nothing predicted the tool makes 0, all metrics of ours 100
-            assert [round(row.values[name].value, 1) for name in ("precision", "recall", "f1")] == [due["P"], due["R"], due["F1"]]
+        if (
+            row.counts[1] or row.counts[2]
+        ):  # of nothing required and nothing predicted the tool makes 0, all metrics of ours 100
+            assert [round(row.values[name].value, 1) for name in ("precision", "recall", "f1")] == [
+                due["P"],
+                due["R"],
+                due["F1"],
+            ]
 
 
 # ---- by hand
@@ -98,7 +123,9 @@ def test_what_both_annotators_gave_is_required_in_its_widest_form_and_the_rest_i
 
 
 def test_a_hit_on_an_optional_triplet_costs_nothing_and_earns_nothing() -> None:
-    gold = {"a": Complete((Ranged("湯", "湯頭", "好", "很好", "POS"),), (Ranged("店員", "店員", "親切", "親切", "POS"),))}
+    gold = {
+        "a": Complete((Ranged("湯", "湯頭", "好", "很好", "POS"),), (Ranged("店員", "店員", "親切", "親切", "POS"),))
+    }
     said = [("湯頭", "很好", "POS"), ("店員", "親切", "POS"), ("麵", "軟", "NEG")]
     assert tally_complete(gold, {"a": said}) == [(1, 2, 1)]
     assert count_optional(gold, {"a": said}) == 1
@@ -109,7 +136,15 @@ def test_a_hit_on_an_optional_triplet_costs_nothing_and_earns_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("aspect", "fits"),
-    [("牛肉麵", True), ("紅燒牛肉麵", True), ("牛肉麵們們們", True), ("牛肉麵很好吃喔", False), ("麵", False), ("肉麵", True), ("", False)],
+    [
+        ("牛肉麵", True),
+        ("紅燒牛肉麵", True),
+        ("牛肉麵們們們", True),
+        ("牛肉麵很好吃喔", False),
+        ("麵", False),
+        ("肉麵", True),
+        ("", False),
+    ],
 )
 def test_a_prediction_fits_between_core_and_full_form(aspect: str, fits: bool) -> None:
     gold = {"a": Complete((Ranged("牛肉麵", "紅燒牛肉麵", "香", "很香", "POS"),), ())}
@@ -122,7 +157,10 @@ def test_a_prediction_fits_between_core_and_full_form(aspect: str, fits: bool) -
 @given(ANNOTATED, ANNOTATED, PREDICTED)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_invented_reviews_score_as_by_the_tool(
-    tool: ModuleType, first: dict[str, list[Triplet]], second: dict[str, list[Triplet]], said: dict[str, list[tuple[str, str, str]]]
+    tool: ModuleType,
+    first: dict[str, list[Triplet]],
+    second: dict[str, list[Triplet]],
+    said: dict[str, list[tuple[str, str, str]]],
 ) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -137,7 +175,10 @@ def test_the_complete_set_scores_as_by_the_tool(tool: ModuleType, tmp_path: Path
         pytest.skip(f"{folder} is not part of the repository")
     rows = [json.loads(line) for line in (folder / "B.jsonl").read_text(encoding="utf-8").splitlines()]
     # What an annotator found, every fifth of it spoilt.
-    said = {row["id"]: [t | ({"polarity": "NEU"} if n % 5 == 0 else {}) for n, t in enumerate(row["triplets"])] for row in rows}
+    said = {
+        row["id"]: [t | ({"polarity": "NEU"} if n % 5 == 0 else {}) for n, t in enumerate(row["triplets"])]
+        for row in rows
+    }
     compare(tool, folder, write(tmp_path / "pred.jsonl", said))
 
 
@@ -176,7 +217,9 @@ def test_gold_by_two_annotators_is_scored_with_intervals(here: Command, folder: 
     assert "micro-triplet|match:complete|" in row["signature"]
     table = here("score", "--gold", folder, "--pred", pred, "--against", folder / "B.jsonl").out
     assert "20 required and 20 optional triplets; F1 of one annotator against the other 66.7" in table
-    assert "optional triplets hit, which count neither as right nor as wrong: 15 by opinion, 15 by opinion_full" in table
+    assert (
+        "optional triplets hit, which count neither as right nor as wrong: 15 by opinion, 15 by opinion_full" in table
+    )
 
 
 def test_a_metric_and_a_gold_that_do_not_fit_are_named(folder: Path, tmp_path: Path) -> None:
@@ -206,9 +249,7 @@ def test_annotations_that_are_broken_are_named_by_their_line(line: str, said: st
 # ---- faulty lines
 
 
-FAULTY = (
-    "R1:S1 (湯頭,食物#品質,很鹹,3.5#5.0)\nR1:S2 (麵,食物#品質,彈牙,14#5.0)\nR1:S3 (環境,x#y,還好,5.0#5.0)\nR1:S4 (店員,x#y,親切,10#6.0)\n"
-)
+FAULTY = "R1:S1 (湯頭,食物#品質,很鹹,3.5#5.0)\nR1:S2 (麵,食物#品質,彈牙,14#5.0)\nR1:S3 (環境,x#y,還好,5.0#5.0)\nR1:S4 (店員,x#y,親切,10#6.0)\n"
 
 
 def test_a_faulty_gold_line_is_counted_named_and_left_out(here: Command, tmp_path: Path) -> None:

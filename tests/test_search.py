@@ -19,11 +19,15 @@ from builder.store import db, queries, reviews, runs, search, stories
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's own syntax.
 ALPHABET = "湯头頭麵面鮮鲜的服務务裡里臺台 \u3000\tAaＡé\"*^:()-+ORNEAR,.。！!\ufe0f\u200b😀\U00020bb7\u202e%_'\n"
 TEXTS = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=12)
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+SETTINGS = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def store(connection: sqlite3.Connection, texts: list[str]) -> None:
-    rows = [(f"r{n}", text, None, None, None, "f", n, "traditional", "zh", f"h{n}", f"n{n}") for n, text in enumerate(texts)]
+    rows = [
+        (f"r{n}", text, None, None, None, "f", n, "traditional", "zh", f"h{n}", f"n{n}") for n, text in enumerate(texts)
+    ]
     with db.atomic(connection):
         reviews.clear(connection)
         reviews.insert(connection, rows)
@@ -40,7 +44,9 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def like(connection: sqlite3.Connection, word: str) -> set[str]:
     """The ground truth: LIKE over folded texts."""
     pattern = "%" + "".join("\\" + c if c in "%_\\" else c for c in fold(word)) + "%"
-    return {key for (key,) in connection.execute("SELECT key FROM reviews WHERE fold(text) LIKE ? ESCAPE '\\'", (pattern,))}
+    return {
+        key for (key,) in connection.execute("SELECT key FROM reviews WHERE fold(text) LIKE ? ESCAPE '\\'", (pattern,))
+    }
 
 
 def found(connection: sqlite3.Connection, *words: str) -> set[str]:
@@ -51,7 +57,9 @@ def found(connection: sqlite3.Connection, *words: str) -> set[str]:
 
 @SETTINGS
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(TEXTS, min_size=1, max_size=3))
-def test_search_finds_exactly_what_like_finds(connection: sqlite3.Connection, texts: list[str], words: list[str]) -> None:
+def test_search_finds_exactly_what_like_finds(
+    connection: sqlite3.Connection, texts: list[str], words: list[str]
+) -> None:
     store(connection, texts)
     for word in words:
         if fold(word):
@@ -63,7 +71,9 @@ def test_search_finds_exactly_what_like_finds(connection: sqlite3.Connection, te
 
 @SETTINGS
 @given(TEXTS, st.data())
-def test_any_part_of_a_text_finds_it_as_it_stands(connection: sqlite3.Connection, text: str, data: st.DataObject) -> None:
+def test_any_part_of_a_text_finds_it_as_it_stands(
+    connection: sqlite3.Connection, text: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     part = text[start : data.draw(st.integers(start + 1, len(text)))]
     store(connection, [text])
@@ -97,7 +107,9 @@ def test_folding_goes_character_by_character(one: str, other: str) -> None:
         ("* OR", {"r3"}),
     ],
 )
-def test_a_word_is_found_in_both_scripts_whatever_its_length(connection: sqlite3.Connection, word: str, keys: set[str]) -> None:
+def test_a_word_is_found_in_both_scripts_whatever_its_length(
+    connection: sqlite3.Connection, word: str, keys: set[str]
+) -> None:
     store(connection, ["湯頭鮮甜", "汤头一般", "CP值高😀", 'a "* OR NEAR(x) \U00020bb7'])
     assert found(connection, word) == keys
 
@@ -129,7 +141,9 @@ def test_a_search_is_narrowed_paged_and_leaves_repeated_reviews_out(built: Built
         assert not repeated & {hit.key for hit in everything.shown}
 
 
-def test_an_index_that_is_missing_or_behind_is_made_when_somebody_searches(built: Built, here: Command, tmp_path: Path) -> None:
+def test_an_index_that_is_missing_or_behind_is_made_when_somebody_searches(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
     workdir = built.copy(tmp_path)
     with db.writing(workdir) as connection:
         search.clear(connection)
@@ -146,7 +160,9 @@ def test_a_database_of_the_first_schema_gets_its_index(tmp_path: Path) -> None:
     script = dict(db.schema())[1]
     with sqlite3.connect(tmp_path / db.NAME) as old:
         old.executescript(script + f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
-        old.execute("INSERT INTO reviews VALUES (1,'a','湯頭鮮',NULL,NULL,NULL,'f',1,'traditional','zh','h','n',NULL,NULL,NULL)")
+        old.execute(
+            "INSERT INTO reviews VALUES (1,'a','湯頭鮮',NULL,NULL,NULL,'f',1,'traditional','zh','h','n',NULL,NULL,NULL)"
+        )
     old.close()
     assert search.ensure(tmp_path) == 1
     assert search.ensure(tmp_path) == 0
@@ -223,7 +239,9 @@ def test_weak_labels_are_held_against_gold_and_rejects_counted_by_round(built: B
         rows = queries.named(connection, "weak-against-gold", {})[1]
         rejects = queries.named(connection, "rejects-by-round", {})[1]
         summary = {row[0]: row for row in queries.named(connection, "summary", {})[1]}
-        gold = connection.execute("SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'human'").fetchone()[0]
+        gold = connection.execute(
+            "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'human'"
+        ).fetchone()[0]
         plain = connection.execute(
             "SELECT count(DISTINCT t.review), count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU')"
             " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN sources s ON s.id = p.source WHERE s.name = 'rules'"
@@ -249,7 +267,9 @@ def test_a_story_holds_the_words_of_the_review_in_order(built: Built) -> None:
     with db.reading(built.workdir) as connection:
         story = stories.review(connection, stories.find(connection, "x5")[0])
     assert "".join(word for word, *_ in story.words) == story.text
-    assert [at for *_, at, relation in story.words if relation == "root"] == [-1] * sum(r == "root" for *_, r in story.words)
+    assert [at for *_, at, relation in story.words if relation == "root"] == [-1] * sum(
+        r == "root" for *_, r in story.words
+    )
     assert {one.public.rpartition(":")[0] for one in story.triplets} == {"x5"}
 
 

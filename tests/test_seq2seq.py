@@ -57,7 +57,9 @@ def pairs_of(base: Base) -> list[TokenPair]:
     ]
 
 
-def trained(source: Path, to: Path, config: Seq2SeqConfig = CONFIG, score: Any = Fixed(), progress: Any = None) -> tuple[FineTuned, str]:
+def trained(
+    source: Path, to: Path, config: Seq2SeqConfig = CONFIG, score: Any = Fixed(), progress: Any = None
+) -> tuple[FineTuned, str]:
     base = load_base(str(source))
     done = fit(base.network, pairs_of(base), score, config, 3, to, "a training", progress)
     return done, tensor_digest(weights_of(base.network))
@@ -73,7 +75,10 @@ def test_batches_keep_to_the_budget_and_hold_every_item_once_in_an_order_of_the_
             assert padded <= 300
     assert batches(pairs, 300, 1, 0) == batches(pairs, 300, 1, 0) != batches(pairs, 300, 1, 1)
     real = sum(pair.size for pair in pairs)
-    padded = sum(len(b) * (max(len(pairs[i].source) for i in b) + max(len(pairs[i].target) for i in b)) for b in batches(pairs, 300, 1, 0))
+    padded = sum(
+        len(b) * (max(len(pairs[i].source) for i in b) + max(len(pairs[i].target) for i in b))
+        for b in batches(pairs, 300, 1, 0)
+    )
     assert padded < 1.15 * real, "buckets of like lengths hold little padding"
 
 
@@ -113,7 +118,14 @@ def test_a_training_killed_inside_an_epoch_goes_on_to_the_same_losses_and_weight
     steps = len(whole.losses)
     assert steps >= 8
     place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"}
-    program = [sys.executable, "-c", KILLED, str(folder), str(tmp_path / "killed"), str(steps // 2 + 2)]  # in the second epoch
+    program = [
+        sys.executable,
+        "-c",
+        KILLED,
+        str(folder),
+        str(tmp_path / "killed"),
+        str(steps // 2 + 2),
+    ]  # in the second epoch
     assert subprocess.run(program, env=place, timeout=300, check=False).returncode == -signal.SIGKILL
     assert list((tmp_path / "killed").glob("step-*.safetensors")), "there is something to go on from"
     resumed, found = trained(folder, tmp_path / "killed", config)
@@ -160,7 +172,10 @@ def test_out_of_memory_halves_the_part_of_a_step_says_so_and_changes_nothing(sti
 def test_an_item_that_alone_is_too_large_for_the_device_is_an_error(still: Path, tmp_path: Path) -> None:
     base = load_base(str(still))
     base.network.forward = Scarce(base.network.forward, 10)
-    with pytest.warns(RuntimeWarning), pytest.raises(ModelError, match=r"out of memory on one item of \d+ tokens; lower paper.max_input"):
+    with (
+        pytest.warns(RuntimeWarning),
+        pytest.raises(ModelError, match=r"out of memory on one item of \d+ tokens; lower paper.max_input"),
+    ):
         fit(base.network, pairs_of(base), Fixed(), CONFIG, 3, tmp_path, "a training")
 
 
@@ -169,7 +184,15 @@ def test_two_processes_reach_the_losses_and_weights_of_one(still: Path, tmp_path
     config, told = replace(CONFIG, epochs=1, batch_tokens=300), list[tuple[int, int, str]]()
     one, two = load_base(str(still)), load_base(str(still))
     alone = fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(config, processes=1), 3, tmp_path / "one")
-    both = fine_tune(two, pairs_of(two), Fixed((0.5,)), replace(config, processes=2), 3, tmp_path / "two", lambda *now: told.append(now))
+    both = fine_tune(
+        two,
+        pairs_of(two),
+        Fixed((0.5,)),
+        replace(config, processes=2),
+        3,
+        tmp_path / "two",
+        lambda *now: told.append(now),
+    )
     assert (alone.score, both.score) == (0.5, 0.5)
     for name, tensor in weights_of(one.network).items():
         torch.testing.assert_close(weights_of(two.network)[name], tensor, rtol=1e-3, atol=1e-4)
@@ -226,7 +249,9 @@ def test_accelerate_launch_trains_in_two_processes_what_one_trains(still: Path, 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.count("trained 0.5") == 1
     one = load_base(str(still))
-    fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300, processes=1), 3, tmp_path / "one")
+    fine_tune(
+        one, pairs_of(one), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300, processes=1), 3, tmp_path / "one"
+    )
     both = weights_of(load_base(str(tmp_path / "model3")).network)
     for name, tensor in weights_of(one.network).items():
         torch.testing.assert_close(both[name], tensor, rtol=1e-3, atol=1e-4)
@@ -263,7 +288,9 @@ def test_a_training_that_was_carried_through_is_read_and_not_done_again(folder: 
     base = load_base(str(folder))
     first = fine_tune(base, pairs_of(base), Fixed(), CONFIG, 3, tmp_path)
     due = tensor_digest(weights_of(base.network))
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["best.safetensors", "done.json"], "the optimiser's states are gone"
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["best.safetensors", "done.json"], (
+        "the optimiser's states are gone"
+    )
     again = load_base(str(folder))
     second = fine_tune(again, pairs_of(again), Fixed(), CONFIG, 3, tmp_path)
     assert (second.losses, second.scores) == ((), first.scores)

@@ -60,7 +60,17 @@ def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polari
 
     story = (("opinion", "鹹 taste.salty 4 (opinions/<b>.tsv:1)"), ("path", "↑nsubj"))
     return Triplet(
-        at(aspect), at(aspect), at(*opinion), at((opinion[0][0], opinion[-1][1])), polarity, 8.0, None, "rules", ("subject",), None, story
+        at(aspect),
+        at(aspect),
+        at(*opinion),
+        at((opinion[0][0], opinion[-1][1])),
+        polarity,
+        8.0,
+        None,
+        "rules",
+        ("subject",),
+        None,
+        story,
     )
 
 
@@ -84,7 +94,10 @@ def fill(workdir: Path) -> None:
             (1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6)))),
             (1, triplet(PLAIN, (7, 11), ((13, 15),))),
             *((2, triplet(LONG, (9 * n, 9 * n + 2), ((9 * n + 2, 9 * n + 4),))) for n in range(150)),
-            *((2, triplet(LONG, (9 * n, 9 * n + 6), ((9 * n + 1, 9 * n + 3), (9 * n + 6, 9 * n + 8)), "NEG")) for n in range(50)),
+            *(
+                (2, triplet(LONG, (9 * n, 9 * n + 6), ((9 * n + 1, 9 * n + 3), (9 * n + 6, 9 * n + 8)), "NEG"))
+                for n in range(50)
+            ),
             *((n + 3, triplet(hostile(n), (0, 2), ((1, 3),), "NEU")) for n in range(500)),
         ]
         ids = triplets.propose(connection, rules, made)
@@ -94,14 +107,18 @@ def fill(workdir: Path) -> None:
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
         runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
-        released.add_reviews(connection, [released.ReleasedReview(ids[0] >> triplets.BITS, "0.1.0", "train", "silver", False)])
+        released.add_reviews(
+            connection, [released.ReleasedReview(ids[0] >> triplets.BITS, "0.1.0", "train", "silver", False)]
+        )
         released.add_triplets(
             connection,
             [released.ReleasedTriplet(ids[0], "0.1.0", "train", "silver", "x:1", 0.9, "YY", "subject", None, None)],
         )
         runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
         reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", "")])
-        usage.record(connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")])
+        usage.record(
+            connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +203,8 @@ def test_our_pages_hold_no_script_of_theirs_and_load_nothing_from_elsewhere(serv
 
 
 @pytest.mark.parametrize(
-    "path", ["/builder", "/builder/triplet_list", "/builder/reviews", "/builder/summary", "/builder/by-aspect?aspect=湯頭"]
+    "path",
+    ["/builder", "/builder/triplet_list", "/builder/reviews", "/builder/summary", "/builder/by-aspect?aspect=湯頭"],
 )
 def test_datasettes_pages_are_guarded_too(served: Any, path: str) -> None:
     answer = get(served, path)
@@ -224,7 +242,9 @@ def triplets_of(text: str, n: int) -> Any:
 
 def test_a_search_for_hostile_words_is_escaped_where_it_is_repeated(served: Any) -> None:
     for piece in PIECES:
-        asked = asyncio.run(served.client.get("/search", params={"q": piece, "split": piece, "polarity": '"><b>', "page": piece}))
+        asked = asyncio.run(
+            served.client.get("/search", params={"q": piece, "split": piece, "polarity": '"><b>', "page": piece})
+        )
         assert asked.status_code == 200
         check(asked.text)
 
@@ -320,7 +340,11 @@ def test_marked_text_is_the_text_and_every_element_covers_its_own(text: str, dat
 
     if len(text) < 2:
         return
-    shown = [spans.Mark(n, role, "POS", drawn()) for n in range(data.draw(st.integers(0, 4))) for role in ("aspect", "opinion")]
+    shown = [
+        spans.Mark(n, role, "POS", drawn())
+        for n in range(data.draw(st.integers(0, 4)))
+        for role in ("aspect", "opinion")
+    ]
     parsed = Covered(str(spans.marked(text, shown)))
     assert parsed.text == text.replace("\u202e", "U+202E")
     for one in shown:
@@ -371,15 +395,22 @@ def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path)
         for split, told in manifest["splits"].items():
             rows = list(database.rows(release, split))
             assert (
-                connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0] == told["reviews"] == len(rows)
+                connection.execute("SELECT count(*) FROM reviews WHERE split = ?", (split,)).fetchone()[0]
+                == told["reviews"]
+                == len(rows)
             )
-            listed = connection.execute(f"SELECT polarity, count(*) FROM {browse.TABLE} WHERE split = ? GROUP BY 1", (split,)).fetchall()
+            listed = connection.execute(
+                f"SELECT polarity, count(*) FROM {browse.TABLE} WHERE split = ? GROUP BY 1", (split,)
+            ).fetchall()
             assert dict(listed) == {name: number for name, number in told["polarities"].items() if number}
         one = next(row for row in rows if row["triplets"])["triplets"][0]
         review, i = stories.find(connection, one["id"])
         told = next(told for told in stories.review(connection, review).triplets if told.stored.id == i)
         assert told.public == one["id"]
-        assert (told.stored.triplet.aspect.text, told.stored.triplet.opinion.text) == (one["aspect"]["text"], one["opinion"]["text"])
+        assert (told.stored.triplet.aspect.text, told.stored.triplet.opinion.text) == (
+            one["aspect"]["text"],
+            one["opinion"]["text"],
+        )
         assert told.sources == tuple(dict.fromkeys(told.sources)) and set(told.sources) == set(one["sources"])
         assert search.find(connection, ["餐點"]).total > 0
     connection.close()
@@ -399,7 +430,9 @@ def test_a_release_of_parquet_files_is_shown_as_well(tmp_path: Path) -> None:
     release = tmp_path / "v1.0.0"
     (release / "data").mkdir(parents=True)
     listed = list(database.rows(ROOT / "releases" / "v0.1.0", "test"))
-    parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in listed]), release / "data" / "test-00000-of-00001.parquet")
+    parquet.write_table(
+        pyarrow.Table.from_pylist([dict(row) for row in listed]), release / "data" / "test-00000-of-00001.parquet"
+    )
     (release / "manifest.json").write_text(json.dumps({"splits": {"test": {}}, "metrics": []}), encoding="utf-8")
     assert list(database.rows(release, "test")) == listed
     (tmp_path / "out").mkdir()
@@ -485,7 +518,9 @@ def test_the_keyboard_reaches_every_triplet_and_escape_closes(running: Running, 
 @needs_chromium
 def test_the_table_of_triplets_is_filtered_by_a_facet(running: Running, browser: Browser) -> None:
     browser.open(running.url + "/builder/triplet_list")
-    browser.evaluate("document.querySelector('.facet-info [data-facet-value], .facet-info a[href*=\"polarity=NEG\"]').click()")
+    browser.evaluate(
+        "document.querySelector('.facet-info [data-facet-value], .facet-info a[href*=\"polarity=NEG\"]').click()"
+    )
     browser.wait(browser._loaded + 1)
     assert "50 rows where polarity" in browser.text()
     browser.click('td a[href^="/builder/triplet_list/"]')
@@ -497,7 +532,13 @@ def test_the_table_of_triplets_is_filtered_by_a_facet(running: Running, browser:
 def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, browser: Browser) -> None:
     browser.requests.clear()
     chosen = [n for n in range(500) if "<" in hostile(n)][:6]
-    for path in ("/search?q=湯", "/builder/triplet_list", "/builder/reviews?_size=100", "/queries", *(f"/review/{n + 3}" for n in chosen)):
+    for path in (
+        "/search?q=湯",
+        "/builder/triplet_list",
+        "/builder/reviews?_size=100",
+        "/queries",
+        *(f"/review/{n + 3}" for n in chosen),
+    ):
         browser.open(running.url + path)
         assert browser.evaluate("window.hurt") is None, path
         assert browser.faults == [], path
@@ -506,7 +547,17 @@ def test_nothing_hostile_runs_and_nothing_is_asked_of_others(running: Running, b
 
 @needs_chromium
 @pytest.mark.parametrize(
-    "path", ["/", "/search?q=湯", "/review/2", "/review/3", "/review/40", "/queries", "/triplet/plain", "/builder/triplet_list"]
+    "path",
+    [
+        "/",
+        "/search?q=湯",
+        "/review/2",
+        "/review/3",
+        "/review/40",
+        "/queries",
+        "/triplet/plain",
+        "/builder/triplet_list",
+    ],
 )
 @pytest.mark.parametrize("dark", [False, True])
 def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser, path: str, dark: bool) -> None:
@@ -528,9 +579,13 @@ def test_a_long_review_with_two_hundred_triplets_is_drawn_whole(running: Running
     assert browser.evaluate("document.querySelectorAll('.card').length") == 200
 
 
-def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path_is_one_line(workdir: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path_is_one_line(
+    workdir: Path, tmp_path: Path
+) -> None:
     command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
-    process = subprocess.Popen(command, env=environment() | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=environment() | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr is not None
     url = next(line for line in process.stderr if line.startswith("http://")).split()[0]
     assert list(tmp_path.iterdir()), "the copy lies there while the server runs"
@@ -549,7 +604,9 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
     process.stderr.close()
 
 
-def test_without_the_extra_the_command_says_what_to_install(here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_command_says_what_to_install(
+    here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "datasette.app", None)
     assert here("serve", "--workdir", workdir).error.endswith("; " + install_command("inspect"))
 

@@ -107,7 +107,9 @@ def test_workers_that_do_not_close_in_time_are_ended(tmp_path: Path, monkeypatch
         patched.setattr(LocalCluster, "close", late)
     try:
         assert len(born) == 2
-        wait_for(lambda: not any(process.is_alive() for process in born))  # dask's own thread may be the one that hears of their end
+        wait_for(
+            lambda: not any(process.is_alive() for process in born)
+        )  # dask's own thread may be the one that hears of their end
     finally:
         for cluster in left:
             cluster.close(timeout=30)  # lest it begins other workers in their place
@@ -181,7 +183,11 @@ def test_a_parcel_that_changed_or_was_damaged_or_leads_out_of_its_folder_is_refu
 
 
 def started(*words: str, cwd: Path, **more: str) -> subprocess.Popen[str]:
-    place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}", "DASK_TEMPORARY_DIRECTORY": str(cwd)} | more
+    place = (
+        environment()
+        | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}", "DASK_TEMPORARY_DIRECTORY": str(cwd)}
+        | more
+    )
     return subprocess.Popen(
         [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], env=place, cwd=cwd, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, text=True, start_new_session=True,
@@ -237,7 +243,9 @@ def end(*processes: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-def test_workers_elsewhere_are_sent_what_they_need_once_also_those_that_come_later(address: str, tmp_path: Path) -> None:
+def test_workers_elsewhere_are_sent_what_they_need_once_also_those_that_come_later(
+    address: str, tmp_path: Path
+) -> None:
     sent = parcel(tmp_path)
     (one,) = workers = [worker(address, tmp_path / "a", "--no-nanny")]
     try:
@@ -260,21 +268,31 @@ def test_a_worker_with_other_libraries_is_refused_by_name(address: str, tmp_path
     fake = tmp_path / "fake"
     (fake / "opencc-0.0.1.dist-info").mkdir(parents=True)
     (fake / "opencc-0.0.1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: opencc\nVersion: 0.0.1\n")
-    other = worker(address, tmp_path / "a", "--no-nanny", PYTHONPATH=f"{fake}{os.pathsep}{ROOT}{os.pathsep}{Path(__file__).parent}")
+    other = worker(
+        address, tmp_path / "a", "--no-nanny", PYTHONPATH=f"{fake}{os.pathsep}{ROOT}{os.pathsep}{Path(__file__).parent}"
+    )
     try:
-        with opened("dask", 1, address) as crew, pytest.raises(WorkerLost, match=r"opencc 0\.0\.1 where opencc \S+ is due"):
+        with (
+            opened("dask", 1, address) as crew,
+            pytest.raises(WorkerLost, match=r"opencc 0\.0\.1 where opencc \S+ is due"),
+        ):
             list(crew.map(Job(ready, (parcel(tmp_path), (), 2), times), range(3)))
     finally:
         end(other)
 
 
-def test_a_scheduler_without_workers_or_none_at_all_is_said_so(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers_or_none_at_all_is_said_so(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from builder.shards import cluster
 
     monkeypatch.setattr(cluster, "JOIN", 0.5)
     monkeypatch.setattr(cluster, "CALL", 3.0)
     job = Job(ready, (parcel(tmp_path), (), 2), times)
-    with opened("dask", 1, address) as crew, pytest.raises(WorkerLost, match=r"no worker has joined.*dask worker tcp://"):
+    with (
+        opened("dask", 1, address) as crew,
+        pytest.raises(WorkerLost, match=r"no worker has joined.*dask worker tcp://"),
+    ):
         list(crew.map(job, range(3)))
     for nowhere in ("tcp://127.0.0.1:9", "carrier pigeon", "http://127.0.0.1:1"):
         with opened("dask", 1, nowhere) as crew, pytest.raises(BuilderError, match="no scheduler answers"):
@@ -295,7 +313,9 @@ def test_a_scheduler_that_dies_ends_the_job_with_a_word(cluster: tuple[str, int]
         end(here)
 
 
-def test_without_the_extra_the_engine_says_what_to_install_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_engine_says_what_to_install_before_the_work_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigError, match=re.escape(install_command("scale"))), opened("dask", 1):
         pass

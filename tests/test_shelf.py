@@ -22,7 +22,10 @@ from builder.release.shelf import Shelf
 from builder.release.statistics import of
 
 ROWS = {
-    "train": [review("a\u2028b", "湯頭濃郁", triplet("湯頭濃郁", (0, 2), ((2, 4),), (2, 4))), review("c", "第二篇\u0085說麵很Q")],
+    "train": [
+        review("a\u2028b", "湯頭濃郁", triplet("湯頭濃郁", (0, 2), ((2, 4),), (2, 4))),
+        review("c", "第二篇\u0085說麵很Q"),
+    ],
     "valid": [],
     "test": [review("d", "店員親切")],
 }
@@ -49,7 +52,11 @@ def test_a_shelf_names_the_line_of_what_is_no_row(tmp_path: Path) -> None:
 
 
 def test_releases_are_compared_from_the_disk_as_in_memory(tmp_path: Path) -> None:
-    after = {"train": [ROWS["train"][1]], "valid": [ROWS["test"][0] | {"id": "renamed"}], "test": [review("new", "新來的一篇")]}
+    after = {
+        "train": [ROWS["train"][1]],
+        "valid": [ROWS["test"][0] | {"id": "renamed"}],
+        "test": [review("new", "新來的一篇")],
+    }
     here, there = shelved(tmp_path / "a", ROWS), shelved(tmp_path / "b", after)
     found = compare(("a", here), ("b", there))
     assert found == compare(("a", by_id(ROWS)), ("b", by_id(after)))

@@ -79,7 +79,9 @@ def write(folder: Path, name: str, content: bytes | str) -> Path:
     return path
 
 
-def rows(folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None) -> list[Row]:
+def rows(
+    folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None
+) -> list[Row]:
     return list(read(write(folder, name, content), columns, encoding))
 
 
@@ -87,7 +89,9 @@ def texts(read_rows: list[Row]) -> list[str]:
     return [row.text if isinstance(row, RawReview) else f"!{row.reason}" for row in read_rows]
 
 
-def refused(folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None) -> str:
+def refused(
+    folder: Path, name: str, content: bytes | str, columns: Columns | None = None, encoding: str | None = None
+) -> str:
     with pytest.raises(InputError) as caught:
         rows(folder, name, content, columns, encoding)
     message = str(caught.value)
@@ -150,7 +154,20 @@ def test_where_title_and_name_stand_the_name_is_a_person_and_is_not_taken(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "name", ["text", " Text ", "REVIEW_TEXT", "Review Text", "reviewText", "content", "評論", "評論內容", "内容", "评论", "心得"]
+    "name",
+    [
+        "text",
+        " Text ",
+        "REVIEW_TEXT",
+        "Review Text",
+        "reviewText",
+        "content",
+        "評論",
+        "評論內容",
+        "内容",
+        "评论",
+        "心得",
+    ],
 )
 def test_usual_names_of_the_text_column_are_known(tmp_path: Path, name: str) -> None:
     assert texts(rows(tmp_path, "a.csv", f"\ufeffn,{name}\n1,好吃\n")) == ["好吃"]
@@ -162,12 +179,17 @@ def test_of_two_good_guesses_the_first_of_the_table_wins(tmp_path: Path) -> None
 
 def test_named_columns_go_before_guesses_and_are_not_guessed_again(tmp_path: Path) -> None:
     columns = Columns(text="title", id="key", source="site")
-    assert rows(tmp_path, "a.csv", "title,text,key,site\n好吃,別的,7,web\n", columns) == [RawReview(1, "好吃", "7", "web")]
+    assert rows(tmp_path, "a.csv", "title,text,key,site\n好吃,別的,7,web\n", columns) == [
+        RawReview(1, "好吃", "7", "web")
+    ]
 
 
 def test_without_a_text_column_the_error_lists_the_columns_and_the_option(tmp_path: Path) -> None:
     message = refused(tmp_path, "a.csv", "a,b c\n1,2\n")
-    assert message == "a.csv: no text column; columns found: a, b c; name it with --text-column, or add a header row if there is none"
+    assert (
+        message
+        == "a.csv: no text column; columns found: a, b c; name it with --text-column, or add a header row if there is none"
+    )
 
 
 def test_a_file_without_header_gets_the_clear_error(tmp_path: Path) -> None:
@@ -184,7 +206,11 @@ def test_a_named_column_that_does_not_exist_is_an_error(tmp_path: Path, role: st
 
 def test_objects_may_lack_keys(tmp_path: Path) -> None:
     content = '{"rating": 3}\n{"text": "好吃", "place": "鼎香園"}\n{"text": null, "content": "別的"}\n'
-    assert rows(tmp_path, "a.jsonl", content) == [RawReview(1, "", rating=3.0), RawReview(2, "好吃", place="鼎香園"), RawReview(3, "")]
+    assert rows(tmp_path, "a.jsonl", content) == [
+        RawReview(1, "", rating=3.0),
+        RawReview(2, "好吃", place="鼎香園"),
+        RawReview(3, ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -200,9 +226,7 @@ def test_a_rating_is_read_leniently_or_not_at_all(value: object, rating: float |
 
 
 def test_texts_of_other_types_become_strings_or_are_rejected(tmp_path: Path) -> None:
-    content = (
-        '[{"text": 12}, {"text": 1.5}, {"text": null}, {"text": ["好"]}, {"text": {"a": 1}}, {"text": true}, {"id": 3.0, "text": "好"}]'
-    )
+    content = '[{"text": 12}, {"text": 1.5}, {"text": null}, {"text": ["好"]}, {"text": {"a": 1}}, {"text": true}, {"id": 3.0, "text": "好"}]'
     read_rows = rows(tmp_path, "a.json", content)
     assert texts(read_rows) == ["12", "1.5", "", "!type", "!type", "!type", "好"]
     assert read_rows[3] == RejectedRow(4, "type", "row 4: the text is of type list, not a string", "['好']")
@@ -225,7 +249,9 @@ def test_utf_8_and_what_has_a_byte_order_mark_is_read_by_itself(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json"])
-@pytest.mark.parametrize(("encoding", "text"), [("cp950", "這家的湯很好喝，服務也不錯"), ("gb18030", "这家的汤很好喝，服务也不错")])
+@pytest.mark.parametrize(
+    ("encoding", "text"), [("cp950", "這家的湯很好喝，服務也不錯"), ("gb18030", "这家的汤很好喝，服务也不错")]
+)
 def test_a_file_in_another_encoding_is_refused_with_the_right_guess_and_read_once_named(
     tmp_path: Path, encoding: str, text: str, ending: str
 ) -> None:
@@ -249,7 +275,9 @@ def test_a_wrongly_named_encoding_is_refused_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["klingon", "base64"])
 def test_an_unknown_encoding_is_an_error(tmp_path: Path, name: str) -> None:
-    assert f"unknown encoding '{name}'; --encoding takes such as utf-8, cp950" in refused(tmp_path, "a.csv", "text\n好\n", encoding=name)
+    assert f"unknown encoding '{name}'; --encoding takes such as utf-8, cp950" in refused(
+        tmp_path, "a.csv", "text\n好\n", encoding=name
+    )
 
 
 def test_a_csv_row_with_invalid_bytes_is_rejected_alone(tmp_path: Path) -> None:
@@ -280,12 +308,19 @@ def test_a_parquet_cell_with_invalid_bytes_rejects_its_row_alone(tmp_path: Path)
 
 def test_a_lone_surrogate_in_a_json_escape_is_rejected_because_no_database_takes_it(tmp_path: Path) -> None:
     read_rows = rows(tmp_path, "a.jsonl", '{"text": "好\\ud83d"}\n{"text": "\\ud83c\\udf5c"}\n')
-    assert read_rows == [RejectedRow(1, "encoding", "row 1: invalid Unicode at character 1 of a cell", "好\\ud83d"), RawReview(2, "🍜")]
+    assert read_rows == [
+        RejectedRow(1, "encoding", "row 1: invalid Unicode at character 1 of a cell", "好\\ud83d"),
+        RawReview(2, "🍜"),
+    ]
 
 
 def test_rows_with_nul_are_rejected_alone(tmp_path: Path) -> None:
     assert texts(rows(tmp_path, "a.csv", "text,x\n好,\n壞\0,\n好,\0\n好,\n")) == ["好", "!nul", "!nul", "好"]
-    assert texts(rows(tmp_path, "a.jsonl", '{"text": "好\0"}\n{"text": "\\u0000"}\n{"text": "好"}\n')) == ["!nul", "!nul", "好"]
+    assert texts(rows(tmp_path, "a.jsonl", '{"text": "好\0"}\n{"text": "\\u0000"}\n{"text": "好"}\n')) == [
+        "!nul",
+        "!nul",
+        "好",
+    ]
     assert texts(rows(tmp_path, "a.json", '[{"text": "好\0"}, {"text": "好"}]')) == ["!nul", "好"]
 
 
@@ -349,16 +384,22 @@ def test_a_broken_json_array_is_refused_with_row_and_byte(tmp_path: Path, conten
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-def test_a_json_array_is_read_the_same_wherever_its_pieces_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_a_json_array_is_read_the_same_wherever_its_pieces_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
     monkeypatch.setattr("builder.sources.encoding._CHUNK", size)
-    content = json.dumps([{"text": "麵🍜"}, 1234567, -1.5e10, {"text": "🍜好", "rating": 4}, None, "字"], ensure_ascii=False)
+    content = json.dumps(
+        [{"text": "麵🍜"}, 1234567, -1.5e10, {"text": "🍜好", "rating": 4}, None, "字"], ensure_ascii=False
+    )
     content = content.replace("好", "好\\ud83c\\udf5c")
     assert texts(rows(tmp_path, "a.json", content)) == ["麵🍜", "!json", "!json", "🍜好🍜", "!json", "!json"]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a.xlsx"])
 def test_a_file_of_no_bytes_is_refused(tmp_path: Path, name: str) -> None:
-    assert refused(tmp_path, name, "") == f"{name}: empty file: no rows; give a file with a header and at least one review"
+    assert (
+        refused(tmp_path, name, "") == f"{name}: empty file: no rows; give a file with a header and at least one review"
+    )
 
 
 @pytest.mark.parametrize(
@@ -408,7 +449,9 @@ def test_a_workbook_packed_as_nobody_here_can_unpack_is_named(tmp_path: Path, at
     """Bytes of the entries in the directory of the zip file: the version needed, the flags, the compression."""
     content = xlsx()
     pieces = content.split(b"PK\x01\x02")
-    damaged = b"PK\x01\x02".join([pieces[0], *(piece[: at - 4] + bytes([byte]) + piece[at - 3 :] for piece in pieces[1:])])
+    damaged = b"PK\x01\x02".join(
+        [pieces[0], *(piece[: at - 4] + bytes([byte]) + piece[at - 3 :] for piece in pieces[1:])]
+    )
     assert "broken XLSX file" in refused(tmp_path, "a.xlsx", damaged)
 
 
@@ -423,7 +466,11 @@ def test_binary_data_under_a_text_ending_is_told_apart(tmp_path: Path, content: 
 
 def test_broken_gzip_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(delimited(",") * 100)
-    for name, content in {"cut": whole[:-20], "plain": b"text\n", "flipped": whole[:40] + b"\0\0\0\0" + whole[44:]}.items():
+    for name, content in {
+        "cut": whole[:-20],
+        "plain": b"text\n",
+        "flipped": whole[:40] + b"\0\0\0\0" + whole[44:],
+    }.items():
         (tmp_path / f"{name}.csv.gz").write_bytes(content)
         with pytest.raises(InputError, match="compressed bytes: broken gzip data"):
             list(read(tmp_path / f"{name}.csv.gz"))
@@ -437,7 +484,10 @@ def test_missing_files_and_folders_are_refused_before_anything_is_read(tmp_path:
 
 
 def test_a_workbook_with_a_gap_an_escape_and_a_second_sheet_loses_nothing_silently(tmp_path: Path) -> None:
-    content = xlsx([["id", "text"], [1, "好_x000D_\n吃"], [None, None], [2, "a_x005F_x0041_"], [3, None]], more=[["text"], ["別的"]])
+    content = xlsx(
+        [["id", "text"], [1, "好_x000D_\n吃"], [None, None], [2, "a_x005F_x0041_"], [3, None]],
+        more=[["text"], ["別的"]],
+    )
     assert rows(tmp_path, "a.xlsx", content) == [
         RawReview(1, "好\r\n吃", "1"),
         RawReview(2, "a_x0041_", "2"),
@@ -493,7 +543,9 @@ def test_any_text_comes_back_as_written(tmp_path_factory: pytest.TempPathFactory
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(min_size=1, max_size=120), st.sampled_from([".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx"]))
-def test_any_bytes_give_rows_or_one_clear_error(tmp_path_factory: pytest.TempPathFactory, content: bytes, ending: str) -> None:
+def test_any_bytes_give_rows_or_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, ending: str
+) -> None:
     path = write(tmp_path_factory.getbasetemp(), f"any{ending}", content)
     try:
         for row in read(path):

@@ -48,7 +48,13 @@ def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
     texts = []
     for n in range(60):
         base = sentence(n)
-        texts += [base, base[: rng.randrange(len(base))], base + "！！再訪", base.replace("湯頭", "湯"), sentence(1000 + n, 3)]
+        texts += [
+            base,
+            base[: rng.randrange(len(base))],
+            base + "！！再訪",
+            base.replace("湯頭", "湯"),
+            sentence(1000 + n, 3),
+        ]
     texts = [normal(text) for text in texts if text]
     due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
     assert pairs(texts) == due
@@ -75,7 +81,9 @@ def test_texts_that_are_too_long_for_pairs_are_joined_all_the_same(long: int, mo
 
 
 @pytest.mark.parametrize("function", [links, pairs])
-def test_texts_on_the_disk_are_joined_in_little_memory(function: Callable[[Texts], object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_on_the_disk_are_joined_in_little_memory(
+    function: Callable[[Texts], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each text of 40 characters has a hundred pairs of rare bigrams, of twelve bytes each."""
     for module, name, value in (
         (near_duplicates, "_PART", 1 << 14),
@@ -123,11 +131,15 @@ def test_clusters_are_named_by_their_first_member() -> None:
     assert list(clusters(6, [(1, 4), (4, 5), (2, 3)])) == [0, 1, 2, 2, 1, 1]
 
 
-HASHES = st.lists(st.integers(0, 16**13 - 1), min_size=1, max_size=12, unique=True).map(lambda listed: [f"{one:013x}" for one in listed])
+HASHES = st.lists(st.integers(0, 16**13 - 1), min_size=1, max_size=12, unique=True).map(
+    lambda listed: [f"{one:013x}" for one in listed]
+)
 
 
 @given(HASHES, st.data())
-def test_whoever_is_added_nobody_moves_and_no_near_duplicates_are_parted(hashes: list[str], data: st.DataObject) -> None:
+def test_whoever_is_added_nobody_moves_and_no_near_duplicates_are_parted(
+    hashes: list[str], data: st.DataObject
+) -> None:
     """Any graph of likeness, growing review by review: the paper's sizes or others, with labelled reviews."""
     edges = list(combinations(range(len(hashes)), 2))
     near = data.draw(st.lists(st.sampled_from(edges), unique=True, max_size=14)) if edges else []
@@ -144,17 +156,25 @@ def test_whoever_is_added_nobody_moves_and_no_near_duplicates_are_parted(hashes:
 def test_a_newcomer_between_two_splits_is_left_out_and_gold_goes_to_test() -> None:
     hashes = ["0" * 13, "8" * 13, "f" * 13]
     assert assign(hashes, [(0, 2), (1, 2)], {0: "test", 1: "train"}, (0.1, 0.1)) == ["test", "train", None]
-    assert assign(hashes, [(1, 2)], {2: "test"}, (0.0, 0.1)) == ["valid", "test", "test"], "what is like a labelled review follows it"
-    assert assign(hashes, [(0, 1)], {0: "test", 1: "train"}, (0.1, 0.1)) == ["test", None, "train"], "test goes before train"
+    assert assign(hashes, [(1, 2)], {2: "test"}, (0.0, 0.1)) == ["valid", "test", "test"], (
+        "what is like a labelled review follows it"
+    )
+    assert assign(hashes, [(0, 1)], {0: "test", 1: "train"}, (0.1, 0.1)) == ["test", None, "train"], (
+        "test goes before train"
+    )
 
 
-GROUPED = st.lists(st.tuples(st.integers(0, 16**13 - 1), st.integers(-1, 3)), min_size=1, max_size=14, unique_by=lambda one: one[0])
+GROUPED = st.lists(
+    st.tuples(st.integers(0, 16**13 - 1), st.integers(-1, 3)), min_size=1, max_size=14, unique_by=lambda one: one[0]
+)
 NAMES = [f"{number:x}" * 13 for number in (3, 9, 5, 15)]
 
 
 @pytest.mark.parametrize("joined", [0, 50])
 @given(texts=GROUPED, data=st.data())
-def test_groups_near_duplicates_and_gold_hold_together(joined: int, texts: list[tuple[int, int]], data: st.DataObject) -> None:
+def test_groups_near_duplicates_and_gold_hold_together(
+    joined: int, texts: list[tuple[int, int]], data: st.DataObject
+) -> None:
     """With groups that near-duplicates join, and with groups that are too many to be joined."""
     hashes, of = [f"{number:013x}" for number, _ in texts], [group for _, group in texts]
     edges = list(combinations(range(len(hashes)), 2))
@@ -193,16 +213,22 @@ def test_counts_that_cannot_be_met_are_refused_with_what_can() -> None:
     hashes = ["1" * 13, "4" * 13, "8" * 13, "b" * 13, "f" * 13]
     pairs_ = Groups([0, 0, 1, 1, -1], [NAMES[0], NAMES[1]])
     with pytest.raises(
-        ConfigError, match=r"ingest.test_count = 4 and ingest.valid_count = 1 leave nothing for train: there are 5 distinct"
+        ConfigError,
+        match=r"ingest.test_count = 4 and ingest.valid_count = 1 leave nothing for train: there are 5 distinct",
     ):
         assign(hashes, [], {}, (0.0, 0.0), (4, 1))
     with pytest.raises(
-        ConfigError, match=r"ingest.valid_count = 2 cannot be met: 1 reviews fit in whole groups.*set ingest.valid_count to 1"
+        ConfigError,
+        match=r"ingest.valid_count = 2 cannot be met: 1 reviews fit in whole groups.*set ingest.valid_count to 1",
     ):
         assign(hashes, [], {0: "train"}, (0.0, 0.0), (2, 2), pairs_)
-    with pytest.raises(ConfigError, match=r"ingest.test_count = 1, but 2 reviews are in test already: labelled, or there before; set"):
+    with pytest.raises(
+        ConfigError, match=r"ingest.test_count = 1, but 2 reviews are in test already: labelled, or there before; set"
+    ):
         assign(hashes, [], {0: "test", 3: "test"}, (0.0, 0.0), (1, 1))
-    assert assign(hashes, [], {4: "test"}, (0.0, 0.0), (3, 0), pairs_).count("test") == 3, "gold counts, and a whole group goes with it"
+    assert assign(hashes, [], {4: "test"}, (0.0, 0.0), (3, 0), pairs_).count("test") == 3, (
+        "gold counts, and a whole group goes with it"
+    )
 
 
 def test_groups_that_near_duplicates_would_chain_to_one_stay_apart() -> None:
@@ -265,7 +291,9 @@ def test_a_column_of_groups_keeps_them_in_one_split_and_the_place_is_still_known
     assert set(before.values()) == {"train", "valid", "test"}
     assert ask(tmp_path / "w", "SELECT count(*), count(DISTINCT name) FROM review_groups") == [(200, 30)]
     assert ask(tmp_path / "w", "SELECT count(DISTINCT place) FROM reviews") == [(30,)]
-    after = ingest(tmp_path, old | {f"{n % 35}.{n}": sentence(n) for n in range(200, 260)}, **{"input.group_column": "place"})
+    after = ingest(
+        tmp_path, old | {f"{n % 35}.{n}": sentence(n) for n in range(200, 260)}, **{"input.group_column": "place"}
+    )
     assert {key: after[key] for key in before} == before
     splits_of = {(key.partition(".")[0], split) for key, split in after.items() if split}
     assert len(splits_of) == len({place for place, _ in splits_of}) == 35
@@ -315,7 +343,9 @@ def test_a_bridge_between_two_splits_is_in_no_split_and_said_to_be(tmp_path: Pat
     assert {key: after[key] for key in before} == before
     assert (after["a"], after["b"]) == (after["c"], after["d"]) or None in (after["c"], after["d"])
     left_out = [key for key, split in after.items() if split is None]
-    assert sorted(key for (key,) in ask(tmp_path / "w", "SELECT item FROM rejected WHERE stage = 'split'")) == sorted(left_out)
+    assert sorted(key for (key,) in ask(tmp_path / "w", "SELECT item FROM rejected WHERE stage = 'split'")) == sorted(
+        left_out
+    )
 
 
 def test_a_text_of_the_last_release_goes_before_an_id_of_it(tmp_path: Path) -> None:

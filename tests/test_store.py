@@ -17,7 +17,13 @@ from builder.errors import ConfigError, QueryError, WorkdirError
 from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
 from builder.store import db, queries, released, reviews, runs, stories, triplets
 
-TEXTS = {"r1": "湯頭不會太鹹，服務很好", "r2": "牛肉麵很好吃", "r3": "牛肉麵很好吃", "r4": "牛肉麵很好吃！", "r5": "地點普通"}
+TEXTS = {
+    "r1": "湯頭不會太鹹，服務很好",
+    "r2": "牛肉麵很好吃",
+    "r3": "牛肉麵很好吃",
+    "r4": "牛肉麵很好吃！",
+    "r5": "地點普通",
+}
 SPLITS = {"r1": "train", "r2": "train", "r5": "test"}
 TOKENS = (Token(0, 3, "NOUN", 2, "nsubj"), Token(3, 4, "ADV", 2, "advmod"), Token(4, 6, "ADJ", -1, "root"))
 
@@ -35,7 +41,9 @@ def triplet(
 
     full = at((opinion[0][0], opinion[-1][1]))
     story = (
-        (("opinion", "鹹 taste.salty 4 (opinions/food_taste.tsv:1)"), ("negator", "不會")) if len(opinion) > 1 else (("opinion", "word"),)
+        (("opinion", "鹹 taste.salty 4 (opinions/food_taste.tsv:1)"), ("negator", "不會"))
+        if len(opinion) > 1
+        else (("opinion", "word"),)
     )
     valence = {"POS": 8.0, "NEG": 2.0, "NEU": 5.0}[polarity]
     return Triplet(
@@ -87,7 +95,12 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         judge = triplets.source(connection, "discriminator", "discriminator", "sig-d")
         made = triplets.propose(connection, rules, [(1, SALT), (1, GOOD), (2, NOODLES), (5, PLACE)])
         triplets.propose(
-            connection, model, [(1, replace(GOOD, confidence=0.75, rules=())), (2, replace(NOODLES, polarity="NEG", valence=2.0, rules=()))]
+            connection,
+            model,
+            [
+                (1, replace(GOOD, confidence=0.75, rules=())),
+                (2, replace(NOODLES, polarity="NEG", valence=2.0, rules=())),
+            ],
         )
         triplets.propose(connection, gold, [(5, replace(PLACE, rules=(), evidence=()))])
         triplets.judge(connection, judge, [(made[0], "YY", 0.9), (made[1], "NX", 0.2), (made[3], "YN", 0.4)])
@@ -96,11 +109,16 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         runs.set_metrics(connection, [(("rules", "test", "f1", 50.0, None, None), "sig")])
         released.set_public_ids(connection, hashed=False)
         released.add_reviews(
-            connection, (released.ReleasedReview(i, "0.1.0", "train", "silver", empty) for i, empty in ((1, False), (2, True)))
+            connection,
+            (released.ReleasedReview(i, "0.1.0", "train", "silver", empty) for i, empty in ((1, False), (2, True))),
         )
         released.add_triplets(
             connection,
-            [released.ReleasedTriplet(made[0], "0.1.0", "train", "silver", "r1:x", 0.91, "YY", "subject", "food.soup", "taste.salty")],
+            [
+                released.ReleasedTriplet(
+                    made[0], "0.1.0", "train", "silver", "r1:x", 0.91, "YY", "subject", "food.soup", "taste.salty"
+                )
+            ],
         )
     return connection
 
@@ -197,7 +215,10 @@ def test_a_database_of_someone_else_or_of_a_newer_builder_is_refused_and_left_al
 def test_a_damaged_database_is_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / db.NAME).write_bytes(b"this was a database once" * 200)
     for opening in (db.writing, db.reading):
-        with pytest.raises(WorkdirError, match=r"builder\.db: the database is damaged .*build in a new --workdir"), opening(tmp_path):
+        with (
+            pytest.raises(WorkdirError, match=r"builder\.db: the database is damaged .*build in a new --workdir"),
+            opening(tmp_path),
+        ):
             pass
 
 
@@ -223,7 +244,9 @@ def test_reading_where_nothing_was_built_says_what_to_do(tmp_path: Path) -> None
         "VACUUM INTO 'copy.db'",
     ],
 )
-def test_a_reader_can_write_nothing_and_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+def test_a_reader_can_write_nothing_and_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     workdir = tmp_path / "workdir"
     with db.writing(workdir) as made:
@@ -287,7 +310,9 @@ def test_a_full_disk_is_one_clear_line_and_what_was_there_stays(tmp_path: Path) 
             with db.atomic(connection):
                 runs.set_setting(connection, "kept", "x" * 10_000_000)
 
-    with pytest.raises(WorkdirError, match=r"builder\.db: the disk is full or failing .*; free some space, then `builder resume`"):
+    with pytest.raises(
+        WorkdirError, match=r"builder\.db: the disk is full or failing .*; free some space, then `builder resume`"
+    ):
         fill()
     with db.writing(tmp_path) as connection:
         assert runs.setting(connection, "kept") == "1"
@@ -329,14 +354,21 @@ with db.lock(Path(sys.argv[1])):
     sys.stdin.read()
 """
     holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
     )
     assert holder.stdin is not None
     assert holder.stdout is not None
     try:
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(WorkdirError, match=rf"another build is running here \(process {holder.pid}\); wait for it, or use another"),
+            pytest.raises(
+                WorkdirError,
+                match=rf"another build is running here \(process {holder.pid}\); wait for it, or use another",
+            ),
             db.lock(tmp_path),
         ):
             pass
@@ -359,7 +391,9 @@ def test_a_lock_is_free_again_after_a_build_that_failed(tmp_path: Path) -> None:
 
 
 def test_repeated_reviews_point_to_the_first_and_are_not_read_again(filled: sqlite3.Connection) -> None:
-    rows = filled.execute("SELECT key, duplicate_of, duplicate_kind FROM reviews WHERE duplicate_of IS NOT NULL ORDER BY key").fetchall()
+    rows = filled.execute(
+        "SELECT key, duplicate_of, duplicate_kind FROM reviews WHERE duplicate_of IS NOT NULL ORDER BY key"
+    ).fetchall()
     assert rows == [("r3", 2, "exact"), ("r4", 2, "normalised")]
     assert reviews.count(filled) == 3
     assert [review.key for review in reviews.texts(filled, 0, 10)] == ["r1", "r2", "r5"]
@@ -418,9 +452,19 @@ def test_annotated_reviews_come_with_their_words(filled: sqlite3.Connection) -> 
 
 def test_the_id_of_a_triplet_is_a_function_of_review_places_and_polarity() -> None:
     """These numbers stand in releases: they may never change."""
-    assert triplets.triplet_id(1, SALT) == triplets.triplet_id(1, replace(SALT, source="C1", rules=(), valence=6.0, evidence=()))
+    assert triplets.triplet_id(1, SALT) == triplets.triplet_id(
+        1, replace(SALT, source="C1", rules=(), valence=6.0, evidence=())
+    )
     assert triplets.triplet_id(3, SALT) - triplets.triplet_id(1, SALT) == 2 << triplets.BITS
-    assert len({triplets.triplet_id(1, one) for one in (SALT, GOOD, replace(SALT, polarity="NEG"), replace(SALT, aspect=GOOD.aspect))}) == 4
+    assert (
+        len(
+            {
+                triplets.triplet_id(1, one)
+                for one in (SALT, GOOD, replace(SALT, polarity="NEG"), replace(SALT, aspect=GOOD.aspect))
+            }
+        )
+        == 4
+    )
     assert triplets.triplet_id(1, SALT) == (1 << 31) + 136768806
 
 
@@ -434,7 +478,9 @@ def test_an_id_shifted_right_gives_the_review(review: int, start: int, length: i
 
 def test_proposing_again_changes_nothing(filled: sqlite3.Connection) -> None:
     def everything() -> list[object]:
-        return [filled.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("triplets", "proposals")]
+        return [
+            filled.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("triplets", "proposals")
+        ]
 
     before, source = everything(), triplets.source_id(filled, "rules")
     assert source is not None
@@ -495,7 +541,9 @@ def test_triplets_come_with_what_a_judge_says_of_them(filled: sqlite3.Connection
     assert rules is not None and judge is not None
     told = {one.stored.id: (one.label, one.score is None) for one in triplets.judged(filled, rules, judge, "train")}
     labels = triplets.verdicts(filled, judge)
-    assert told == {one.id: (labels.get(one.id), one.id not in labels) for one in triplets.proposed(filled, rules, "train")}
+    assert told == {
+        one.id: (labels.get(one.id), one.id not in labels) for one in triplets.proposed(filled, rules, "train")
+    }
     assert [one.stored.id for one in triplets.judged(filled, rules, judge, "train") if one.score is None] == [
         triplets.triplet_id(2, NOODLES)
     ]
@@ -507,17 +555,25 @@ def test_the_reviews_that_are_trained_on_are_drawn_by_their_hashes(filled: sqlit
     source = triplets.source_id(filled, "rules")
     assert source is not None
     first = {one.review for one in triplets.proposed(filled, source, "train", 1)}
-    assert first == {filled.execute("SELECT id FROM reviews WHERE id IN (1, 2) ORDER BY norm_hash LIMIT 1").fetchone()[0]}
+    assert first == {
+        filled.execute("SELECT id FROM reviews WHERE id IN (1, 2) ORDER BY norm_hash LIMIT 1").fetchone()[0]
+    }
     ids = [one.id for one in triplets.proposed(filled, source, "train")]
     assert {one.review for one in triplets.subset(filled, ids, 1)} == first
     assert list(triplets.proposed(filled, source, "train", 2)) == list(triplets.proposed(filled, source, "train"))
 
 
-def test_whether_a_source_proposes_something_for_a_review_is_looked_up_and_not_searched_for(filled: sqlite3.Connection) -> None:
+def test_whether_a_source_proposes_something_for_a_review_is_looked_up_and_not_searched_for(
+    filled: sqlite3.Connection,
+) -> None:
     """A million reviews, each looked for among all proposals, would never end."""
     said: list[str] = []
     filled.set_trace_callback(said.append)
-    list(reviews.in_split(filled, "train", 1)), reviews.characters(filled, "train", 1), list(triplets.proposed(filled, 1, "train", 5))
+    (
+        list(reviews.in_split(filled, "train", 1)),
+        reviews.characters(filled, "train", 1),
+        list(triplets.proposed(filled, 1, "train", 5)),
+    )
     filled.set_trace_callback(None)
     plans = [[row[3] for row in filled.execute(f"EXPLAIN QUERY PLAN {one}")] for one in said if "EXISTS" in one]
     inner = [
@@ -574,7 +630,9 @@ def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled:
 
 
 def test_metrics_are_replaced_as_a_whole_and_releases_are_remembered(connection: sqlite3.Connection) -> None:
-    runs.set_metrics(connection, [(("rules", "test", "f1", 50.0, 40.0, 60.0), "s"), (("C1", "test", "f1", 60.0, None, None), "s")])
+    runs.set_metrics(
+        connection, [(("rules", "test", "f1", 50.0, 40.0, 60.0), "s"), (("C1", "test", "f1", 60.0, None, None), "s")]
+    )
     runs.set_metrics(connection, [(("C1", "test", "f1", 61.0, 51.0, 70.5), "s")])
     assert runs.metrics(connection) == [("C1", "test", "f1", 61.0, 51.0, 70.5)]
     runs.set_release(connection, "0.1.0", "releases/v0.1.0", "abc")
@@ -599,8 +657,14 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
     ("name", "rows"),
     [
         ("by-aspect", [("r1", "湯頭", "不會鹹", "POS", "0.1.0", TEXTS["r1"])]),
-        ("by-opinion", [("r2", "牛肉麵", "好吃", "POS", None, TEXTS["r2"]), ("r2", "牛肉麵", "好吃", "NEG", None, TEXTS["r2"])]),
-        ("top-aspects", [("湯頭", 1, 1, 0, 0, 1), ("牛肉麵", 0, 0, 0, 0, 2), ("地點", 0, 0, 0, 0, 1), ("服務", 0, 0, 0, 0, 1)]),
+        (
+            "by-opinion",
+            [("r2", "牛肉麵", "好吃", "POS", None, TEXTS["r2"]), ("r2", "牛肉麵", "好吃", "NEG", None, TEXTS["r2"])],
+        ),
+        (
+            "top-aspects",
+            [("湯頭", 1, 1, 0, 0, 1), ("牛肉麵", 0, 0, 0, 0, 2), ("地點", 0, 0, 0, 0, 1), ("服務", 0, 0, 0, 0, 1)],
+        ),
         ("released-summary", [("0.1.0", "train", 2, 1, 1, 1, 0, 0)]),
         ("negation-flipped", [("r1", "湯頭", "不會鹹", "POS", "不會", TEXTS["r1"])]),
         ("conflicts", [("r2", "牛肉麵", "好吃", {"POS", "NEG"}, TEXTS["r2"])]),
@@ -612,7 +676,9 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
         ("by-rule", [("subject", 4, 3, 0, 1, 1, 25.0)]),
     ],
 )
-def test_a_named_query_answers_its_question(filled: sqlite3.Connection, name: str, rows: list[tuple[object, ...]]) -> None:
+def test_a_named_query_answers_its_question(
+    filled: sqlite3.Connection, name: str, rows: list[tuple[object, ...]]
+) -> None:
     _, found = queries.named(filled, name, {"aspect": "湯頭", "opinion": "好吃"})
     # The order inside POS,NEG is not promised.
     shown = [tuple(set(cell.split(",")) if cell in ("POS,NEG", "NEG,POS") else cell for cell in row) for row in found]
@@ -627,11 +693,14 @@ def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connec
     assert len(rows) == 5
     assert [row[-1] for row in rows].count("0.1.0") == 1
     spans = filled.execute(
-        "SELECT element, n, start, \"end\" FROM spans WHERE triplet = ? AND element LIKE 'opinion%'", (triplets.triplet_id(1, SALT),)
+        "SELECT element, n, start, \"end\" FROM spans WHERE triplet = ? AND element LIKE 'opinion%'",
+        (triplets.triplet_id(1, SALT),),
     )
     assert sorted(spans) == [("opinion", 0, 2, 4), ("opinion", 1, 5, 6), ("opinion_full", 0, 2, 6)]
     assert {row[0] for row in filled.execute("SELECT label FROM disagreements")} == {"NX", "YN"}
-    story = filled.execute("SELECT kind FROM explain WHERE triplet = ? ORDER BY n", (triplets.triplet_id(1, SALT),)).fetchall()
+    story = filled.execute(
+        "SELECT kind FROM explain WHERE triplet = ? ORDER BY n", (triplets.triplet_id(1, SALT),)
+    ).fetchall()
     assert [kind for (kind,) in story] == ["rule", "opinion", "negator", "verdict", "training set"]
 
 
@@ -665,7 +734,16 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     i = triplets.triplet_id(1, SALT)
     told = stories.text(filled, str(i))
     assert told == stories.text(filled, f"r1:{i & 2**triplets.BITS - 1:08x}")
-    for said in ("(湯頭, 不會鹹, POS)", TEXTS["r1"], "不會太鹹", "subject", "opinions/food_taste.tsv:1", "negator", "YY 0.900", "S_0"):
+    for said in (
+        "(湯頭, 不會鹹, POS)",
+        TEXTS["r1"],
+        "不會太鹹",
+        "subject",
+        "opinions/food_taste.tsv:1",
+        "negator",
+        "YY 0.900",
+        "S_0",
+    ):
         assert said in told, said
     whole = stories.text(filled, "r1")
     assert told in whole
@@ -675,7 +753,9 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
         stories.text(filled, "r99")
 
 
-def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_current_ones_are_the_same(filled: sqlite3.Connection) -> None:
+def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_current_ones_are_the_same(
+    filled: sqlite3.Connection,
+) -> None:
     row = filled.execute("SELECT * FROM released_triplets")
     (values,) = row.fetchall()
     shown = dict(zip((column[0] for column in row.description), values, strict=True))
@@ -708,14 +788,18 @@ def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migratio
     reviews.insert(old, [new("r2", "牛肉麵很好吃", 1)])
     i = 1 << triplets.BITS | 5
     old.execute(f"INSERT INTO triplets VALUES ({i}, 1, '牛肉麵', '牛肉麵', NULL, '好吃', '好吃', 'POS', 8, '{{}}')")
-    old.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', 'discriminator', 'd')")
+    old.execute(
+        "INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', 'discriminator', 'd')"
+    )
     old.execute(f"INSERT INTO proposals VALUES (1, {i}, NULL, 'subject', '[]')")
     old.execute(f"INSERT INTO verdicts VALUES (2, {i}, 'YN', 0.4)")
     old.execute(f"INSERT INTO released VALUES ({i}, '0.1.0', 'train', 'silver')")
     runs.set_setting(old, "build", '{"config": {"release.ids": "keep"}}')
     old.close()
     with db.reading(tmp_path) as connection:
-        found = connection.execute("SELECT public_id, review_public_id, verdict, rule, confidence FROM released_triplets").fetchall()
+        found = connection.execute(
+            "SELECT public_id, review_public_id, verdict, rule, confidence FROM released_triplets"
+        ).fetchall()
         assert found == [("r2:00000005", "r2", "YN", "subject", None)]
         assert released.totals(connection)["reviews"] == 1
 
@@ -732,14 +816,25 @@ def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Con
         (1, tuple(other)),
         (2, tuple(other)),
     ]
-    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == ("ckip/1 y", 2, 2)
+    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == (
+        "ckip/1 y",
+        2,
+        2,
+    )
     reviews.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
-    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [(2, TOKENS)]
-    assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [("ckip", 0), ("embedded", 1)]
+    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
+        (2, TOKENS)
+    ]
+    assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [
+        ("ckip", 0),
+        ("embedded", 1),
+    ]
 
 
 @pytest.mark.parametrize(("key", "anew"), [("another", False), ("k", True)])
-def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(filled: sqlite3.Connection, key: str, anew: bool) -> None:
+def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(
+    filled: sqlite3.Connection, key: str, anew: bool
+) -> None:
     other = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
     reviews.annotate(filled, other, [(1, "[]")])
     reviews.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
@@ -759,7 +854,9 @@ def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_
         old.close()
         with opened(workdir) as connection:
             assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
-            assert [(review.key, reviews.load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)] == [("r1", TOKENS)]
+            assert [
+                (review.key, reviews.load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)
+            ] == [("r1", TOKENS)]
             assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [
                 ("embedded", "embedded/1 x", "k1", 1)
             ]

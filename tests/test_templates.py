@@ -54,7 +54,9 @@ def test_the_discriminator_is_asked_and_answers_as_in_figure_8() -> None:
     assert judge_answers(said)["YY"] == "是，好吃是描述牛肉麵。是，好吃對牛肉麵是正面的描述。"
     for verdict, text in judge_answers(said).items():
         assert parse_judgement(text, said) == verdict
-        assert parse_judgement(unicodedata.normalize("NFKC", text).replace("。", "。 "), said) == verdict, "as a tokenizer gives it back"
+        assert parse_judgement(unicodedata.normalize("NFKC", text).replace("。", "。 "), said) == verdict, (
+            "as a tokenizer gives it back"
+        )
         assert parse_judgement(text[:-1], said) is None
     assert len(set(judge_answers(said).values())) == 3
 
@@ -71,7 +73,9 @@ def test_what_is_written_is_read_back_and_what_cannot_be_written_is_named(
     assert set(parsed.said) | {one for one, _ in left_out} == set(said)
     assert not set(parsed.said) & {one for one, _ in left_out}
     assert len(parsed.said) == len(set(parsed.said))
-    assert parse(unicodedata.normalize("NFKC", text), template).problems == (), "NFKC, as mT5's tokenizer applies it, keeps the structure"
+    assert parse(unicodedata.normalize("NFKC", text), template).problems == (), (
+        "NFKC, as mT5's tokenizer applies it, keeps the structure"
+    )
 
 
 @given(st.text(max_size=40))
@@ -236,7 +240,10 @@ def test_the_grammar_allows_every_answer_that_is_about_the_review(template: Temp
     grammar, state = AnswerGrammar.of(REVIEW, template, PIECES), None
     state = grammar.start()
     while due:
-        token = max((i for i in grammar.allowed(state) if i != 1 and due.startswith(PIECES.text[i])), key=lambda i: len(PIECES.text[i]))
+        token = max(
+            (i for i in grammar.allowed(state) if i != 1 and due.startswith(PIECES.text[i])),
+            key=lambda i: len(PIECES.text[i]),
+        )
         due, state = due.removeprefix(PIECES.text[token]), grammar.advance(state, token)
     assert PIECES.eos in grammar.allowed(state)
     assert template == "1" or grammar.allowed(state) == (PIECES.eos,)

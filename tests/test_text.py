@@ -65,7 +65,11 @@ def test_a_view_character_is_its_stored_character_in_width_and_script_only(text:
     for char, start, end in zip(shown.text, shown.starts, shown.ends, strict=True):
         stored = text[start:end]
         blank = unicodedata.category(stored) in ("Zs", "Zl", "Zp", "Cc", "Cs")
-        assert char in " \n" if blank else char == stored or char == unicodedata.normalize("NFKC", stored) or HAN.match(stored)
+        assert (
+            char in " \n"
+            if blank
+            else char == stored or char == unicodedata.normalize("NFKC", stored) or HAN.match(stored)
+        )
 
 
 @given(TEXTS, st.data())
@@ -133,7 +137,9 @@ def test_viewing_a_view_changes_nothing(text: str) -> None:
         ("\ufeff\u200b", "", ()),
     ],
 )
-def test_the_view_folds_widths_and_repetitions_and_drops_what_is_not_seen(stored: str, shown: str, starts: tuple[int, ...]) -> None:
+def test_the_view_folds_widths_and_repetitions_and_drops_what_is_not_seen(
+    stored: str, shown: str, starts: tuple[int, ...]
+) -> None:
     found = view(stored)
     assert (found.text, found.starts) == (shown, starts)
     assert found.ends == tuple(start + 1 for start in starts)
@@ -155,7 +161,9 @@ def test_a_simplified_review_is_read_in_traditional_script_of_equal_length(simpl
     assert shown.starts == tuple(range(len(simplified)))
 
 
-@pytest.mark.parametrize("text", ["后來里面只有面包，台北才有", "濃郁的湯頭配上乾麵，裡面很乾淨", "老板娘很親切，價格公道"])
+@pytest.mark.parametrize(
+    "text", ["后來里面只有面包，台北才有", "濃郁的湯頭配上乾麵，裡面很乾淨", "老板娘很親切，價格公道"]
+)
 def test_a_traditional_review_is_read_as_it_stands(text: str) -> None:
     assert view(text).text == text
 
@@ -225,7 +233,8 @@ def test_the_script_of_a_text_is_told_from_characters_of_one_script_only(text: s
 
 
 @pytest.mark.parametrize(
-    "char", ["\u3400", "\u4e00", "\u9fff", "\uf900", "\U00020000", "\U0002a700", "\U0002b740", "\U0002ceb0", "\U00030000"]
+    "char",
+    ["\u3400", "\u4e00", "\u9fff", "\uf900", "\U00020000", "\U0002a700", "\U0002b740", "\U0002ceb0", "\U00030000"],
 )
 def test_han_has_a_character_from_each_block(char: str) -> None:
     assert HAN.fullmatch(char)
@@ -291,7 +300,13 @@ def test_a_line_break_or_a_full_stop_ends_a_sentence_and_a_comma_does_not() -> N
     assert [(text[c.start : c.end], c.sentence) for c in clauses(text)] == [
         ("好吃", 0), ("便宜", 0), ("服務好", 1), ("環境好", 2), ("停車難", 3), ("地點好", 4),
     ]  # fmt: skip
-    assert [text[start:end] for start, end in sentences(clauses(text))] == ["好吃，便宜", "服務好", "環境好", "停車難", "地點好"]
+    assert [text[start:end] for start, end in sentences(clauses(text))] == [
+        "好吃，便宜",
+        "服務好",
+        "環境好",
+        "停車難",
+        "地點好",
+    ]
     assert sentences([]) == []
 
 

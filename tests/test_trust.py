@@ -45,7 +45,11 @@ class Made:
     def released(self, split: str) -> set[tuple[str, str, str, str]]:
         lines = (self.release / "data" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
         rows = [json.loads(line) for line in lines]
-        return {(row["id"], t["aspect"]["text"], t["opinion"]["text"], t["polarity"]) for row in rows for t in row["triplets"]}
+        return {
+            (row["id"], t["aspect"]["text"], t["opinion"]["text"], t["polarity"])
+            for row in rows
+            for t in row["triplets"]
+        }
 
     def ask(self, query: str, *values: object) -> set[tuple[str, str, str, str]]:
         connection = sqlite3.connect(self.workdir / "builder.db")
@@ -91,13 +95,23 @@ def test_too_few_reviews_train_no_judge_and_the_release_holds_what_the_rules_hol
         assert made.triplets("E0", split) == made.triplets("rules", split) >= made.released(split)
     assert made.triplets("rules", "train")
     assert "There were too few reviews for a judge" in (made.release / "README.md").read_text(encoding="utf-8")
-    assert extracted(made, here, "E", built.reviews, tmp_path) == extracted(made, here, "rules", built.reviews, tmp_path) != set()
-    rows = [json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {source for row in rows for triplet in row["triplets"] for source in triplet["sources"]} == {"rules"}, "no second opinion"
+    assert (
+        extracted(made, here, "E", built.reviews, tmp_path)
+        == extracted(made, here, "rules", built.reviews, tmp_path)
+        != set()
+    )
+    rows = [
+        json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert {source for row in rows for triplet in row["triplets"] for source in triplet["sources"]} == {"rules"}, (
+        "no second opinion"
+    )
     assert made.ask("SELECT count(*) FROM metrics WHERE system LIKE 'E0%'") == {(0,)}
 
 
-def test_variants_that_need_a_judge_say_how_to_get_one(built: Built, here: Command, fast: Settings, tmp_path: Path) -> None:
+def test_variants_that_need_a_judge_say_how_to_get_one(
+    built: Built, here: Command, fast: Settings, tmp_path: Path
+) -> None:
     options = fast(discriminate__least="1000")
     ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", *options)
     assert "too few reviews for a judge" in ran.error and "discriminate.least=0" in ran.error
@@ -157,7 +171,11 @@ def test_a_curve_is_straight_between_its_knots_and_level_beyond_them() -> None:
 def test_a_score_counts_by_its_rank_among_the_rules_triplets() -> None:
     modest, proud = ranked([n / 2000 for n in range(1001)]), ranked([0.5 + n / 2000 for n in range(1001)])
     for share in (0.1, 0.3, 0.7):
-        assert modest(share / 2) == pytest.approx(proud(0.5 + share / 2), abs=0.01) == pytest.approx(STANDARD(share), abs=0.01)
+        assert (
+            modest(share / 2)
+            == pytest.approx(proud(0.5 + share / 2), abs=0.01)
+            == pytest.approx(STANDARD(share), abs=0.01)
+        )
     assert (proud(0.1), modest(0.9)) == (MEASURED[0][1], MEASURED[-1][1])
 
 
@@ -174,7 +192,9 @@ def test_gold_moves_the_curve_to_what_it_shows() -> None:
     assert curve.source == "4000 triplets on gold reviews"
     for low, high in ((0.0, 0.4), (0.4, 0.8), (0.8, 1.0)):
         inside = [(curve(score), right) for score, right in judged if low <= score < high]
-        assert sum(sure for sure, _ in inside) / len(inside) == pytest.approx(sum(right for _, right in inside) / len(inside), abs=0.03)
+        assert sum(sure for sure, _ in inside) / len(inside) == pytest.approx(
+            sum(right for _, right in inside) / len(inside), abs=0.03
+        )
 
 
 def test_a_little_gold_changes_little_and_too_little_nothing() -> None:

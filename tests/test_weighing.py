@@ -21,7 +21,9 @@ def proposed(text: str, aspect: str, opinion: str, polarity: Polarity) -> Triple
         start = text.index(part)
         return Element(part, ((start, start + len(part)),))
 
-    return Triplet(at(aspect), at(aspect), at(opinion), at(opinion), polarity, {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}[polarity])
+    return Triplet(
+        at(aspect), at(aspect), at(opinion), at(opinion), polarity, {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}[polarity]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,11 @@ def test_the_lexicon_decides_the_polarity_where_it_speaks(weigh: Weigh) -> None:
 
 def test_a_negated_opinion_gets_its_negator_and_the_turned_polarity(weigh: Weigh) -> None:
     out = weigh("湯頭不會太鹹", "湯頭", "鹹", "NEG")
-    assert out is not None and (out.polarity, out.opinion.text, out.opinion.spans) == ("POS", "不會鹹", ((2, 4), (5, 6)))
+    assert out is not None and (out.polarity, out.opinion.text, out.opinion.spans) == (
+        "POS",
+        "不會鹹",
+        ((2, 4), (5, 6)),
+    )
 
 
 def test_where_the_lexicon_is_silent_the_models_polarity_stays(weigh: Weigh) -> None:
@@ -62,9 +68,15 @@ def test_an_aspect_that_overlaps_its_opinion_is_no_triplet(weigh: Weigh) -> None
 
 @pytest.mark.parametrize(
     ("text", "aspect", "opinion"),
-    [("湯頭好但服務差", "但服務", "差"), ("雞翅划算漢堡也很好吃", "划算漢堡", "好吃"), ("這裡的口感好", "的口感", "好")],
+    [
+        ("湯頭好但服務差", "但服務", "差"),
+        ("雞翅划算漢堡也很好吃", "划算漢堡", "好吃"),
+        ("這裡的口感好", "的口感", "好"),
+    ],
 )
-def test_an_aspect_runs_over_no_opinion_conjunction_or_particle(weigh: Weigh, text: str, aspect: str, opinion: str) -> None:
+def test_an_aspect_runs_over_no_opinion_conjunction_or_particle(
+    weigh: Weigh, text: str, aspect: str, opinion: str
+) -> None:
     polarity: Polarity = "NEG" if opinion == "差" else "POS"
     assert weigh(text, aspect, opinion, polarity) is None
     assert weigh(text, aspect[-2:], opinion, polarity) is not None
@@ -72,7 +84,14 @@ def test_an_aspect_runs_over_no_opinion_conjunction_or_particle(weigh: Weigh, te
 
 @pytest.mark.parametrize(
     ("part", "left"),
-    [("「豬排」", "豬排"), ("豬排🐷", "豬排"), (" 豬排，", "豬排"), ("A+豬排", "A+豬排"), ("7-11", "7-11"), ("🐷！", None)],
+    [
+        ("「豬排」", "豬排"),
+        ("豬排🐷", "豬排"),
+        (" 豬排，", "豬排"),
+        ("A+豬排", "A+豬排"),
+        ("7-11", "7-11"),
+        ("🐷！", None),
+    ],
 )
 def test_marks_and_emoji_at_the_edges_are_trimmed(part: str, left: str | None) -> None:
     out = trimmed(f"吃{part}好", Element(part, ((1, 1 + len(part)),)))

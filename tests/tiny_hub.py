@@ -43,18 +43,30 @@ def english(opinions: bool = True, labels: bool = False) -> list[Sentence]:
     import re
 
     return [
-        _sentence(f"en{n}", text, tuple(m.span() for m in re.finditer(r"\w+|[^\w\s]", text)), *rest, "en", opinions, labels)
+        _sentence(
+            f"en{n}", text, tuple(m.span() for m in re.finditer(r"\w+|[^\w\s]", text)), *rest, "en", opinions, labels
+        )
         for n, (text, *rest) in enumerate(ENGLISH)
     ]
 
 
 def _sentence(
-    name: str, text: str, words: Any, aspect: str, opinion: str, polarity: Polarity, language: Any, opinions: bool, labels: bool
+    name: str,
+    text: str,
+    words: Any,
+    aspect: str,
+    opinion: str,
+    polarity: Polarity,
+    language: Any,
+    opinions: bool,
+    labels: bool,
 ) -> Sentence:
     marks = [Mark(text.index(aspect), text.index(aspect) + len(aspect), "aspect", polarity)]
     if opinions:
         marks.append(Mark(text.index(opinion), text.index(opinion) + len(opinion), "opinion", polarity))
-    return Sentence(name, text, words, tuple(sorted(marks, key=lambda mark: mark.start)), polarity if labels else None, language)
+    return Sentence(
+        name, text, words, tuple(sorted(marks, key=lambda mark: mark.start)), polarity if labels else None, language
+    )
 
 
 def tokenizer(folder: Path, texts: list[str], kind: str) -> Any:
@@ -65,10 +77,21 @@ def tokenizer(folder: Path, texts: list[str], kind: str) -> Any:
     if kind == "characters":
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-        made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(lowercase=False), pre_tokenizers.BertPreTokenizer()
+        made.normalizer, made.pre_tokenizer = (
+            normalizers.BertNormalizer(lowercase=False),
+            pre_tokenizers.BertPreTokenizer(),
+        )
         made.decoder = decoders.WordPiece()
-        made.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False))
-        names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+        made.train_from_iterator(
+            texts, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+        )
+        names = {
+            "pad_token": "[PAD]",
+            "unk_token": "[UNK]",
+            "cls_token": "[CLS]",
+            "sep_token": "[SEP]",
+            "mask_token": "[MASK]",
+        }
         names["eos_token"] = "[SEP]"
     else:
         special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -76,9 +99,16 @@ def tokenizer(folder: Path, texts: list[str], kind: str) -> Any:
         made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         made.train_from_iterator(
-            texts, trainers.BpeTrainer(vocab_size=500, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+            texts,
+            trainers.BpeTrainer(vocab_size=500, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
         )
-        names = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
+        names = {
+            "bos_token": "<s>",
+            "pad_token": "<pad>",
+            "eos_token": "</s>",
+            "unk_token": "<unk>",
+            "mask_token": "<mask>",
+        }
     fast = PreTrainedTokenizerFast(tokenizer_object=made, **names)
     fast.save_pretrained(folder)
     return fast
@@ -91,16 +121,36 @@ def texts() -> list[str]:
 def save(folder: Path, kind: str) -> str:
     """A `bart`, `bert` or `gpt2` with random weights; the folder's name."""
     import torch
-    from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
+    from transformers import (
+        BartConfig,
+        BartForConditionalGeneration,
+        BertConfig,
+        BertForMaskedLM,
+        GPT2Config,
+        GPT2LMHeadModel,
+    )
 
     made = tokenizer(folder, texts(), "characters" if kind == "bert" else "bytes")
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(1)
         if kind == "bart":
-            sizes = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+            sizes = {
+                "d_model": 32,
+                "encoder_layers": 1,
+                "decoder_layers": 1,
+                "encoder_attention_heads": 2,
+                "decoder_attention_heads": 2,
+            }
             ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
             network: Any = BartForConditionalGeneration(
-                BartConfig(vocab_size=len(made), encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=128, **sizes, **ids)
+                BartConfig(
+                    vocab_size=len(made),
+                    encoder_ffn_dim=64,
+                    decoder_ffn_dim=64,
+                    max_position_embeddings=128,
+                    **sizes,
+                    **ids,
+                )
             )
         elif kind == "bert":
             network = BertForMaskedLM(
@@ -116,7 +166,14 @@ def save(folder: Path, kind: str) -> str:
         else:
             network = GPT2LMHeadModel(
                 GPT2Config(
-                    vocab_size=len(made), n_embd=32, n_layer=1, n_head=2, n_positions=128, bos_token_id=0, eos_token_id=2, pad_token_id=1
+                    vocab_size=len(made),
+                    n_embd=32,
+                    n_layer=1,
+                    n_head=2,
+                    n_positions=128,
+                    bos_token_id=0,
+                    eos_token_id=2,
+                    pad_token_id=1,
                 )
             )
     network.save_pretrained(folder)

@@ -57,7 +57,13 @@ def make_tokenizer(folder: Path, texts: tuple[str, ...] = REVIEWS, size: int = 4
 
 
 def make_base(
-    folder: Path, texts: tuple[str, ...] = REVIEWS, seed: int = 7, dropout: float = 0.1, spare: int = 5, width: int = 32, size: int = 420
+    folder: Path,
+    texts: tuple[str, ...] = REVIEWS,
+    seed: int = 7,
+    dropout: float = 0.1,
+    spare: int = 5,
+    width: int = 32,
+    size: int = 420,
 ) -> Path:
     """A folder as a hub model is laid out, with `spare` rows more than the tokenizer has pieces, as mT5 has."""
     from transformers import MT5Config
@@ -66,7 +72,14 @@ def make_base(
     from builder.model.paper.pretrained import fresh, load_tokenizer
 
     make_tokenizer(folder, texts, size)
-    settings = {"d_model": width, "d_kv": 8, "d_ff": 2 * width, "num_layers": 1, "num_heads": 4, "dropout_rate": dropout}
+    settings = {
+        "d_model": width,
+        "d_kv": 8,
+        "d_ff": 2 * width,
+        "num_layers": 1,
+        "num_heads": 4,
+        "dropout_rate": dropout,
+    }
     with quiet():
         MT5Config(vocab_size=9, **settings).save_pretrained(folder)
         config = MT5Config(vocab_size=len(load_tokenizer(str(folder))) + spare, **settings)

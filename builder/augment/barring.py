@@ -50,7 +50,9 @@ class Bars:
         first, last = hidden[0][0], hidden[-1][1]
         gone = {at for start, end in hidden for at in range(start, end)}
         spans = [(range(max(start, first), min(end, last)), cue) for start, end, cue in self.cues.spans(sentence.text)]
-        return {self.numbers[cue] for places, cue in spans if places and gone.issuperset(places) and cue in self.numbers}
+        return {
+            self.numbers[cue] for places, cue in spans if places and gone.issuperset(places) and cue in self.numbers
+        }
 
 
 def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: Cues | None) -> Bars:
@@ -79,7 +81,9 @@ def _terms(sentences: Iterable[Sentence], inventory: Inventory, keep: str) -> It
     for sentence in sentences:
         cut = inventory.cut(sentence.text, sentence.words)
         for mark in kept(sentence, keep):
-            ids = tuple(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)
+            ids = tuple(
+                i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end
+            )
             if mark.end - mark.start > 1 and UNK not in ids:
                 yield ids
 

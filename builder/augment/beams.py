@@ -130,4 +130,10 @@ def _text(ids: Sequence[int], item: MaskedSentence, said: Sequence[int], reader:
     """A sentence with `said` for its fragment."""
     inventory = reader.inventory
     free = [at for at in range(item.start, item.start + len(said)) if item.source[at] == inventory.mask]
-    return (*ids[: item.start], *said, *ids[item.start + len(said) :]), free[0], free[-1] + 1, inventory.mask, inventory.first
+    return (
+        (*ids[: item.start], *said, *ids[item.start + len(said) :]),
+        free[0],
+        free[-1] + 1,
+        inventory.mask,
+        inventory.first,
+    )

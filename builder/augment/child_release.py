@@ -31,7 +31,9 @@ _KEPT = ("data/", "parquet/", "paper/", "bio/", "rejected/")
 
 def digest(release: Path) -> str:
     """What identifies a release's data: the checksum lines of its data/."""
-    return package.digest({path.relative_to(release).as_posix(): stored(path) for path in sorted((release / "data").glob("*"))})
+    return package.digest(
+        {path.relative_to(release).as_posix(): stored(path) for path in sorted((release / "data").glob("*"))}
+    )
 
 
 def write(
@@ -46,11 +48,17 @@ def write(
 ) -> tuple[Path, bool]:
     """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds something else."""
     with writing.building(out) as folder:
-        content = _content(parent, folder) | package.layer(split, layer, listed) | {f"rejected/{split}-{layer}.jsonl": rejected}
+        content = (
+            _content(parent, folder)
+            | package.layer(split, layer, listed)
+            | {f"rejected/{split}-{layer}.jsonl": rejected}
+        )
         return _written(out, folder, version, parent, content, _facts(parent, layer, about))
 
 
-def _written(out: Path, folder: Path, version: str, parent: Existing, content: package.Files, facts: Facts) -> tuple[Path, bool]:
+def _written(
+    out: Path, folder: Path, version: str, parent: Existing, content: package.Files, facts: Facts
+) -> tuple[Path, bool]:
     for one in existing(out, facts.name):
         told = str(one.manifest["version"])
         if version in ("", told) and _holds(
@@ -61,7 +69,9 @@ def _written(out: Path, folder: Path, version: str, parent: Existing, content: p
     target = out / f"v{number}"
     if target.exists():
         raise ReleaseError(
-            "this version exists with other content", where=str(target), fix="a release is immutable: choose another --version"
+            "this version exists with other content",
+            where=str(target),
+            fix="a release is immutable: choose another --version",
         )
     writing.write(folder, target, _files(replace(facts, version=".".join(map(str, parsed(number)))), content, parent))
     return target, False
@@ -74,13 +84,17 @@ def _next(out: Path) -> str:
 
 def _content(parent: Existing, folder: Path) -> package.Files:
     """The parent's data in every format; what is of an older format is made anew in `folder`."""
-    found = {path.relative_to(parent.path).as_posix(): path for path in sorted(parent.path.rglob("*")) if path.is_file()}
+    found = {
+        path.relative_to(parent.path).as_posix(): path for path in sorted(parent.path.rglob("*")) if path.is_file()
+    }
     if parent.layout == FORMAT:
         return {name: stored(path) for name, path in found.items() if name.startswith(_KEPT)}
     content = package.data(folder, {split: rows(parent.path, split) for split in parent.splits})
     for layer, about in parent.manifest.get("augmentations", {}).items():
         lines = (parent.path / layers.path(about["split"], layer)).read_bytes().split(b"\n")
-        content |= package.layer(about["split"], layer, [layers.completed_layer(json.loads(line)) for line in lines if line])
+        content |= package.layer(
+            about["split"], layer, [layers.completed_layer(json.loads(line)) for line in lines if line]
+        )
     return content | {name: stored(path) for name, path in found.items() if name.startswith("rejected/")}
 
 
@@ -125,5 +139,7 @@ def _holds(target: Path, files: package.Files) -> bool:
     if not (target / "SHA256SUMS").is_file() or (target / "SHA256SUMS").read_bytes() != files["SHA256SUMS"]:
         return False
     if faults := verify(target):
-        raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, and run the command again")
+        raise ReleaseError(
+            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, and run the command again"
+        )
     return True

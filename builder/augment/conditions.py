@@ -62,7 +62,10 @@ class Conditions:
         aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
         if self.mode == "none" or not aspects:
             return (0,) * len(spans)
-        return tuple(self.number(min(aspects, key=lambda mark: (_apart(mark, span), mark.start)).polarity, sentence) for span in spans)
+        return tuple(
+            self.number(min(aspects, key=lambda mark: (_apart(mark, span), mark.start)).polarity, sentence)
+            for span in spans
+        )
 
 
 def _apart(mark: Mark, span: Span) -> int:

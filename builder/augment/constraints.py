@@ -209,14 +209,24 @@ def must_stay(source: Sentence, cues: Cues) -> list[Span]:
     """Where cues stand in a Chinese sentence that the predicates above let none lose."""
     if not judged(source):
         return []
-    sorts = ("negator", "degree") if any(mark.kind == "opinion" for mark in source.marks) else ("negator", "degree", "opinion")
+    sorts = (
+        ("negator", "degree")
+        if any(mark.kind == "opinion" for mark in source.marks)
+        else ("negator", "degree", "opinion")
+    )
     near = [(0, len(source.text))] if source.label is not None else _clauses(source.text, source.marks)
-    return [(start, end) for start, end, cue in cues.spans(source.text) if cue.sort in sorts and any(a <= start < b for a, b in near)]
+    return [
+        (start, end)
+        for start, end, cue in cues.spans(source.text)
+        if cue.sort in sorts and any(a <= start < b for a, b in near)
+    ]
 
 
 def _changed(one: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
     """(cues of a sort that came, cues that went)."""
-    old, new = (Counter({cue: n for cue, n in one.cues.found(text).items() if cue.sort == sort}) for text in (before, after))
+    old, new = (
+        Counter({cue: n for cue, n in one.cues.found(text).items() if cue.sort == sort}) for text in (before, after)
+    )
     return new - old, old - new
 
 

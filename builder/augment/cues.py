@@ -84,7 +84,9 @@ def english_cues() -> Cues:
     table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]} | {
         word: Cue("contrast", "") for word in words["contrast"]
     }
-    told = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {kind: Cue("degree", kind) for kind in ("high", "low", "over")}
+    told = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {
+        kind: Cue("degree", kind) for kind in ("high", "low", "over")
+    }
     for kind, cue in told.items():
         table |= {word: cue for word in words[kind] if word not in table}
     return _cues(table | {word: Cue("aspect", word) for word in words["aspect"] if word not in table}, spaced=True)

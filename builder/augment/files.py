@@ -85,7 +85,9 @@ def _tagged(numbers: Sequence[int], rows: Sequence[Sequence[str]], spans: Sequen
     for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
         tag = row[1].partition("-")[0]
         if tag not in ("B", "I", "O") or (tag == "I" and before == "O"):
-            raise ValueError(f"line {numbers[n]}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing")
+            raise ValueError(
+                f"line {numbers[n]}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing"
+            )
         if tag == "B":
             found.append((span, n))
         elif tag == "I":
@@ -111,7 +113,9 @@ def read_bio(content: str, language: Language) -> list[FileSentence]:
         rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for _, line in lines]
         _checked(numbers, rows, 2, "token and tag")
         if name in items or not rows:
-            raise ValueError(f"line {first}: {f'another sentence has the id {name!r} already' if rows else 'an id without a sentence'}")
+            raise ValueError(
+                f"line {first}: {f'another sentence has the id {name!r} already' if rows else 'an id without a sentence'}"
+            )
         items[name] = _item(name, numbers, rows, language)
     return list(items.values())
 
@@ -176,7 +180,10 @@ def read_atepc(content: str, language: Language) -> list[FileSentence]:
         marks = tuple(Mark(*span) for span, _ in terms)
         _, told = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
         told |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}
-    return [FileSentence(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks)))) for sentence, told in merged.values()]
+    return [
+        FileSentence(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks))))
+        for sentence, told in merged.values()
+    ]
 
 
 def write_atepc(item: FileSentence, trial: Trial) -> str:
@@ -187,7 +194,9 @@ def write_atepc(item: FileSentence, trial: Trial) -> str:
 
 
 def _block(rows: Sequence[tuple[str, str, int]], judged: int, polarity: str) -> str:
-    lines = (f"{token} {tag}{'-ASP' * (tag != 'O')} {polarity if at == judged >= 0 else '-100'}\n" for token, tag, at in rows)
+    lines = (
+        f"{token} {tag}{'-ASP' * (tag != 'O')} {polarity if at == judged >= 0 else '-100'}\n" for token, tag, at in rows
+    )
     return "".join(lines) + "\n"
 
 
@@ -214,12 +223,20 @@ def read_apc(content: str, language: Language) -> list[FileSentence]:
 def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> FileSentence:
     kept = sorted({span} | {one for one in spans if one[1] <= span[0] or span[1] <= one[0]})
     apart = [
-        place for n, place in enumerate(kept) if place == span or not any(other[0] < place[1] and place[0] < other[1] for other in kept[:n])
+        place
+        for n, place in enumerate(kept)
+        if place == span or not any(other[0] < place[1] and place[0] < other[1] for other in kept[:n])
     ]
     polarity = _POLARITIES.get(label.lower())
     marks = tuple(Mark(*one, "aspect", polarity if one == span else None) for one in apart)
-    words = tuple(match.span() for match in re.finditer(r"\S+", text)) if language == "en" else tuple((n, n + 1) for n in range(len(text)))
-    return FileSentence(Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span))
+    words = (
+        tuple(match.span() for match in re.finditer(r"\S+", text))
+        if language == "en"
+        else tuple((n, n + 1) for n in range(len(text)))
+    )
+    return FileSentence(
+        Sentence(str(line), text, words, marks, polarity or label, language), (label,), apart.index(span)
+    )
 
 
 def write_apc(item: FileSentence, trial: Trial) -> str:
@@ -227,7 +244,9 @@ def write_apc(item: FileSentence, trial: Trial) -> str:
     mark = trial.marks[item.judged]
     assert mark is not None, trial.text
     label = item.told[0] if trial.candidate.label is None else _named(trial.candidate.label, item.told[0])
-    return f"{trial.text[: mark.start]}{_ASPECT}{trial.text[mark.end :]}\n{trial.text[mark.start : mark.end]}\n{label}\n"
+    return (
+        f"{trial.text[: mark.start]}{_ASPECT}{trial.text[mark.end :]}\n{trial.text[mark.start : mark.end]}\n{label}\n"
+    )
 
 
 def _named(label: str, like: str) -> str:

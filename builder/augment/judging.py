@@ -71,7 +71,13 @@ class Seen:
         if self.key(one.text) in self.held_out:
             return "held-out"
         known = self._known(one)
-        return "in-source" if known in self.sources else "duplicate" if (known, self.apart(one.source)) in self.kept else None
+        return (
+            "in-source"
+            if known in self.sources
+            else "duplicate"
+            if (known, self.apart(one.source)) in self.kept
+            else None
+        )
 
     def keep(self, one: Trial) -> None:
         self.kept.add((self._known(one), self.apart(one.source)))
@@ -124,7 +130,10 @@ def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
     """`judged` without the kept candidates at some indices, which are rejected for `reason`."""
     return Judgement(
         tuple(one for n, one in enumerate(judged.kept) if n not in gone),
-        (*judged.rejected, *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone))),
+        (
+            *judged.rejected,
+            *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone)),
+        ),
         judged.proposed,
         judged.sources,
     )

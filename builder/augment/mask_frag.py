@@ -36,7 +36,10 @@ def fragment(length: int, u: int, r: float) -> Span:
 
 def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask: Token) -> tuple[Token, ...]:
     """X with `mask` in place of the tokens of the fragment that are not kept: in the paper those whose label is not O. The target is all of tokens[fragment]."""
-    return tuple(mask if span[0] <= i < span[1] and not held else token for i, (token, held) in enumerate(zip(tokens, kept, strict=True)))
+    return tuple(
+        mask if span[0] <= i < span[1] and not held else token
+        for i, (token, held) in enumerate(zip(tokens, kept, strict=True))
+    )
 
 
 def widened(span: Span, edges: Sequence[bool]) -> Span:

@@ -27,7 +27,10 @@ def words(text: str) -> Sequence[str]:
     return text.lower().split()
 
 
-TOKENS: Mapping[Language, tuple[str, Tokens, str]] = {"zh": ("characters", characters, "zh"), "en": ("words", words, "13a")}
+TOKENS: Mapping[Language, tuple[str, Tokens, str]] = {
+    "zh": ("characters", characters, "zh"),
+    "en": ("words", words, "13a"),
+}
 """Language -> (what distinct-n and perplexity count, how a text is cut, sacrebleu's tokeniser)."""
 
 
@@ -57,7 +60,11 @@ def bleu(kept: Sequence[Trial], language: Language) -> tuple[float | None, str]:
 
 
 def measures(
-    judged: Judgement, sentences: int, language: Language, reviews: Sequence[tuple[str, str]], review_of: Callable[[str], str]
+    judged: Judgement,
+    sentences: int,
+    language: Language,
+    reviews: Sequence[tuple[str, str]],
+    review_of: Callable[[str], str],
 ) -> dict[str, object]:
     """`reviews`: (id, text) of the train split, for the fluency model. `review_of`: sentence id -> review id."""
     unit, cut, _ = TOKENS[language]

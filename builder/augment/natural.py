@@ -39,7 +39,9 @@ class Usage:
     closers: tuple[tuple[str, str, str], ...]
     leaving: frozenset[str]
 
-    def changes(self, sentence: Sentence, words: Sequence[int], places: Sequence[int], simplified: bool) -> dict[str, list[Change]]:
+    def changes(
+        self, sentence: Sentence, words: Sequence[int], places: Sequence[int], simplified: bool
+    ) -> dict[str, list[Change]]:
         """By operation; `words` may change, at `places` and at the end something may be put in."""
         return {
             "insertion": list(self._insertions(sentence.text, places, simplified)),
@@ -50,7 +52,9 @@ class Usage:
     def _insertions(self, text: str, places: Sequence[int], simplified: bool) -> Iterator[Change]:
         for at in (*places, len(text)):
             opens, closes = not text[max(0, at - 1) : at].isalnum(), not text[at : at + 1].isalnum()
-            known = {(True, False): self.openers, (False, True): self.closers, (False, False): self.adverbs}.get((opens, closes), ())
+            known = {(True, False): self.openers, (False, True): self.closers, (False, False): self.adverbs}.get(
+                (opens, closes), ()
+            )
             left, right = _sides(text, at, at)
             near = left[-_NEAR:] + "\n" + right[:_NEAR]
             left, right = left[1 - _REACH :], right[: _REACH - 1]
@@ -110,6 +114,8 @@ def of(texts: Iterable[str]) -> Usage:
         shown = f"\n{fold(text)}\n"
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")
-    openers, adverbs, closers = (tuple((fold(one), one, simplify(one)) for one in WORDS[kind]) for kind in ("opener", "adverb", "closer"))
+    openers, adverbs, closers = (
+        tuple((fold(one), one, simplify(one)) for one in WORDS[kind]) for kind in ("opener", "adverb", "closer")
+    )
     leaving = frozenset(fold(word) for kind, words in WORDS.items() if kind != "joint" for word in words)
     return Usage(frozenset(grams), openers, adverbs, closers, leaving)

@@ -44,7 +44,9 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
         told = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
-        return masked_seq2seq.load(own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), told)
+        return masked_seq2seq.load(
+            own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), told
+        )
 
 
 @_one_script("cbert")
@@ -81,7 +83,9 @@ def load_context(settings: AugmentSettings) -> Method:
 def load_gpt2(settings: AugmentSettings) -> Method:
     """The method `gpt2`, trained or read."""
     with _place(settings, gpt2.NAME) as (folder, progress):
-        return gpt2.load(replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress)
+        return gpt2.load(
+            replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress
+        )
 
 
 @_one_script("style_transfer")
@@ -90,7 +94,9 @@ def load_style_transfer(settings: AugmentSettings) -> Method:
     valences = {word: opinion.valence for word, opinion in load_lexicon().opinions.items()}
     own, given = settings.style_transfer, settings.given
     with _place(settings, style_transfer.NAME) as (folder, progress):
-        return style_transfer.load(own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings))
+        return style_transfer.load(
+            own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings)
+        )
 
 
 def _corpus(own: InDomain, settings: AugmentSettings) -> tuple[Sentence, ...]:
@@ -101,7 +107,11 @@ def _corpus(own: InDomain, settings: AugmentSettings) -> tuple[Sentence, ...]:
 
 def _keep(settings: AugmentSettings) -> str:
     """All that is marked: what the view lets a method touch, it does not mark."""
-    return "aspect+opinion" if any(mark.kind == "opinion" for sentence in settings.given.sentences for mark in sentence.marks) else "aspect"
+    return (
+        "aspect+opinion"
+        if any(mark.kind == "opinion" for sentence in settings.given.sentences for mark in sentence.marks)
+        else "aspect"
+    )
 
 
 @contextmanager

@@ -42,7 +42,9 @@ class OneScript:
 
 def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
     """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences as they are."""
-    scripts = {script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)}
+    scripts = {
+        script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)
+    }
     if "traditional" not in scripts or scripts.isdisjoint(_OTHER):
         return tuple(sentences), lambda method: method
     return tuple(map(shown, sentences)), OneScript
@@ -63,7 +65,8 @@ def _back(sentence: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite
         told = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
         edits = tuple(edit for edit in told if edit.text != sentence.text[edit.start : edit.end])
         changed = tuple(
-            Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence) for mark in candidate.changed
+            Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence)
+            for mark in candidate.changed
         )
         if edits:
             yield replace(candidate, edits=edits, changed=changed)

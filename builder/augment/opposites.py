@@ -48,14 +48,17 @@ def turned(sentence: Sentence, opinion: Mark) -> Sentence:
     """The sentence with the opposite polarity at the aspect nearest to an opinion."""
     nearest = _nearest(sentence, opinion)
     turned = tuple(
-        Mark(mark.start, mark.end, mark.kind, OPPOSITE[opinion.polarity]) if mark in (nearest, opinion) else mark for mark in sentence.marks
+        Mark(mark.start, mark.end, mark.kind, OPPOSITE[opinion.polarity]) if mark in (nearest, opinion) else mark
+        for mark in sentence.marks
     )
     return Sentence(sentence.id, sentence.text, sentence.words, turned, sentence.label, sentence.language)
 
 
 def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
     aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
-    return min(aspects, key=lambda mark: (max(0, opinion.start - mark.end, mark.start - opinion.end), mark.start), default=None)
+    return min(
+        aspects, key=lambda mark: (max(0, opinion.start - mark.end, mark.start - opinion.end), mark.start), default=None
+    )
 
 
 def head(sentence: Sentence, opinion: Mark) -> str:

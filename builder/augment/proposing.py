@@ -42,7 +42,12 @@ def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUni
     found = kept(folder, _chunks(texts), Job(cached_reader, (), _words), crew, "words", " sentences")
     by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
     return [
-        replace(unit, sentence=replace(unit.sentence, words=tuple(cut(map(_span, by_text[unit.sentence.text]), unit.sentence.marks))))
+        replace(
+            unit,
+            sentence=replace(
+                unit.sentence, words=tuple(cut(map(_span, by_text[unit.sentence.text]), unit.sentence.marks))
+            ),
+        )
         for unit in units
     ]
 
@@ -65,7 +70,9 @@ def proposals(
         return
     key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(sentence) for sentence in sentences]])
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
-    for chunk in kept(workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"):
+    for chunk in kept(
+        workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"
+    ):
         yield from map(_candidates, chunk)
 
 
@@ -79,7 +86,9 @@ def _parcels(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Parcel]:
     return Parcel.of(folder), Parcel.of(settings.given.models, *_MODELS)
 
 
-def kept(folder: Path, tasks: Sequence[Task], job: Job[State, Task, list[Any]], crew: Crew, note: str, unit: str) -> Iterator[list[Any]]:
+def kept(
+    folder: Path, tasks: Sequence[Task], job: Job[State, Task, list[Any]], crew: Crew, note: str, unit: str
+) -> Iterator[list[Any]]:
     """The answer of each task as JSON has it: read where a file holds it, else worked out and written. In order."""
     chunks = Kept(folder)
     before = [chunks.find(f"{number:06d}") for number in range(len(tasks))]
@@ -106,7 +115,8 @@ def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
     found = _segments(tuple(sentence.text for sentence in sentences))
     return [
-        replace(sentence, words=tuple(cut(map(_span, words), sentence.marks))) for sentence, words in zip(sentences, found, strict=True)
+        replace(sentence, words=tuple(cut(map(_span, words), sentence.marks)))
+        for sentence, words in zip(sentences, found, strict=True)
     ]
 
 

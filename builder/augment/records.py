@@ -97,7 +97,9 @@ class Method(Protocol):
 
 def seeded(seed: int, method: str, item: str) -> random.Random:
     """The chance of one item: no other item, no order and no number of workers changes it."""
-    return random.Random(int.from_bytes(hashlib.sha256(f"{seed}\0{method}\0{item}".encode("utf-8", "surrogatepass")).digest()[:8], "big"))
+    return random.Random(
+        int.from_bytes(hashlib.sha256(f"{seed}\0{method}\0{item}".encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    )
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:

@@ -61,9 +61,13 @@ class Replacing:
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         from builder.augment.nets.filling import fill
 
-        plans = [(n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)]
+        plans = [
+            (n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)
+        ]
         made: dict[int, dict[int, Rewrite]] = {}
-        for i, (new, score) in fill(self.network, [item for *_, item in plans], self.inventory, self.batch, self.threads, self.progress):
+        for i, (new, score) in fill(
+            self.network, [item for *_, item in plans], self.inventory, self.batch, self.threads, self.progress
+        ):
             n, cut, _ = plans[i]
             changed = {at: token for at, token in new.items() if token != cut.ids[at]}
             if edits := edited(self.inventory, sentences[n], cut, changed):
@@ -104,7 +108,12 @@ def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -
     from builder.learning.pieces import Units
 
     spaced = english(sentences)
-    return Units.of(((sentence.text, sentence.words) for sentence in sentences), "word" if spaced or words else "char", spaced, min_count)
+    return Units.of(
+        ((sentence.text, sentence.words) for sentence in sentences),
+        "word" if spaced or words else "char",
+        spaced,
+        min_count,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +157,9 @@ class Learning:
         order = draw.sample(range(len(items)), len(items))
         return [self._blank(items[order[n % len(items)]], draw, labelled) for n in range(count)]
 
-    def _blank(self, item: tuple[tuple[int, ...], tuple[int, ...], Words], draw: random.Random, labelled: bool) -> Blank:
+    def _blank(
+        self, item: tuple[tuple[int, ...], tuple[int, ...], Words], draw: random.Random, labelled: bool
+    ) -> Blank:
         from builder.augment.nets.cloze import Blank
 
         ids, labels, words = item

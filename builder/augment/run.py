@@ -39,14 +39,18 @@ def load_method(request: Request) -> Method:
     return catalog.load(request.method, replace(request.settings, given=request.given))
 
 
-def judge_proposals(request: Request, method: Method, workdir: Path | None = None, crew: Crew | None = None) -> Judgement:
+def judge_proposals(
+    request: Request, method: Method, workdir: Path | None = None, crew: Crew | None = None
+) -> Judgement:
     """What is kept and what is rejected of the method's proposals, in the order of the sentences."""
     sentences = request.given.sentences
     if crew is None or workdir is None:
         proposals = method.propose(sentences, request.candidates, request.seed)
     else:
         settings = replace(request.settings, given=request.given)
-        proposals = proposing.proposals(request.method, settings, method, request.candidates, request.seed, workdir, crew)
+        proposals = proposing.proposals(
+            request.method, settings, method, request.candidates, request.seed, workdir, crew
+        )
     words = cues.chinese(load_lexicon()) if request.given.language == "zh" else cues.english_cues()
     return judge(zip(sentences, proposals, strict=True), request.copies, words, request.seen, request.private)
 

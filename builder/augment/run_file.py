@@ -78,13 +78,19 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     texts = tuple(dict.fromkeys(sentence.text for sentence in sentences))
     given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
     tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
-    judged_at = {item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen}
-    seen = Seen(_key, {_key(item.sentence.text) for item in items}, held, apart=lambda sentence: str(judged_at[sentence.id]))
+    judged_at = {
+        item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen
+    }
+    seen = Seen(
+        _key, {_key(item.sentence.text) for item in items}, held, apart=lambda sentence: str(judged_at[sentence.id])
+    )
     request = Request(plan.method, plan.settings, given, plan.copies, plan.candidates, plan.seed, seen)
     method = load_method(request)
     with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
         judged = judge_proposals(request, method, plan.workdir, crew)
-    taken = measures.measures(judged, len(sentences), language, [(sentence.id, sentence.text) for sentence in sentences], lambda i: i)
+    taken = measures.measures(
+        judged, len(sentences), language, [(sentence.id, sentence.text) for sentence in sentences], lambda i: i
+    )
     return _write(plan, chosen, judged, skipped, taken, method.signature, language)
 
 
@@ -103,7 +109,9 @@ def _read(plan: FilePlan, path: Path, content: str, language: Language) -> list[
     try:
         items = FORMATS[plan.form].read(content, language)
     except ValueError as error:
-        raise InputError(str(error), where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}") from error
+        raise InputError(
+            str(error), where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}"
+        ) from error
     if not items:
         raise InputError("no sentence in it", where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}")
     return items
@@ -124,13 +132,25 @@ def _write(
     reasons = dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
     made = form.head + "".join(form.write(by_id[trial.source.id], trial) for trial in judged.kept)
     if plan.with_source:
-        made = _text(plan.source).rstrip("\n") + ("\n" if plan.form in ("apc", "tsv") else "\n\n") + made.removeprefix(form.head)
+        made = (
+            _text(plan.source).rstrip("\n")
+            + ("\n" if plan.form in ("apc", "tsv") else "\n\n")
+            + made.removeprefix(form.head)
+        )
     lineage = "".join(
-        _line({"source": trial.source.id, "text": trial.text, "edits": [asdict(edit) for edit in trial.candidate.edits]})
+        _line(
+            {"source": trial.source.id, "text": trial.text, "edits": [asdict(edit) for edit in trial.candidate.edits]}
+        )
         for trial in judged.kept
     )
     refused = "".join(
-        _line({"source": rejection.source, "reason": rejection.reason, "edits": [asdict(edit) for edit in rejection.edits]})
+        _line(
+            {
+                "source": rejection.source,
+                "reason": rejection.reason,
+                "edits": [asdict(edit) for edit in rejection.edits],
+            }
+        )
         for rejection in rejected
     )
     manifest = {

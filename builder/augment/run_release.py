@@ -91,15 +91,23 @@ def _checked(plan: AugmentPlan) -> Existing:
     """The parent, sound, with a train split that can be augmented and no layer of this name."""
     parent = opened(plan.release)
     if TRAIN not in parent.splits:
-        raise ConfigError(f"no split {TRAIN!r}, which alone can be augmented", where=str(plan.release), fix="choose another release")
+        raise ConfigError(
+            f"no split {TRAIN!r}, which alone can be augmented", where=str(plan.release), fix="choose another release"
+        )
     taken = (*layers.RESERVED, *parent.manifest.get("augmentations", {}))
     if not layers.NAME.fullmatch(plan.named) or plan.named in taken:
         what = "is taken" if plan.named in taken else "is no name for a layer"
-        raise ConfigError(f"{plan.named!r} {what}", where="--layer", fix="choose another one: small letters, digits and hyphens")
+        raise ConfigError(
+            f"{plan.named!r} {what}", where="--layer", fix="choose another one: small letters, digits and hyphens"
+        )
     if plan.view == "triplets" and plan.keep == "aspect":
-        raise ConfigError("triplets need their opinions", where="--keep", fix="use --keep aspect+opinion, or --view ate")
+        raise ConfigError(
+            "triplets need their opinions", where="--keep", fix="use --keep aspect+opinion, or --view ate"
+        )
     if faults := verify(plan.release):
-        raise ReleaseError(f"the release is not sound: {faults[0]}", where=str(plan.release), fix="`builder verify` lists all faults")
+        raise ReleaseError(
+            f"the release is not sound: {faults[0]}", where=str(plan.release), fix="`builder verify` lists all faults"
+        )
     return parent
 
 
@@ -115,7 +123,16 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
         {unit.sentence.id: tuple(_held(unit)[1]) for unit in chosen} if plan.view == "triplets" else {},
     )  # fmt: skip
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
-    request = Request(plan.method, plan.settings, given, plan.copies, plan.candidates, plan.seed, seen, lambda text: bool(unmasked(text)))
+    request = Request(
+        plan.method,
+        plan.settings,
+        given,
+        plan.copies,
+        plan.candidates,
+        plan.seed,
+        seen,
+        lambda text: bool(unmasked(text)),
+    )
     tell(f"{plan.method}: {catalog.METHODS[plan.method][0]}")
     method = load_method(request)
     judged = judge_proposals(request, method, plan.workdir, crew)
@@ -136,7 +153,9 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
     rejected = [*skipped, *judged.rejected]
     tell(f"release: {len(listed):,} rows")
-    path, before = child_release.write(plan.out, plan.version, parent, TRAIN, plan.named, listed, _rejected_lines(rejected), about)
+    path, before = child_release.write(
+        plan.out, plan.version, parent, TRAIN, plan.named, listed, _rejected_lines(rejected), about
+    )
     return ChildRelease(path, before, plan.named, len(listed), _reasons(rejected), taken)
 
 
@@ -147,7 +166,9 @@ def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
         yield from (row["text"][start:end] for start, end in parts(row))
 
 
-def _sentences(plan: AugmentPlan, source: Sequence[ReviewRow], held: Sequence[ReviewRow]) -> tuple[list[ViewUnit], list[Rejected]]:
+def _sentences(
+    plan: AugmentPlan, source: Sequence[ReviewRow], held: Sequence[ReviewRow]
+) -> tuple[list[ViewUnit], list[Rejected]]:
     """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in valid or test too."""
     out = {normal(text) for text in _texts(held)}
     chosen: list[ViewUnit] = []
@@ -162,7 +183,9 @@ def _sentences(plan: AugmentPlan, source: Sequence[ReviewRow], held: Sequence[Re
                 chosen.append(one)
     chosen = [chosen[at] for at in draw_places([unit.sentence.id for unit in chosen], plan.limit, plan.seed)]
     if not chosen:
-        raise ReleaseError("no sentence can be augmented", where=str(plan.release), fix="see `builder augment --help` for the views")
+        raise ReleaseError(
+            "no sentence can be augmented", where=str(plan.release), fix="see `builder augment --help` for the views"
+        )
     return chosen, skipped
 
 
@@ -185,7 +208,9 @@ def _rows(plan: AugmentPlan, chosen: Sequence[ViewUnit], judged: Judgement) -> t
 def _pairs(chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
     """Sources and what was made of them, with their triplets in the same order."""
     before = {unit.sentence.id: _held(unit) for unit in chosen}
-    return [(before[trial.source.id], (row["text"], _triplets(row))) for trial, row in zip(judged.kept, listed, strict=True)]
+    return [
+        (before[trial.source.id], (row["text"], _triplets(row))) for trial, row in zip(judged.kept, listed, strict=True)
+    ]
 
 
 def _flipped(pair: tuple[Held, Held]) -> Held:
@@ -195,11 +220,17 @@ def _flipped(pair: tuple[Held, Held]) -> Held:
 
 
 def _measured(
-    plan: AugmentPlan, source: Sequence[ReviewRow], chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]
+    plan: AugmentPlan,
+    source: Sequence[ReviewRow],
+    chosen: Sequence[ViewUnit],
+    judged: Judgement,
+    listed: Sequence[LayerRow],
 ) -> dict[str, object]:
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
-    taken = measures.measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
+    taken = measures.measures(
+        judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__
+    )
     if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival(_pairs(chosen, judged, listed), judges(plan.judge))
     return taken

@@ -182,7 +182,11 @@ def make_settings(options: Mapping[str, object]) -> AugmentSettings:
 
 def one_thread(made: AugmentSettings) -> AugmentSettings:
     """The same for one of several processes, in all sections: no candidate and no signature changes."""
-    sections = {field_.name: replace(own, threads=1) for field_ in fields(made) if hasattr(own := getattr(made, field_.name), "threads")}
+    sections = {
+        field_.name: replace(own, threads=1)
+        for field_ in fields(made)
+        if hasattr(own := getattr(made, field_.name), "threads")
+    }
     return replace(made, threads=1, **sections)
 
 

@@ -51,7 +51,9 @@ def _before_and_after(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> list[
 
 def label_lost(pairs: Sequence[tuple[Held, Held]]) -> set[int]:
     """The indices of texts in which the rule engine no longer finds a triplet that it finds in their source."""
-    return {n for n, row in enumerate(_before_and_after(pairs, _rules(None))) if any(old and not new for old, new in row)}
+    return {
+        n for n, row in enumerate(_before_and_after(pairs, _rules(None))) if any(old and not new for old, new in row)
+    }
 
 
 def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:
@@ -65,7 +67,9 @@ def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]
     """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and nobody labelled."""
     model = open_system(workdir)
     predicted = [
-        triplets for at in range(0, len(pairs), _BATCH) for triplets in model.extract([one.text for _, one in pairs[at : at + _BATCH]])
+        triplets
+        for at in range(0, len(pairs), _BATCH)
+        for triplets in model.extract([one.text for _, one in pairs[at : at + _BATCH]])
     ]
     out = set()
     for n, ((_, one), triplets) in enumerate(zip(pairs, predicted, strict=True)):
@@ -119,13 +123,21 @@ def _discriminator(workdir: Path) -> Judge:
     from builder.model.panel import load_panel
 
     models = workdir / "models"
-    judge = load_panel(models / "panel") if (models / "panel" / "panel.json").is_file() else load_judge(models / "discriminator")
+    judge = (
+        load_panel(models / "panel")
+        if (models / "panel" / "panel.json").is_file()
+        else load_judge(models / "discriminator")
+    )
     lexicon = load_lexicon(overlays=overlays(workdir))
 
     def finds(listed: Sequence[Held]) -> list[list[bool]]:
         shown = [view(text, lexicon.variants) for text, _ in listed]
-        moved = [[to_view(triplet, one) for triplet in triplets] for (_, triplets), one in zip(listed, shown, strict=True)]
-        asked = [Example("", one.text, tuple(t for t in triplets if t)) for one, triplets in zip(shown, moved, strict=True)]
+        moved = [
+            [to_view(triplet, one) for triplet in triplets] for (_, triplets), one in zip(listed, shown, strict=True)
+        ]
+        asked = [
+            Example("", one.text, tuple(t for t in triplets if t)) for one, triplets in zip(shown, moved, strict=True)
+        ]
         told = judge.classify(asked)
         return [_flags(triplets, iter(labels)) for triplets, labels in zip(moved, told, strict=True)]
 

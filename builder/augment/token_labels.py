@@ -24,7 +24,8 @@ def kept(sentence: Sentence, keep: str) -> tuple[Mark, ...]:
     for mark in marks:
         if not at <= mark.start < mark.end <= len(sentence.text):
             raise InputError(
-                f"labels overlap, are out of order or outside the text at [{mark.start}, {mark.end})", where=f"sentence {sentence.id}"
+                f"labels overlap, are out of order or outside the text at [{mark.start}, {mark.end})",
+                where=f"sentence {sentence.id}",
             )
         at = mark.end
     return marks

@@ -53,7 +53,8 @@ class Training:
     def __post_init__(self) -> None:
         if min(self.epochs, self.least, self.width, self.min_count, self.batch, self.threads) < 1 or self.patience < 0:
             raise ConfigError(
-                "epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)", where=type(self).__name__
+                "epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)",
+                where=type(self).__name__,
             )
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
@@ -111,7 +112,9 @@ def english(items: Sequence[Sentence]) -> bool:
     return sum(item.language == "en" for item in items) * 2 > len(items)
 
 
-def raw(corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held: Collection[str] = ()) -> tuple[Sentence, ...]:
+def raw(
+    corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held: Collection[str] = ()
+) -> tuple[Sentence, ...]:
     """The sentences of a corpus, each once, in the script of `items` if those have one; `texts` are those of `train`; what has the letters
     of a text in `held` is left out.
 
@@ -121,7 +124,9 @@ def raw(corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held:
         raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")
     language: Literal["zh", "en"] = "en" if english(items) else "zh"
     given = texts if corpus == TRAIN else _texts(Path(corpus))
-    found = dict.fromkeys(_parts(given, language, "keep" if language == "en" else _script(items), set(map(_letters, held))))
+    found = dict.fromkeys(
+        _parts(given, language, "keep" if language == "en" else _script(items), set(map(_letters, held)))
+    )
     cut = _spans_en if language == "en" else _spans_zh
     if not found:
         raise InputError("no text", where=corpus, fix="give raw reviews of the domain")

@@ -56,7 +56,9 @@ def units(row: ReviewRow, view: View, keep: Keep) -> Iterator[ViewUnit | Skipped
             if isinstance(marks, str):
                 yield f"{name}{i}", marks
                 continue
-            yield ViewUnit(Sentence(f"{name}{i}", row["text"][start:end], (), marks, label, "zh"), row, start, end, held)
+            yield ViewUnit(
+                Sentence(f"{name}{i}", row["text"][start:end], (), marks, label, "zh"), row, start, end, held
+            )
 
 
 def parts(row: ReviewRow) -> list[Span]:
@@ -72,7 +74,9 @@ def parts(row: ReviewRow) -> list[Span]:
     return [(a, a + len(text[a:b].rstrip())) for a, b in pairwise(edges) if text[a:b].strip()]
 
 
-def _marked(held: Sequence[TripletRow], start: int, view: View, keep: Keep) -> Iterator[tuple[str, tuple[Mark, ...] | str, str | None]]:
+def _marked(
+    held: Sequence[TripletRow], start: int, view: View, keep: Keep
+) -> Iterator[tuple[str, tuple[Mark, ...] | str, str | None]]:
     """(what follows in the id, marks or the reason why there are none, label) of each sentence that a view makes of one."""
     if view == "triplets":
         yield "", _merged(_all(held, start, keep="aspect+opinion", polarities=True)), None
@@ -154,7 +158,11 @@ def layer_row(unit: ViewUnit, trial: Trial, view: View, layer: str, method: str)
             triplets.append(carried)
     else:
         aspects = [
-            {"text": trial.text[mark.start : mark.end], "spans": [[mark.start, mark.end]], "polarity": _polarity(unit, before, view, label)}
+            {
+                "text": trial.text[mark.start : mark.end],
+                "spans": [[mark.start, mark.end]],
+                "polarity": _polarity(unit, before, view, label),
+            }
             for mark, before in zip(trial.marks, unit.sentence.marks, strict=True)
             if mark is not None and mark.kind == "aspect"
         ]
@@ -178,10 +186,22 @@ def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> st
 def _triplet(unit: ViewUnit, trial: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
     """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method changed brings its own
     polarity and valence."""
-    aspect, aspect_full = _element(unit, trial, told["aspect"]), _element(unit, trial, told["aspect_full"], stretch=True)
-    opinion, opinion_full = _element(unit, trial, told["opinion"]), _element(unit, trial, told["opinion_full"], stretch=True)
+    aspect, aspect_full = (
+        _element(unit, trial, told["aspect"]),
+        _element(unit, trial, told["aspect_full"], stretch=True),
+    )
+    opinion, opinion_full = (
+        _element(unit, trial, told["opinion"]),
+        _element(unit, trial, told["opinion_full"], stretch=True),
+    )
     owner = _element(unit, trial, told["owner"], stretch=True) if told["owner"] else None
-    if aspect is None or aspect_full is None or opinion is None or opinion_full is None or (told["owner"] and owner is None):
+    if (
+        aspect is None
+        or aspect_full is None
+        or opinion is None
+        or opinion_full is None
+        or (told["owner"] and owner is None)
+    ):
         return None
     polarity, valence = told["polarity"], told["valence"]
     for part in ("opinion", "aspect"):

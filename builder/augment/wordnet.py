@@ -71,7 +71,9 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
                     yield cells[0], int(cells[6 + int(cells[3])])
     except OSError as error:
         raise ResourceError(
-            f"no WordNet file: {error.strerror}", where=str(path), fix="name the folder with WordNet's index.* and data.* files"
+            f"no WordNet file: {error.strerror}",
+            where=str(path),
+            fix="name the folder with WordNet's index.* and data.* files",
         ) from error
     except (ValueError, IndexError, UnicodeDecodeError) as error:
         raise ResourceError(f"not a line of WordNet: {line.strip()[:40]!r}", where=str(path)) from error
@@ -106,7 +108,11 @@ def _members(net: WordNet, sense: Sense) -> tuple[str, ...]:
 @cache
 def _synonyms(net: WordNet, word: str) -> tuple[str, ...]:
     for lemma, pos, suffix in _bases(net, word):
-        found = [_inflected(member, suffix, net.irregular[pos]) for member in _members(net, net.senses[lemma]) if member != lemma]
+        found = [
+            _inflected(member, suffix, net.irregular[pos])
+            for member in _members(net, net.senses[lemma])
+            if member != lemma
+        ]
         if made := tuple(dict.fromkeys(one for one in found if one and one != word)):
             return made
     return ()
@@ -120,7 +126,11 @@ def _bases(net: WordNet, word: str) -> Iterator[tuple[str, str, str]]:
     for suffix in ("s", "ed", "ing"):
         for lemma in _stems(word, suffix):
             sense = net.senses.get(lemma)
-            if sense and sense[0] in ("nv" if suffix == "s" else "v") and _inflected(lemma, suffix, net.irregular[sense[0]]) == word:
+            if (
+                sense
+                and sense[0] in ("nv" if suffix == "s" else "v")
+                and _inflected(lemma, suffix, net.irregular[sense[0]]) == word
+            ):
                 yield lemma, sense[0], suffix
 
 

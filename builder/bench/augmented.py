@@ -52,7 +52,9 @@ def is_method(name: str) -> bool:
     if Path(name).exists():
         return False
     known = ", ".join((NONE, *catalog.METHODS))
-    raise ConfigError(f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release")
+    raise ConfigError(
+        f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release"
+    )
 
 
 def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[BenchRow] = ()) -> Augmented:
@@ -66,10 +68,18 @@ def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[B
     held = {row.key for row in valid}
     unheld = [row for row in kept if row.key not in held]
     new = [row for row in unheld if (row.key, row.aspect, row.label) not in texts]
-    left = {"source-not-in-train": len(data.rows) - len(kept), "held-out": len(kept) - len(unheld), "in-source": len(unheld) - len(new)}
+    left = {
+        "source-not-in-train": len(data.rows) - len(kept),
+        "held-out": len(kept) - len(unheld),
+        "in-source": len(unheld) - len(new),
+    }
     counted = Counter(dict(data.skipped)) + Counter(left)
     if not new:
-        raise InputError("no augmented row belongs to a row that is trained on", where=str(path), fix="augment this very training set")
+        raise InputError(
+            "no augmented row belongs to a row that is trained on",
+            where=str(path),
+            fix="augment this very training set",
+        )
     return Augmented(path.name, tuple(new), tuple(sorted(counted.items())))
 
 
@@ -91,7 +101,9 @@ def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Au
         key, equals, value = one.partition("=")
         if not equals:
             raise ConfigError(
-                f"{one!r} is no key=value", where="--methods", fix=f"write {name}:key=value, keys as in --set {section}.key=value"
+                f"{one!r} is no key=value",
+                where="--methods",
+                fix=f"write {name}:key=value, keys as in --set {section}.key=value",
             )
         keys[f"{section}.{key.strip()}"] = toml(value)
     return name, make_settings(keys)
@@ -109,11 +121,23 @@ def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
     train = tuple(sentences(sources.train))
     triplets = {row.id: row.triplets for row in sources.train if row.triplets}
-    texts, held = tuple(dict.fromkeys(example.text for example in train)), frozenset(row.text for row in (*sources.valid, *sources.test))
-    return Given(models=workdir / "models", sentences=train, texts=texts, held=held, triplets=triplets, language=language(sources.train))
+    texts, held = (
+        tuple(dict.fromkeys(example.text for example in train)),
+        frozenset(row.text for row in (*sources.valid, *sources.test)),
+    )
+    return Given(
+        models=workdir / "models",
+        sentences=train,
+        texts=texts,
+        held=held,
+        triplets=triplets,
+        language=language(sources.train),
+    )
 
 
-def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path) -> Augmented:
+def by_method(
+    written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path
+) -> Augmented:
     """What a method proposes for the rows and the constraints keep; done once, then read from the working directory."""
     name, chosen = parsed(written, sets, seed)
     known = given(sources, workdir)
@@ -135,19 +159,26 @@ def by_method(written: str, sources: Sources, sets: Mapping[str, object], copies
     augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
     if not augmented.rows:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in augmented.rejected)
-        raise InputError(f"{written} keeps nothing ({reasons})", where="--methods", fix="take more training rows, or another method")
+        raise InputError(
+            f"{written} keeps nothing ({reasons})", where="--methods", fix="take more training rows, or another method"
+        )
     return augmented
 
 
 def followed(judged: Judgement, by_id: Mapping[str, BenchRow]) -> Judgement:
     """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in its source."""
-    pairs = [(by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0)) for trial in judged.kept]
+    pairs = [
+        (by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0))
+        for trial in judged.kept
+    ]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
     return lost(judged, label_lost(held), "label-lost") if any(triplets for (_, triplets), _ in held) else judged
 
 
-def rewritten(row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int) -> BenchRow | None:
+def rewritten(
+    row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int
+) -> BenchRow | None:
     """A row after edits; its aspect and triplets by arithmetic, None where one of them does not survive."""
     text = applied(row.text, edits)
     aspect = moved(row.aspect, edits) if row.aspect else None
@@ -161,7 +192,9 @@ def rewritten(row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tu
 
 
 def _triplet(told: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
-    return told.bare().mapped(lambda part: _element(part, text, edits, False), lambda part: _element(part, text, edits, True))
+    return told.bare().mapped(
+        lambda part: _element(part, text, edits, False), lambda part: _element(part, text, edits, True)
+    )
 
 
 def _element(told: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
@@ -193,7 +226,13 @@ def _as_json(judged: Judgement) -> dict[str, object]:
 def _of_json(name: str, content: Mapping[str, Any], train: Mapping[str, BenchRow]) -> Augmented:
     """The rows of what `_as_json` gave."""
     rows = (
-        rewritten(train[row["source"]], [Edit(**edit) for edit in row["edits"]], row["label"], tuple(Mark(**m) for m in row["marks"]), n)
+        rewritten(
+            train[row["source"]],
+            [Edit(**edit) for edit in row["edits"]],
+            row["label"],
+            tuple(Mark(**m) for m in row["marks"]),
+            n,
+        )
         for n, row in enumerate(content["kept"])
     )
     return Augmented(name, tuple(row for row in rows if row), tuple(content["rejected"].items()))

@@ -68,14 +68,18 @@ def check_plan(plan: BenchPlan) -> None:
         raise InputError("no test row", where="--test")
     if plan.task == "aste":
         if not any(row.triplets for row in plan.train):
-            raise ModelError(f"no triplet in {len(plan.train):,} training rows", where="--train", fix="train on rows with triplets")
+            raise ModelError(
+                f"no triplet in {len(plan.train):,} training rows", where="--train", fix="train on rows with triplets"
+            )
     else:
         check(plan.task, [item(row, plan.task) for row in plan.train], "--train")
     if plan.task in ("tc", "absc"):
         strange = sorted({row.label for row in plan.test} - {row.label for row in plan.train})
         if strange:
             told = ", ".join(map(repr, strange[:5]))
-            raise InputError(f"test labels that no training row has: {told}", where="--test", fix="use the same labels on both sides")
+            raise InputError(
+                f"test labels that no training row has: {told}", where="--test", fix="use the same labels on both sides"
+            )
     for name, made in plan.augmented.items():
         if not made.named and (len(plan.copies) > 1 or plan.copies[0]):
             raise ConfigError(
@@ -119,7 +123,9 @@ def training_rows(plan: BenchPlan, method: str, copies: int) -> tuple[BenchRow, 
     return (*plan.train, *(first(new, copies) if copies else new))
 
 
-def _cell(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None) -> Cell:
+def _cell(
+    plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None
+) -> Cell:
     config = config_of(plan, rows, model)
     inputs = (
         code_digest(*CODE),
@@ -148,7 +154,9 @@ def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: 
     except ModelError as error:
         where = f"{cell.model} on {cell.method}, seed {cell.seed}" + (f": {error.where}" if error.where else "")
         fix = error.fix.replace("lower `rate`", "lower --rate")
-        raise ModelError(error.what, where=where, fix=fix or "what is done is kept; the same command goes on") from error
+        raise ModelError(
+            error.what, where=where, fix=fix or "what is done is kept; the same command goes on"
+        ) from error
     shutil.rmtree(scratch, ignore_errors=True)
     return replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1))
 
@@ -187,7 +195,9 @@ def _trained(
     return classes(gold, told), collapsed(gold, told)
 
 
-def _tagged(plan: BenchPlan, rows: Sequence[BenchRow], config: TaggerConfig, seed: int, scratch: Path) -> dict[str, float]:
+def _tagged(
+    plan: BenchPlan, rows: Sequence[BenchRow], config: TaggerConfig, seed: int, scratch: Path
+) -> dict[str, float]:
     from builder.model.tagger import train_tagger
 
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))

@@ -69,7 +69,10 @@ def prepare(asked: BenchRequest) -> tuple[BenchPlan, list[str]]:
     kept, valid = _validation(asked, rows)
     if asked.valid is not None:
         refuse_shared(valid, test.rows, str(asked.valid))
-    notes = [_told("train", train, f"{len(kept):,} trained on, {len(valid):,} to choose the epoch"), _told("test", test, "")]
+    notes = [
+        _told("train", train, f"{len(kept):,} trained on, {len(valid):,} to choose the epoch"),
+        _told("test", test, ""),
+    ]
     augmented = {}
     for name in names:
         shown = Path(name).name if not made_by[name] else name
@@ -126,7 +129,9 @@ def _augmented(asked: BenchRequest, name: str, method: bool, sources: Sources) -
     data = load(Path(name), asked.task)
     made = of_file(Path(name), data, sources.train, sources.valid)
     if asked.share < 1 and not made.named:
-        raise ConfigError(f"the rows of {name} do not name their source", where="--share", fix='give JSON lines with "source"')
+        raise ConfigError(
+            f"the rows of {name} do not name their source", where="--share", fix='give JSON lines with "source"'
+        )
     return made
 
 
@@ -142,7 +147,11 @@ def _domain(path: Path | None) -> tuple[str, ...]:
 
 def _told(what: str, data: Data, more: str) -> str:
     left = ", ".join(f"{reason} {n:,}" for reason, n in data.skipped)
-    return f"{what}: {len(data.rows):,} rows of {data.name}" + (f"; {more}" if more else "") + (f"; left out: {left}" if left else "")
+    return (
+        f"{what}: {len(data.rows):,} rows of {data.name}"
+        + (f"; {more}" if more else "")
+        + (f"; left out: {left}" if left else "")
+    )
 
 
 def _made(name: str, made: Augmented) -> str:
@@ -208,7 +217,9 @@ def shift(plan: BenchPlan, told: Progress | None = None) -> list[Shift]:
 
 
 def _drawn(rows: Sequence[BenchRow]) -> list[BenchRow]:
-    order = sorted(rows, key=lambda row: hashlib.sha256(f"{row.id}\0{row.text}".encode("utf-8", "surrogatepass")).digest())
+    order = sorted(
+        rows, key=lambda row: hashlib.sha256(f"{row.id}\0{row.text}".encode("utf-8", "surrogatepass")).digest()
+    )
     return order[:MOST_POINTS]
 
 
@@ -225,14 +236,25 @@ def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple
     rows = []
     for one in firsts:
         for place in one.sets:
-            same = [other for shift in shifts if shift.model == one.model for other in shift.sets if other.name == place.name]
+            same = [
+                other
+                for shift in shifts
+                if shift.model == one.model
+                for other in shift.sets
+                if other.name == place.name
+            ]
             measured = [
                 [other.overlap for other in same], *([abs(other.skew[axis]) for other in same] for axis in (0, 1)),
                 [other.skewness for other in same],
             ]  # fmt: skip
             spreads = [Spread.of(values) for values in measured]
             rows.append(
-                [one.model, place.name, f"{len(place.points):,}", *(f"{spread.mean:.3f} ± {spread.deviation:.3f}" for spread in spreads)]
+                [
+                    one.model,
+                    place.name,
+                    f"{len(place.points):,}",
+                    *(f"{spread.mean:.3f} ± {spread.deviation:.3f}" for spread in spreads),
+                ]
             )
     foot = [
         "overlap: of the convex hulls with the test set's in one t-SNE of all sets, 0 to 1, more is better; skewness: |x| + |y|, less is better",
@@ -240,7 +262,9 @@ def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple
         f"trainings, each with a t-SNE of its seed; the figure is of seed {plan.first_seed}",
     ]
     table = tabulate(rows, headers=HEADS, disable_numparse=True, colalign=["left", "left", *["right"] * 5])
-    markdown = tabulate(rows, headers=HEADS, tablefmt="github", disable_numparse=True, colalign=["left", "left", *["right"] * 5])
+    markdown = tabulate(
+        rows, headers=HEADS, tablefmt="github", disable_numparse=True, colalign=["left", "left", *["right"] * 5]
+    )
     figures = [(f"Features of {first.model}", plots.places(first)) for first in firsts]
     told = {
         "command": command,
@@ -261,7 +285,9 @@ def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple
     files = {
         "shift.md": f"# Feature space shift\n\n{markdown}\n\n" + "\n".join(f"- {line}" for line in foot) + "\n",
         "shift.json": json.dumps(told, ensure_ascii=False, indent=1) + "\n",
-        "shift.html": plots.page("Feature space shift", "", plots.table(HEADS, [(row, False) for row in rows]), foot, figures),
+        "shift.html": plots.page(
+            "Feature space shift", "", plots.table(HEADS, [(row, False) for row in rows]), foot, figures
+        ),
         **{f"shift-{first.model.partition('=')[0]}.svg": svg for first, (_, svg) in zip(firsts, figures, strict=True)},
     }
     return "\n".join([table, "", *foot]), _kept(plan.workdir, files)

@@ -28,7 +28,10 @@ _STYLE: Any = {
 def means(lines: Sequence[TableLine], task: str) -> str:
     """The main score of every method with every model: mean, deviation, and each seed as a small dot."""
     models, names = _distinct(line.model for line in lines), _distinct(shown_name(line) for line in lines)
-    methods, copies = _distinct(line.method for line in lines if line.method != NONE), sorted({line.copies for line in lines})
+    methods, copies = (
+        _distinct(line.method for line in lines if line.method != NONE),
+        sorted({line.copies for line in lines}),
+    )
     of = {shown_name(line): line for line in lines}
 
     def draw(figure: Any) -> None:
@@ -65,7 +68,10 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
             base = next(line for line in lines if line.model == model and line.method == NONE)
             axes.axhline(base.spreads[MAIN[task]].mean, color=_GREY, linewidth=1, linestyle=(0, (4, 3)))
             for number, name in enumerate(names):
-                shown = [base, *sorted((o for o in lines if (o.model, o.method) == (model, name)), key=lambda one: one.copies)]
+                shown = [
+                    base,
+                    *sorted((o for o in lines if (o.model, o.method) == (model, name)), key=lambda one: one.copies),
+                ]
                 spreads = [one.spreads[MAIN[task]] for one in shown]
                 x, y = [one.copies for one in shown], [spread.mean for spread in spreads]
                 error = [spread.deviation for spread in spreads]
@@ -112,7 +118,9 @@ def _cloud(axes: Any, point: ShiftPoint, colour: str) -> None:
 
 def page(title: str, lead: str, table: str, foot: Sequence[str], figures: Sequence[tuple[str, str]]) -> str:
     """One HTML page without scripts or network: the table, how to read it, the figures."""
-    drawn = "".join(f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" for caption, svg in figures)
+    drawn = "".join(
+        f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" for caption, svg in figures
+    )
     notes = "".join(f"<p>{html.escape(line)}</p>" for line in foot)
     style = (
         "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:64rem;margin:2rem auto;padding:0 1rem}"
@@ -130,7 +138,8 @@ def table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> s
     """An HTML table; (cells, whether the line is the best)."""
     head = "".join(f"<th>{html.escape(head)}</th>" for head in heads)
     body = "".join(
-        f"<tr{' class=best' if best else ''}>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>" for cells, best in rows
+        f"<tr{' class=best' if best else ''}>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
+        for cells, best in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

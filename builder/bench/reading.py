@@ -48,7 +48,9 @@ def load(path: Path, task: Task, split: str = "train") -> Data:
             rows.append(one)
     if not rows:
         left = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
-        raise InputError(f"no row for the task {task}" + (f" ({left})" if left else ""), where=str(path), fix=f"read are: {KNOWN}")
+        raise InputError(
+            f"no row for the task {task}" + (f" ({left})" if left else ""), where=str(path), fix=f"read are: {KNOWN}"
+        )
     return Data(path.name or str(path), tuple(rows), tuple(sorted(reasons.items())))
 
 
@@ -73,7 +75,12 @@ def _unit(unit: ViewUnit, task: Task) -> BenchRow:
     """A sentence of a review; offsets are moved into it."""
     one = unit.sentence
     if task == "aste":
-        return BenchRow(one.id, one.text, one.marks, triplets=tuple(triplet(told).bare().shifted(-unit.start) for told in unit.triplets))
+        return BenchRow(
+            one.id,
+            one.text,
+            one.marks,
+            triplets=tuple(triplet(told).bare().shifted(-unit.start) for told in unit.triplets),
+        )
     if task == "absc":
         at = int(one.id.rpartition("@")[2]) - unit.start
         aspect = next((mark.start, mark.end) for mark in one.marks if mark.start <= at < mark.end)
@@ -104,11 +111,15 @@ def _told(one: FileSentence, form: str, task: Task, source: str | None) -> Found
     elif task == "ate" and form != "tsv":
         yield _terms(sentence.id, sentence.text, spans, source)
     elif task == "absc" and form == "apc":
-        yield BenchRow(sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source)
+        yield BenchRow(
+            sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source
+        )
     elif task == "absc" and form == "atepc":
         for span, said in zip(spans, one.told, strict=True):
             if said != "-100":
-                yield BenchRow(f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source)
+                yield BenchRow(
+                    f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source
+                )
     else:
         yield "other-task"
 
@@ -178,7 +189,11 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
         return
     name, source = str(row.get("id") or row.get("ID") or place.rpartition(":")[2]), _lineage_of(row)
     if task == "tc":
-        yield BenchRow(name, text, label=str(row["label"]), source=source) if row.get("label") not in (None, "") else "other-task"
+        yield (
+            BenchRow(name, text, label=str(row["label"]), source=source)
+            if row.get("label") not in (None, "")
+            else "other-task"
+        )
         return
     triplets = _dimabsa(row, text) if "ID" in row else [triplet(one) for one in row.get("triplets", [])]
     if task == "aste":
@@ -195,7 +210,9 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
             said.setdefault(span, set()).add(_polarity(str(told)))
     for span, labels in sorted(said.items()):
         yield (
-            BenchRow(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source) if len(labels) == 1 else "mixed-polarity"
+            BenchRow(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source)
+            if len(labels) == 1
+            else "mixed-polarity"
         )
 
 
@@ -216,7 +233,9 @@ def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
     aspects = {(one.aspect_full.start, one.aspect_full.end) for one in triplets}
     opinions = {(one.opinion_full.start, one.opinion_full.end) for one in triplets}
     out: list[Mark] = []
-    for start, end, kind in sorted([*((a, b, "aspect") for a, b in aspects), *((a, b, "opinion") for a, b in opinions)]):
+    for start, end, kind in sorted(
+        [*((a, b, "aspect") for a, b in aspects), *((a, b, "opinion") for a, b in opinions)]
+    ):
         if out and start < out[-1].end:
             out[-1] = Mark(out[-1].start, max(out[-1].end, end), out[-1].kind)
         else:
@@ -233,7 +252,14 @@ def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
     else:
         told = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
         listed = [
-            (t["Aspect"], t["Opinion"], polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]), None, None) for t in told
+            (
+                t["Aspect"],
+                t["Opinion"],
+                polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]),
+                None,
+                None,
+            )
+            for t in told
         ]
     out = []
     for aspect, opinion, said, at, by in listed:
@@ -255,4 +281,12 @@ def _located(text: str, words: str, place: str | None) -> Span | None:
     return (start, start + len(words)) if start >= 0 else None
 
 
-_ENDINGS = {".tsv": "tsv", ".jsonl": "json", ".json": "json", ".atepc": "atepc", ".apc": "apc", ".bio": "bio", ".conll": "bio"}
+_ENDINGS = {
+    ".tsv": "tsv",
+    ".jsonl": "json",
+    ".json": "json",
+    ".atepc": "atepc",
+    ".apc": "apc",
+    ".bio": "bio",
+    ".conll": "bio",
+}

@@ -114,13 +114,18 @@ def refuse_shared(train: Sequence[BenchRow], test: Sequence[BenchRow], name: str
 
 def item(row: BenchRow, task: Task) -> ClassifierItem:
     """A row as classifiers and aspect taggers read it."""
-    return ClassifierItem(row.text, words_of(row.text), row.label if task != "ate" else "", row.aspect, row.spans if task == "ate" else ())
+    return ClassifierItem(
+        row.text, words_of(row.text), row.label if task != "ate" else "", row.aspect, row.spans if task == "ate" else ()
+    )
 
 
 def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
     """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark begins or ends."""
     tongue = language(rows)
-    made = [Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue) for row in rows]
+    made = [
+        Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue)
+        for row in rows
+    ]
     return segmented(made) if tongue == "zh" else made
 
 

@@ -54,7 +54,9 @@ def analyse(model: str, test: str, features: Mapping[str, NDArray[np.float32]], 
     planes = embed(features, seed)
     hulls = {name: hull(points) for name, points in planes.items()}
     sets = {
-        name: ShiftPoint(name, points, corners(hulls[name]), overlap(hulls[name], hulls[test]), (skew(points, 0), skew(points, 1)))
+        name: ShiftPoint(
+            name, points, corners(hulls[name]), overlap(hulls[name], hulls[test]), (skew(points, 0), skew(points, 1))
+        )
         for name, points in planes.items()
     }
     return Shift(model, sets[test], tuple(one for name, one in sets.items() if name != test), seed)

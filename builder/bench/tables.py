@@ -76,7 +76,13 @@ def text(listed: Sequence[TableLine], foot: Sequence[str], markdown: bool = Fals
 
     shape = "github" if markdown else "simple"
     right = ["left", "left", *["right"] * (len(heads(listed)) - 2)]
-    table = tabulate([row(one, markdown) for one in listed], headers=heads(listed), tablefmt=shape, disable_numparse=True, colalign=right)
+    table = tabulate(
+        [row(one, markdown) for one in listed],
+        headers=heads(listed),
+        tablefmt=shape,
+        disable_numparse=True,
+        colalign=right,
+    )
     return "\n".join([table, "", *foot]) + "\n"
 
 
@@ -87,7 +93,9 @@ def footer(listed: Sequence[TableLine], seeds: int, task: str) -> list[str]:
         f"{seeds} seed{'s' * (seeds > 1)}; mean ± standard deviation, percent; gain: {main}, points on the source alone; p: Wilcoxon rank-sum, two-sided"
     ]
     if seeds > 1 and least_p(seeds) > LEVEL:
-        out.append(f"with {seeds} seeds p cannot be below {least_p(seeds):.3f}: no difference can be significant at {LEVEL}")
+        out.append(
+            f"with {seeds} seeds p cannot be below {least_p(seeds):.3f}: no difference can be significant at {LEVEL}"
+        )
     if seeds == 1:
         out.append("with 1 seed there is neither deviation nor test")
     out += [f"note: {one.model} on {shown(one)}: {', '.join(one.notes)}" for one in listed if one.notes]
@@ -99,7 +107,17 @@ def as_csv(listed: Sequence[TableLine]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = list(listed[0].spreads)
-    writer.writerow(["method", "copies", "model", "rows", *(f"{n}_{part}" for n in names for part in ("mean", "deviation")), "gain", "p"])
+    writer.writerow(
+        [
+            "method",
+            "copies",
+            "model",
+            "rows",
+            *(f"{n}_{part}" for n in names for part in ("mean", "deviation")),
+            "gain",
+            "p",
+        ]
+    )
     for one in listed:
         numbers = [f"{value:.4f}" for name in names for value in (one.spreads[name].mean, one.spreads[name].deviation)]
         last = ["" if value is None else f"{value:.4f}" for value in (one.gain, one.p)]

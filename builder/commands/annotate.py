@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _FORMATS = ("csv", "xlsx", "label-studio", "doccano", "argilla")
-FORMAT = click.option("--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending if not given.")
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending if not given."
+)
 FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
 
 
@@ -81,7 +83,10 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
     pairs = [(p.first, p.second, p.both, _shown(p.raw), _shown(p.kappa), _shown(p.span_f1)) for p in found.pairs]
     click.echo(tabulate(people, headers=["annotator", "labelled", "unsure"], disable_numparse=[0]))
     if pairs:
-        click.echo("\n" + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True))
+        click.echo(
+            "\n"
+            + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True)
+        )
         click.echo(
             f"\nall of them labelled {found.everyone:,} candidates: same label {_shown(found.raw)}, Fleiss' kappa {_shown(found.fleiss)}"
         )
@@ -90,12 +95,16 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
 
 @annotate.command()
 @POOL
-@click.option("--export", "target", type=_PATH, help="Write the disputes to this .csv or .xlsx, with what each person said.")
+@click.option(
+    "--export", "target", type=_PATH, help="Write the disputes to this .csv or .xlsx, with what each person said."
+)
 @click.option("--import", "source", type=_PATH, help="Take the decisions of such a sheet.")
 @click.option("--annotator", default="", help="Who decided.")
 @FORCE
 @WORKDIR
-def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path) -> None:
+def adjudicate(
+    pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path
+) -> None:
     """List the candidates on which people disagree.
 
     Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
@@ -111,7 +120,9 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
         if path is not None and path.suffix.lower()[1:] not in SHEETS:
             raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
     if source:
-        report_import(source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True))
+        report_import(
+            source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True)
+        )
     elif target:
         made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
         click.echo(f"{target}: pool {made}, {count:,} disputes")
@@ -129,7 +140,13 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
             for one in listed
         ]
         if rows:
-            click.echo(tabulate(rows, headers=["candidate", "review", "aspect", "opinion", "polarity", "said"], disable_numparse=True))
+            click.echo(
+                tabulate(
+                    rows,
+                    headers=["candidate", "review", "aspect", "opinion", "polarity", "said"],
+                    disable_numparse=True,
+                )
+            )
         click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
 
 
@@ -137,7 +154,13 @@ def adjudicate(pool_id: str | None, target: Path | None, source: Path | None, an
 @POOL
 @click.option("--annotator", required=True, help="Your name; labels are stored under it.")
 @click.option("--adjudicate", is_flag=True, help="Decide the disputes instead.")
-@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port on this machine; 0 takes any free one.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port on this machine; 0 takes any free one.",
+)
 @WORKDIR
 def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, workdir: Path) -> None:
     """Label a pool in a page on this machine.
@@ -152,7 +175,10 @@ def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, work
     with opened(workdir) as connection:
         book = DatabaseBook(connection, pools.chosen(connection, pool_id), annotator, adjudicate=adjudicate)
         head = book.head()
-        click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}; stop with Ctrl-C", err=True)
+        click.echo(
+            f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}; stop with Ctrl-C",
+            err=True,
+        )
         served(book, port, lambda address: click.echo(f"open {address}"))
         head = book.head()
     click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}")
@@ -166,7 +192,9 @@ def report_import(path: Path, done: Imported) -> None:
         click.echo(str(fault), err=True)
     if done.faults:
         raise InputError(
-            f"{len(done.faults):,} bad rows, listed above; nothing was imported", where=str(path), fix="correct them and import again"
+            f"{len(done.faults):,} bad rows, listed above; nothing was imported",
+            where=str(path),
+            fix="correct them and import again",
         )
     click.echo(
         f"pool {done.pool}: {done.labels:,} labels of {', '.join(done.annotators) or 'nobody'} ({done.changed:,} changed), {done.missing:,} missing triplets,"

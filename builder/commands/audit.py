@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from builder.metrics.sampling import Share
 
 _PATH = click.Path(path_type=Path)
-AUDIT = click.option("--pool", "pool_id", help="Id of the audit's pool, or its first characters; the last audit if not given.")
+AUDIT = click.option(
+    "--pool", "pool_id", help="Id of the audit's pool, or its first characters; the last audit if not given."
+)
 
 
 @click.group()
@@ -24,8 +26,12 @@ def audit() -> None:
 
 
 @audit.command()
-@click.option("--triplets", default=150, show_default=True, type=click.IntRange(min=1), help="Triplets to judge one by one.")
-@click.option("--reviews", default=30, show_default=True, type=click.IntRange(min=0), help="Reviews to read in full, for recall.")
+@click.option(
+    "--triplets", default=150, show_default=True, type=click.IntRange(min=1), help="Triplets to judge one by one."
+)
+@click.option(
+    "--reviews", default=30, show_default=True, type=click.IntRange(min=0), help="Reviews to read in full, for recall."
+)
 @click.option("--seed", default=13, show_default=True, help="Another seed draws differently.")
 @click.option("--sheet", type=_PATH, help="Write the sample to this .csv or .xlsx too.")
 @FORCE
@@ -42,7 +48,9 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
         f"{drawn.triplets:,} triplets to judge, {drawn.reviews:,} reviews to read in full"
     )
     if drawn.reviews:
-        click.echo(f"the first {drawn.reviews:,} reviews are to be read in full: add what is missing, or say that nothing is")
+        click.echo(
+            f"the first {drawn.reviews:,} reviews are to be read in full: add what is missing, or say that nothing is"
+        )
     if sheet is not None:
         click.echo(f"fill in {sheet}, then: builder audit import {sheet} --annotator NAME")
     else:
@@ -88,7 +96,14 @@ def _show(result: AuditResult, shape: str) -> None:
         ("precision, exact words", *_cells(result.exact)),
         ("recall", *_cells(result.recall)),
     ]
-    click.echo(tabulate(rows, headers=["", "percent", "95% interval", "answers"], disable_numparse=True, colalign=["left", *["right"] * 3]))
+    click.echo(
+        tabulate(
+            rows,
+            headers=["", "percent", "95% interval", "answers"],
+            disable_numparse=True,
+            colalign=["left", *["right"] * 3],
+        )
+    )
     click.echo(
         f"audit {result.pool} of version {result.version}: {result.answered:,} of {result.drawn:,} triplets judged, "
         f"{result.read:,} of {result.to_read:,} reviews read in full"

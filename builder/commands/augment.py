@@ -21,29 +21,54 @@ from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
     show_default=True,
     help="What the labels are.",
 )
-@click.option("--keep", type=click.Choice(["aspect", "aspect+opinion"]), help="What no method may touch; as the view needs if not given.")
+@click.option(
+    "--keep",
+    type=click.Choice(["aspect", "aspect+opinion"]),
+    help="What no method may touch; as the view needs if not given.",
+)
 @click.option("--layer", default="", help="Name of the layer in the child release; the method's if not given.")
 @click.option("--version", default="", help="The child's version; the next free one if not given.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where child releases go; `augmented` beside the release if not given.")
-@click.option("--judge", type=click.Path(path_type=Path), help="Working directory whose models are asked which triplets survived.")
-@click.option("--input", "source", type=click.Path(path_type=Path), help="A file of labelled sentences instead of a release.")
-@click.option("--format", "form", help="The file's format: bio, atepc, apc or tsv.")
-@click.option("--output", "target", type=click.Path(path_type=Path), help="The file that is written, in the same format.")
 @click.option(
-    "--held-out", type=click.Path(path_type=Path), multiple=True, help="File whose sentences may not be made or used (repeatable)."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Where child releases go; `augmented` beside the release if not given.",
 )
-@click.option("--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given.")
+@click.option(
+    "--judge", type=click.Path(path_type=Path), help="Working directory whose models are asked which triplets survived."
+)
+@click.option(
+    "--input", "source", type=click.Path(path_type=Path), help="A file of labelled sentences instead of a release."
+)
+@click.option("--format", "form", help="The file's format: bio, atepc, apc or tsv.")
+@click.option(
+    "--output", "target", type=click.Path(path_type=Path), help="The file that is written, in the same format."
+)
+@click.option(
+    "--held-out",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="File whose sentences may not be made or used (repeatable).",
+)
+@click.option(
+    "--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given."
+)
 @click.option("--with-source", is_flag=True, help="Write the file's own sentences before the new ones.")
-@click.option("--copies", type=click.IntRange(1, 64), default=4, show_default=True, help="Kept rows a sentence, at most.")
+@click.option(
+    "--copies", type=click.IntRange(1, 64), default=4, show_default=True, help="Kept rows a sentence, at most."
+)
 @click.option("--candidates", type=click.IntRange(1, 256), help="Proposals a sentence; as many as copies if not given.")
 @click.option("--seed", type=int, default=13, show_default=True)
-@click.option("--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given."
+)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
 @ENGINE
 @SCHEDULER
 @WORKDIR
 @SET
-def augment(method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any) -> None:
+def augment(
+    method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any
+) -> None:
     """Augment a release, or a file, by METHOD.
 
     A release gets a child release with a layer of new rows. Without METHOD, the methods are listed.
@@ -57,10 +82,16 @@ def augment(method: str | None, release: Path | None, source: Path | None, sets:
         return
     check(method)
     if (release is None) == (source is None):
-        raise click.UsageError("name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)")
+        raise click.UsageError(
+            "name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)"
+        )
     chosen = {key: options[key] for key in ("copies", "seed", "limit", "workers", "workdir")}
     chosen |= {"engine": "local", "scheduler": ""} | crew(options["engine"], options["scheduler"])
-    chosen |= {"method": method, "candidates": options["candidates"] or options["copies"], "settings": make_settings(_settings(sets))}
+    chosen |= {
+        "method": method,
+        "candidates": options["candidates"] or options["copies"],
+        "settings": make_settings(_settings(sets)),
+    }
     if release is not None:
         _release(release, chosen, options)
     elif source is not None:

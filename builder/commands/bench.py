@@ -27,12 +27,23 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 
 @click.command()
 @click.option(
-    "--task", required=True, type=click.Choice(["ate", "aste", "absc", "tc"]), help="Aspect terms, triplets, aspect polarity, text classes."
+    "--task",
+    required=True,
+    type=click.Choice(["ate", "aste", "absc", "tc"]),
+    help="Aspect terms, triplets, aspect polarity, text classes.",
 )
 @click.option(
-    "--train", required=True, type=_PATH, help="Source: a release (its train split) or a file; the kinds are listed if it cannot be read."
+    "--train",
+    required=True,
+    type=_PATH,
+    help="Source: a release (its train split) or a file; the kinds are listed if it cannot be read.",
 )
-@click.option("--test", required=True, type=_PATH, help="Test set: a file, or a release (--split). It may share no text with --train.")
+@click.option(
+    "--test",
+    required=True,
+    type=_PATH,
+    help="Test set: a file, or a release (--split). It may share no text with --train.",
+)
 @click.option("--valid", type=_PATH, help="For choosing the epoch; a tenth of the training texts if not given.")
 @click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
 @click.option(
@@ -56,9 +67,19 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods NAME:key=value.",
 )
 @click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Trainings of each cell.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first seed; that of methods and t-SNE too.")
 @click.option(
-    "--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Share of the training texts that is used."
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="The first seed; that of methods and t-SNE too.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Share of the training texts that is used.",
 )
 @click.option(
     "--copies",
@@ -68,11 +89,19 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 )
 @click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
 @click.option("--vectors", type=_PATH, help="General word vectors in GloVe's format (bilstm-crf, seq2seq, de-cnn).")
-@click.option("--domain-vectors", type=_PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given.")
-@click.option("--domain", type=_PATH, help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.")
+@click.option(
+    "--domain-vectors", type=_PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given."
+)
+@click.option(
+    "--domain",
+    type=_PATH,
+    help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.",
+)
 @click.option("--comprehension", type=_PATH, help="Questions in the SQuAD layout (bert-pt).")
 @click.option(
-    "--shift", is_flag=True, help="Instead: where the sets lie in the features of a model trained on the source (t-SNE, hulls, skewness)."
+    "--shift",
+    is_flag=True,
+    help="Instead: where the sets lie in the features of a model trained on the source (t-SNE, hulls, skewness).",
 )
 @click.option(
     "--workdir",

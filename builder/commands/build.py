@@ -18,16 +18,28 @@ WORKDIR = click.option(
     show_default=True,
     help="Working directory: database, models, checkpoints.",
 )
-OUT = click.option("--out", type=click.Path(path_type=Path), default=Path("releases"), show_default=True, help="Where releases go.")
-CONFIG = click.option("--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`.")
+OUT = click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("releases"), show_default=True, help="Where releases go."
+)
+CONFIG = click.option(
+    "--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`."
+)
 SET = click.option(
-    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="One setting, for example self_train.iterations=1 (repeatable)."
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="One setting, for example self_train.iterations=1 (repeatable).",
 )
 ENGINE = click.option(
-    "--engine", type=click.Choice(["local", "dask"]), help="Who works: processes of this machine, or a dask cluster (extra: scale)."
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    help="Who works: processes of this machine, or a dask cluster (extra: scale).",
 )
 SCHEDULER = click.option(
-    "--scheduler", metavar="tcp://HOST:PORT", help="The cluster's scheduler, for --engine dask; none: one of this machine."
+    "--scheduler",
+    metavar="tcp://HOST:PORT",
+    help="The cluster's scheduler, for --engine dask; none: one of this machine.",
 )
 COLUMNS = {
     "text": "the review text",
@@ -41,9 +53,9 @@ COLUMNS = {
 
 def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     for name, about in reversed(COLUMNS.items()):
-        command = click.option(f"--{name}-column", help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}.")(
-            command
-        )
+        command = click.option(
+            f"--{name}-column", help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}."
+        )(command)
     return command
 
 
@@ -87,12 +99,17 @@ def build(
 @ENGINE
 @SCHEDULER
 @SET
-def run(stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...]) -> None:
+def run(
+    stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...]
+) -> None:
     """Run the build of a working directory up to STAGE."""
     from builder import pipeline
 
     made = pipeline.changed(pipeline.remembered(workdir), crew(engine, scheduler) | _settings(sets))
-    _summary(pipeline.run(made, until=stage, force=(stage,) if force else (), told=lambda line: click.echo(line, err=True)), workdir)
+    _summary(
+        pipeline.run(made, until=stage, force=(stage,) if force else (), told=lambda line: click.echo(line, err=True)),
+        workdir,
+    )
 
 
 @click.command()
@@ -128,13 +145,21 @@ def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
 
 
 def _build(
-    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], options: dict[str, object]
+    inputs: tuple[Path, ...],
+    config: Path | None,
+    workdir: Path,
+    out: Path,
+    sets: tuple[str, ...],
+    options: dict[str, object],
 ) -> Build:
     from builder.pipeline import new_build
 
-    names = {"licence": "release.licence", "workers": "workers", "encoding": "input.encoding", "sheet": "input.sheet"} | {
-        f"{name}_column": f"input.{name}_column" for name in COLUMNS
-    }
+    names = {
+        "licence": "release.licence",
+        "workers": "workers",
+        "encoding": "input.encoding",
+        "sheet": "input.sheet",
+    } | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
     given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)
     return new_build(inputs, workdir, out, config, given)
@@ -150,7 +175,9 @@ def _settings(sets: tuple[str, ...]) -> dict[str, object]:
     for one in sets:
         key, equals, value = one.partition("=")
         if not equals:
-            raise ConfigError(f"{one!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1")
+            raise ConfigError(
+                f"{one!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1"
+            )
         try:
             out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
@@ -172,7 +199,9 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
     if done[-1].stage == "release":
         click.echo(f"\nrelease: {done[-1].counts['path']}")
         if not licensed:
-            click.echo("no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it")
+            click.echo(
+                "no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it"
+            )
 
 
 def _stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
@@ -185,13 +214,24 @@ def _stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
     width = None
     if sys.stdout.isatty():
         # tabulate gives a header two characters more than it has, and two stand between columns
-        before = sum(2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1])
+        before = sum(
+            2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1]
+        )
         width = max(20, shutil.get_terminal_size().columns - before)
-    return str(tabulate(rows, headers=headers, maxcolwidths=[*[None] * (len(headers) - 1), width], disable_numparse=[len(headers) - 1]))
+    return str(
+        tabulate(
+            rows,
+            headers=headers,
+            maxcolwidths=[*[None] * (len(headers) - 1), width],
+            disable_numparse=[len(headers) - 1],
+        )
+    )
 
 
 def _counts(counts: object) -> str:
     from collections.abc import Mapping
 
     assert isinstance(counts, Mapping)
-    return ", ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items())
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items()
+    )

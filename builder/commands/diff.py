@@ -11,8 +11,21 @@ import click
 @click.command()
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option("--format", "shape", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True, help="How to print it.")
-@click.option("--samples", type=click.IntRange(min=0), default=5, show_default=True, help="At most so many samples of each change.")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="At most so many samples of each change.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["any", "minor", "major", "never"]),
@@ -32,7 +45,9 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
     from builder.release.diff import LEVELS, as_json, between, markdown
 
     found = between(before, after, samples)
-    click.echo(json.dumps(as_json(found), ensure_ascii=False, indent=1) if shape == "json" else markdown(found).rstrip("\n"))
+    click.echo(
+        json.dumps(as_json(found), ensure_ascii=False, indent=1) if shape == "json" else markdown(found).rstrip("\n")
+    )
     changed = sum(found.counts.values())
     click.echo(f"{before} to {after}: {changed:,} changes, {found.level}", err=True)
     if (fail_on == "any" and changed) or (fail_on in LEVELS and LEVELS.index(found.level) >= LEVELS.index(fail_on)):

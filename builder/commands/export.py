@@ -10,7 +10,12 @@ import click
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path), required=False)
 @click.option("--format", "name", help="The format; without one, they are listed.")
-@click.option("--output", "to", type=click.Path(path_type=Path), help="Directory for the files; NAME-VERSION-FORMAT here if not given.")
+@click.option(
+    "--output",
+    "to",
+    type=click.Path(path_type=Path),
+    help="Directory for the files; NAME-VERSION-FORMAT here if not given.",
+)
 @click.option("--split", "splits", multiple=True, help="train, valid or test (repeatable); all if none is named.")
 @click.option(
     "--opinion",
@@ -33,7 +38,10 @@ def export(release: Path | None, name: str | None, to: Path | None, splits: tupl
     from builder.usecases.exporting import export_release
 
     if name is None:
-        for known, about in [*((key, form.about) for key, form in FORMATS.items()), *((key, about) for key, (about, _) in OTHERS.items())]:
+        for known, about in [
+            *((key, form.about) for key, form in FORMATS.items()),
+            *((key, about) for key, (about, _) in OTHERS.items()),
+        ]:
             click.echo(f"{known:14}{about}")
         return
     if release is None:

@@ -29,7 +29,11 @@ import click
     show_default=True,
     help="rules, or a variant built in --workdir: E, or A to D (the last round; C1: a round).",
 )
-@click.option("--workdir", type=click.Path(path_type=Path), help="Working directory with the trained models; not needed for rules.")
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    help="Working directory with the trained models; not needed for rules.",
+)
 @click.option("--convention", type=click.Choice(["natural", "paper"]), default="natural", show_default=True)
 @click.option("--workers", type=int, default=2, show_default=True)
 def extract(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> None:
@@ -40,4 +44,6 @@ def extract(source: Path, target: Path, system: str, workdir: Path | None, conve
     from builder.usecases.extraction import extract_file
 
     counts = extract_file(source, target, system, workdir, convention, workers)
-    click.echo(f"{target}: {counts.texts} texts, {counts.triplets} triplets, {counts.seconds:.1f} s", err=target == Path("-"))
+    click.echo(
+        f"{target}: {counts.texts} texts, {counts.triplets} triplets, {counts.seconds:.1f} s", err=target == Path("-")
+    )

@@ -18,13 +18,29 @@ POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first char
 
 @click.command()
 @click.option(
-    "--n", default=300, show_default=True, type=click.IntRange(min=1), help="Reviews to sample; all of the split where it has fewer."
+    "--n",
+    default=300,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Reviews to sample; all of the split where it has fewer.",
 )
 @click.option("--seed", default=13, show_default=True, help="Another seed samples and orders differently.")
-@click.option("--split", type=click.Choice(["train", "valid", "test", "all"]), default="test", show_default=True, help="Where to sample.")
-@click.option("--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated).")
 @click.option(
-    "--allocation", type=click.Choice(["proportional", "equal"]), default="proportional", show_default=True, help="Places a stratum gets."
+    "--split",
+    type=click.Choice(["train", "valid", "test", "all"]),
+    default="test",
+    show_default=True,
+    help="Where to sample.",
+)
+@click.option(
+    "--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated)."
+)
+@click.option(
+    "--allocation",
+    type=click.Choice(["proportional", "equal"]),
+    default="proportional",
+    show_default=True,
+    help="Places a stratum gets.",
 )
 @click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
@@ -56,7 +72,9 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
 def _proposed(made: Made) -> str:
     """Who was asked, and how many candidates one, two, ... of them propose."""
     names = [str(name) for name in made.pool.config["sources"]]  # type: ignore[attr-defined]
-    told = ["the rules" if name == "rules" else f"by {name} (variant {name[0]} after round {name[1:]})" for name in names]
+    told = [
+        "the rules" if name == "rules" else f"by {name} (variant {name[0]} after round {name[1:]})" for name in names
+    ]
     numbers = {1: "one", 2: "two", 3: "three"}
     counts = [
         f"{count:,}{' candidates' * (not n)} by {numbers.get(one, one)}{' of them' * (not n)}"
@@ -79,7 +97,9 @@ def _listed(workdir: Path) -> None:
 
 
 @click.command()
-@click.option("--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1.")
+@click.option(
+    "--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1."
+)
 @click.option("--model", required=True, help="Model to ask; its labels are stored under this name.")
 @POOL
 @click.option(
@@ -96,10 +116,16 @@ def _listed(workdir: Path) -> None:
     help="Candidates of a review in a request; the paper asks one by one.",
 )
 @click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1, 256), help="Requests at a time.")
-@click.option("--retries", default=5, show_default=True, type=click.IntRange(0, 20), help="Further tries of a request that fails.")
+@click.option(
+    "--retries", default=5, show_default=True, type=click.IntRange(0, 20), help="Further tries of a request that fails."
+)
 @click.option("--timeout", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Seconds for one request.")
 @click.option(
-    "--param", "params", multiple=True, metavar="KEY=JSON", help="Parameter of the completion, such as max_tokens=200; null leaves one out."
+    "--param",
+    "params",
+    multiple=True,
+    metavar="KEY=JSON",
+    help="Parameter of the completion, such as max_tokens=200; null leaves one out.",
 )
 @click.option("--price-in", default=0.0, type=click.FloatRange(0), help="Price of a million prompt tokens.")
 @click.option("--price-out", default=0.0, type=click.FloatRange(0), help="Price of a million answer tokens.")
@@ -143,7 +169,11 @@ def _judged(done: Judged, limits: Limits) -> None:
     from builder.errors import ModelError
 
     found = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
-    cost = f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}" if limits.price_in or limits.price_out else ""
+    cost = (
+        f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}"
+        if limits.price_in or limits.price_out
+        else ""
+    )
     click.echo(
         f"{done.answered:,} asked, {done.cached:,} from before: {found}; {done.prompt_tokens:,} prompt and {done.completion_tokens:,} answer tokens{cost}"
     )
@@ -151,7 +181,9 @@ def _judged(done: Judged, limits: Limits) -> None:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
-        raise ModelError(f"{sum(done.failed.values()):,} requests failed ({reasons})", fix="run it again: only these are asked")
+        raise ModelError(
+            f"{sum(done.failed.values()):,} requests failed ({reasons})", fix="run it again: only these are asked"
+        )
 
 
 def _parameters(given: tuple[str, ...]) -> dict[str, object]:
@@ -166,7 +198,9 @@ def _parameters(given: tuple[str, ...]) -> dict[str, object]:
             out[name] = json.loads(value)
         except ValueError as error:
             raise ConfigError(
-                f"{one!r} is no KEY=JSON", where="--param", fix="for example --param max_tokens=200 or --param stop='[\"x\"]'"
+                f"{one!r} is no KEY=JSON",
+                where="--param",
+                fix="for example --param max_tokens=200 or --param stop='[\"x\"]'",
             ) from error
         if not equals or name in ("model", "messages", "stream"):
             raise ConfigError(f"{name!r} cannot be set", where="--param", fix="leave it out")

@@ -8,13 +8,17 @@ import click
 
 from builder.commands.build import WORKDIR
 
-FORMAT = click.option("--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+FORMAT = click.option(
+    "--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
+)
 SAFE = click.option(
     "--safe",
     is_flag=True,
     help="In CSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are as stored.",
 )
-LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows.")
+LIMIT = click.option(
+    "--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows."
+)
 
 
 @click.command()
@@ -23,7 +27,13 @@ LIMIT = click.option("--limit", type=click.IntRange(min=1), default=1000, show_d
 @FORMAT
 @SAFE
 @LIMIT
-@click.option("--seconds", type=click.FloatRange(min=0.01), default=60.0, show_default=True, help="Stop a query that takes longer.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.01),
+    default=60.0,
+    show_default=True,
+    help="Stop a query that takes longer.",
+)
 def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, seconds: float) -> None:
     """Run one SQL QUERY over a build.
 
@@ -49,7 +59,12 @@ def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, p
 
     if name is None:
         listed = [queries.lookup(one) for one in queries.names()]
-        _print(("query", "answers", "takes"), [(one.name, one.title, ", ".join(one.params)) for one in listed], shape, limit)
+        _print(
+            ("query", "answers", "takes"),
+            [(one.name, one.title, ", ".join(one.params)) for one in listed],
+            shape,
+            limit,
+        )
         return
     with db.reading(workdir) as connection:
         columns, rows = queries.named(connection, name, dict(one.partition("=")[::2] for one in params), limit + 1)
@@ -64,7 +79,9 @@ def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, p
 @FORMAT
 @SAFE
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many reviews.")
-def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, safe: bool, limit: int) -> None:
+def search(
+    words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, safe: bool, limit: int
+) -> None:
     """Find the reviews that hold all WORDS.
 
     In Traditional or Simplified characters; a word with blanks is searched as it is.
@@ -78,7 +95,10 @@ def search(words: tuple[str, ...], workdir: Path, split: str | None, polarity: s
         hits = index.find(connection, words, limit, 0, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
     _print(("review", "split", "triplets", "text"), rows, shape, limit, safe)
-    click.echo(f"{hits.total:,} reviews" + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""), err=True)
+    click.echo(
+        f"{hits.total:,} reviews" + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""),
+        err=True,
+    )
 
 
 @click.command()
@@ -122,7 +142,9 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
     click.echo(f"{opinions} opinions", err=True)
 
 
-def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int, safe: bool = False) -> None:
+def _print(
+    columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int, safe: bool = False
+) -> None:
     import csv
     import json
     import sys
@@ -142,5 +164,7 @@ def _print(columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str,
     else:
         from tabulate import tabulate
 
-        words = [i for i in range(len(columns)) if any(isinstance(row[i], str) for row in rows)]  # the text 007 is no number
+        words = [
+            i for i in range(len(columns)) if any(isinstance(row[i], str) for row in rows)
+        ]  # the text 007 is no number
         click.echo(tabulate(rows, headers=columns, maxcolwidths=60, disable_numparse=words))

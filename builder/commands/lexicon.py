@@ -69,7 +69,11 @@ def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, work
     where = f"; see {refusals_path(overlay, folder)}" if refused else ""
     if not overlay.opinions and not overlay.aspects:
         if not reasons.keys() <= {"known", "duplicate", "header"}:
-            raise InputError(f"nothing in it became an entry ({refused or 'it is empty'}{where})", where=str(path), fix="check --kind")
+            raise InputError(
+                f"nothing in it became an entry ({refused or 'it is empty'}{where})",
+                where=str(path),
+                fix="check --kind",
+            )
         click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}")
         return
     click.echo(
@@ -97,7 +101,9 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     target = out or workdir / "candidates.tsv"
     known = load_lexicon(overlays=overlays(workdir))
     with db.reading(workdir) as connection:
-        found = induced(documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection)))
+        found = induced(
+            documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
+        )
     write_candidates(found, target)
     click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
     click.echo(

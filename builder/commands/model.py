@@ -8,7 +8,9 @@ import click
 
 _PATH = click.Path(path_type=Path)
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
-_OUT = click.option("--out", type=_PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR.")
+_OUT = click.option(
+    "--out", type=_PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR."
+)
 
 
 @click.group()
@@ -17,15 +19,29 @@ def model() -> None:
 
 
 @model.command()
-@click.option("--drcd", "files", multiple=True, required=True, type=_PATH, help="Questions in the SQuAD layout, such as DRCD (repeatable).")
+@click.option(
+    "--drcd",
+    "files",
+    multiple=True,
+    required=True,
+    type=_PATH,
+    help="Questions in the SQuAD layout, such as DRCD (repeatable).",
+)
 @_BASE
 @_OUT
 @click.option("--seed", default=13, show_default=True)
-@click.option("--epochs", default=3, show_default=True, help="Passes over the questions; the one with the best exact match is kept.")
+@click.option(
+    "--epochs",
+    default=3,
+    show_default=True,
+    help="Passes over the questions; the one with the best exact match is kept.",
+)
 @click.option("--batch-tokens", default=8192, show_default=True, help="Tokens of an optimiser step, padding included.")
 @click.option("--rate", default=3e-4, show_default=True, help="The highest learning rate.")
 @click.option("--threads", default=2, show_default=True, help="CPU threads.")
-def pretrain(files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int) -> None:
+def pretrain(
+    files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int
+) -> None:
     """Fine-tune a base on reading comprehension.
 
     As in section 4.2 of the paper. A run that was stopped goes on.
@@ -50,8 +66,16 @@ def pretrain(files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: i
 @_OUT
 @click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
 @click.option("--encoding", default="", help="Encoding of the input, if it is not Unicode.")
-@click.option("--drcd", "files", multiple=True, type=_PATH, help="Questions in the SQuAD layout, whose pieces are kept too (repeatable).")
-def trim(inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encoding: str, files: tuple[Path, ...]) -> None:
+@click.option(
+    "--drcd",
+    "files",
+    multiple=True,
+    type=_PATH,
+    help="Questions in the SQuAD layout, whose pieces are kept too (repeatable).",
+)
+def trim(
+    inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encoding: str, files: tuple[Path, ...]
+) -> None:
     """Cut a base's vocabulary to what reviews need.
 
     Those of INPUTS, and a safety set. The logits stay the same.
@@ -66,7 +90,9 @@ def trim(inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encod
     from builder.text import view
 
     if not inputs and not files:
-        raise ConfigError("nothing says which pieces are needed", where="builder model trim", fix="name review files, or --drcd FILE")
+        raise ConfigError(
+            "nothing says which pieces are needed", where="builder model trim", fix="name review files, or --drcd FILE"
+        )
     variants = load_lexicon().variants
     columns = sources.Columns(text=text_column or None)
     rows = (row for path in inputs for row in sources.read(path, columns, encoding or None))

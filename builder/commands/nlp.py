@@ -19,12 +19,18 @@ def nlp() -> None:
 
 @nlp.command()
 @click.argument("treebanks", nargs=-1, required=True, type=_PATH)
-@click.option("--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, retold in those of v1 (repeatable).")
+@click.option(
+    "--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, retold in those of v1 (repeatable)."
+)
 @click.option("--raw", multiple=True, type=_PATH, help="Text file, one text a line, for word vectors (repeatable).")
-@click.option("--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR.")
+@click.option(
+    "--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR."
+)
 @click.option("--seed", default=1, show_default=True)
 @click.option("--epochs", default=32, show_default=True, help="Epochs of the parser.")
-def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int) -> None:
+def train(
+    treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int
+) -> None:
     """Train on CoNLL-U TREEBANKS with UD v1 labels."""
     from builder.lexicon.resources import load_lexicon
     from builder.nlp.train import TrainingFiles
@@ -38,7 +44,9 @@ def train(treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path
 @click.argument("treebank", type=_PATH)
 @click.option("--backend", default="embedded", show_default=True)
 @click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
-@click.option("--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation.")
+@click.option(
+    "--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation."
+)
 def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:
     """Score a backend on a CoNLL-U TREEBANK."""
     from tabulate import tabulate

@@ -12,12 +12,25 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--reviews", "count", type=click.IntRange(1), required=True, help="How many reviews the build would have.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Worker processes, here or in a cluster.")
 @click.option(
-    "--workdir", type=click.Path(path_type=Path), help="A finished build to learn from; without it the sample is measured, up to seed."
+    "--reviews", "count", type=click.IntRange(1), required=True, help="How many reviews the build would have."
 )
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to print it.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=2, show_default=True, help="Worker processes, here or in a cluster."
+)
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    help="A finished build to learn from; without it the sample is measured, up to seed.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
 def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
     """Predict time, memory and disk of a build.
 
@@ -45,7 +58,9 @@ def _measured(workdir: Path | None) -> Measured:
         return measure(workdir, pipeline.remembered(workdir).resolved.config, str(workdir))
     click.echo("measuring on the shipped sample, some seconds", err=True)
     with tempfile.TemporaryDirectory() as folder:
-        build = pipeline.Build(Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1}))
+        build = pipeline.Build(
+            Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1})
+        )
         pipeline.run(build, until="seed")
         return measure(Path(folder), build.resolved.config, "the shipped sample")
 
@@ -68,4 +83,6 @@ def _clock(seconds: float) -> str:
 
 
 def _bytes(size: float) -> str:
-    return f"{size / 1e12:.1f} TB" if size >= 1e12 else f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+    return (
+        f"{size / 1e12:.1f} TB" if size >= 1e12 else f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+    )

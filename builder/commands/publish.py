@@ -9,7 +9,9 @@ import click
 
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--repo", "repository", required=True, metavar="USER/NAME", help="Dataset repository; made if it is not there.")
+@click.option(
+    "--repo", "repository", required=True, metavar="USER/NAME", help="Dataset repository; made if it is not there."
+)
 @click.option("--private", is_flag=True, help="Make a new repository private.")
 @click.option("--yes", is_flag=True, help="Send; without it, only tell what would be sent.")
 def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
@@ -25,10 +27,18 @@ def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
     whole = f"{len(planned.files)} files, {sum(planned.files.values()):,} bytes"
     if not yes:
         click.echo(
-            tabulate([(path, f"{size:,}") for path, size in planned.files.items()], headers=["file", "bytes"], colalign=("left", "right"))
+            tabulate(
+                [(path, f"{size:,}") for path, size in planned.files.items()],
+                headers=["file", "bytes"],
+                colalign=("left", "right"),
+            )
         )
-        click.echo(f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes sends")
+        click.echo(
+            f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes sends"
+        )
         return
     done = hub.send(planned, private, told=lambda line: click.echo(line, err=True))
     what = f"{done.sent} files sent, {done.removed} removed" if done.sent or done.removed else "nothing to send"
-    click.echo(f"{done.url}: {what}, tag {planned.tag} {'set' if done.tagged else 'was there'}, commit {done.commit[:12]}")
+    click.echo(
+        f"{done.url}: {what}, tag {planned.tag} {'set' if done.tagged else 'was there'}, commit {done.commit[:12]}"
+    )

@@ -21,7 +21,9 @@ from builder.commands.build import WORKDIR
 @click.option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
 @click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @click.option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
-def release(workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None) -> None:
+def release(
+    workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None
+) -> None:
     """Release what a build made.
 
     Its version follows from what changed since the last release.
@@ -34,10 +36,16 @@ def release(workdir: Path, out: Path | None, bump: str | None, number: str | Non
 
     made = pipeline.remembered(workdir, out)
     given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
-    kept = {key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()}
-    made = replace(made, resolved=resolve(options=kept | {key: value for key, value in given.items() if value is not None}))
+    kept = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()
+    }
+    made = replace(
+        made, resolved=resolve(options=kept | {key: value for key, value in given.items() if value is not None})
+    )
     if not made.resolved.config.release.licence:
-        raise ConfigError("no licence is stated", fix="say under which one others may use the data: --licence CC-BY-4.0")
+        raise ConfigError(
+            "no licence is stated", fix="say under which one others may use the data: --licence CC-BY-4.0"
+        )
     done = pipeline.run(made, told=lambda line: click.echo(line, err=True))[-1]
     counts = ", ".join(f"{name} {done.counts[name]:,}" for name in ("train", "valid", "test"))
     click.echo(f"{done.counts['path']}: {'released' if done.ran else 'released before'}, triplets: {counts}")

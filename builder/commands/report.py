@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 )
 @click.option("--markdown", is_flag=True, help="Print the report as Markdown, for the terminal or a pull request.")
 @click.option(
-    "--samples", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="Bootstrap samples for the intervals; 0: none."
+    "--samples",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples for the intervals; 0: none.",
 )
 @click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
 def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:  # fmt: skip
@@ -78,4 +82,6 @@ def _data(made: Report, workdir: Path, folder: Path) -> None:
     listed = list(cells(made))
     with db.lock(workdir), db.writing(workdir) as connection, db.atomic(connection):
         store.keep_cells(connection, listed)
-    click.echo(f"{folder}: {len(made.tables())} tables, {len(listed):,} numbers; also in the database (report_cells)", err=True)
+    click.echo(
+        f"{folder}: {len(made.tables())} tables, {len(listed):,} numbers; also in the database (report_cells)", err=True
+    )

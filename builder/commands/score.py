@@ -25,7 +25,9 @@ _FILE = click.Path(path_type=Path)
     "B.jsonl of two annotators.",
 )
 @click.option("--pred", type=_FILE, required=True, help="Predictions, in any of the formats of one file or a release.")
-@click.option("--against", type=_FILE, help="Predictions of another system: the difference, its interval, and a paired test.")
+@click.option(
+    "--against", type=_FILE, help="Predictions of another system: the difference, its interval, and a paired test."
+)
 @click.option(
     "--metric",
     type=click.Choice(["all", "exact", "lenient", "paper", "complete"]),
@@ -48,10 +50,16 @@ _FILE = click.Path(path_type=Path)
     help="given-aspects: the system was given the gold aspects; predictions about other aspects are left out.",
 )
 @click.option(
-    "--samples", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="Bootstrap samples for the 95% intervals; 0: none."
+    "--samples",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples for the 95% intervals; 0: none.",
 )
 @click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
-@click.option("--format", "shape", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True)
+@click.option(
+    "--format", "shape", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True
+)
 @click.option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
 def score(
     gold: Path, pred: Path, against: Path | None, metric: Asked, opinion: str, mode: Mode, samples: int, seed: int, shape: str, strict: bool
@@ -65,7 +73,9 @@ def score(
     from builder.usecases.scoring import score_files
 
     keys = ("opinion", "opinion_full") if opinion == "both" else (opinion,)
-    scored = score_files(gold, pred, against, asked=metric, keys=keys, settings=Settings(mode, samples, seed), strict=strict)
+    scored = score_files(
+        gold, pred, against, asked=metric, keys=keys, settings=Settings(mode, samples, seed), strict=strict
+    )
     for note in scored.notes:
         click.echo(note, err=True)
     click.echo(_SHAPES[shape](scored))
@@ -81,10 +91,22 @@ def _table(scored: Scored, shape: str = "simple") -> str:
     shown = [[*_cells(key, row), *(_paired(row) if paired else [])] for key, row in scored.rows]
     headers += ["difference", "95% interval", "p"] if paired else []
     lines = [
-        tabulate(shown, headers=headers, tablefmt=shape, disable_numparse=True, colalign=["left"] * 3 + ["right"] * (len(headers) - 3))
+        tabulate(
+            shown,
+            headers=headers,
+            tablefmt=shape,
+            disable_numparse=True,
+            colalign=["left"] * 3 + ["right"] * (len(headers) - 3),
+        )
     ]
     signatures = together([row.signature for _, row in scored.rows])
-    lines += ["", "signatures", *(f"- `{text}`" if shape == "github" else f"  {text}" for text in signatures), "", *scored.summary]
+    lines += [
+        "",
+        "signatures",
+        *(f"- `{text}`" if shape == "github" else f"  {text}" for text in signatures),
+        "",
+        *scored.summary,
+    ]
     return "\n".join(lines)
 
 
@@ -109,7 +131,13 @@ def _json(scored: Scored) -> str:
     scores = []
     for key, row in scored.rows:
         values = {name: {"value": e.value, "low": e.low, "high": e.high} for name, e in row.values.items()}
-        counts = dict(zip(("right", "predicted", "gold") if len(row.counts) == 3 else ("right", "matched"), row.counts, strict=False))
+        counts = dict(
+            zip(
+                ("right", "predicted", "gold") if len(row.counts) == 3 else ("right", "matched"),
+                row.counts,
+                strict=False,
+            )
+        )
         gap = row.against
         against = {"difference": gap.value, "low": gap.low, "high": gap.high, "p": gap.p} if gap else None
         head: dict[str, object] = {"of": key, "match": row.metric.match, "part": row.metric.part}
@@ -123,9 +151,14 @@ def _csv(scored: Scored) -> str:
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["of", "match", "part", "precision", "recall", "f1", "accuracy", "low", "high", "difference", "p", "signature"])
+    writer.writerow(
+        ["of", "match", "part", "precision", "recall", "f1", "accuracy", "low", "high", "difference", "p", "signature"]
+    )
     for key, row in scored.rows:
-        values = [f"{row.values[name].value:.4f}" if name in row.values else "" for name in ("precision", "recall", "f1", "accuracy")]
+        values = [
+            f"{row.values[name].value:.4f}" if name in row.values else ""
+            for name in ("precision", "recall", "f1", "accuracy")
+        ]
         last = list(row.values.values())[-1]
         interval = ["", ""] if last.low is None else [f"{last.low:.4f}", f"{last.high:.4f}"]
         paired = [f"{row.against.value:.4f}", f"{row.against.p:.4f}"] if row.against else ["", ""]

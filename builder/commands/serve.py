@@ -11,9 +11,18 @@ from builder.commands.build import WORKDIR
 
 @click.command()
 @WORKDIR
-@click.option("--release", type=click.Path(path_type=Path), help="Show this release directory instead of a working directory.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than loopback let others read along.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one.")
+@click.option(
+    "--release", type=click.Path(path_type=Path), help="Show this release directory instead of a working directory."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; others than loopback let others read along.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one."
+)
 def serve(workdir: Path, release: Path | None, host: str, port: int) -> None:
     """Look into a build in the browser.
 

@@ -75,7 +75,10 @@ def _pairs(texts: Sequence[str], longest: int) -> Iterator[tuple[Words, NDArray[
         for first, last in pairwise([*cuts.tolist(), len(left)]):
             here = np.arange(first, last)
             one, other = np.repeat(here, left[here]), ranges(here + 1, here + 1 + left[here])
-            yield scattered(rarest[one] + scattered(rarest[other] + np.uint64(1))), (owner[one] + start).astype(np.uint32)
+            yield (
+                scattered(rarest[one] + scattered(rarest[other] + np.uint64(1))),
+                (owner[one] + start).astype(np.uint32),
+            )
 
 
 def _sorted_into(files: Sequence[IO[bytes]], key: Words, owner: NDArray[np.uint32]) -> None:

@@ -88,9 +88,15 @@ def pair_carried(rule: Rule) -> Pairer:
 
     def has_subject(scene: Scene, category: str) -> bool:
         symbols, items = scene.symbols[: scene.at], scene.items[: scene.at]
-        if blockers & set(symbols) and any(item.symbol in blockers and item.word not in params.resuming for item in items):
+        if blockers & set(symbols) and any(
+            item.symbol in blockers and item.word not in params.resuming for item in items
+        ):
             return True
-        return BLOCKED in symbols and not category.startswith(params.felt) and any(item.word in params.others for item in items)
+        return (
+            BLOCKED in symbols
+            and not category.startswith(params.felt)
+            and any(item.word in params.others for item in items)
+        )
 
     def find(scene: Scene) -> AspectChoice | None:
         topic, phrase = scene.topic, scene.opinion.phrase

@@ -164,28 +164,39 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             leads=find_leads(lexicon, term.wholes),
         ),
         terms=TermGrammar.of(term, DishGrammar.of(chosen.only("dish-name", DishRule), lexicon)),
-        joining=frozenset(word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words),
+        joining=frozenset(
+            word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
+        ),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         excess=tuple(chosen.params("excess", ExcessRule)),
         denials=tuple(chosen.params("denial", DenialRule)),
         irrealis=frozenset(kind for params in irrealis for kind in params.kinds),
-        contrast=frozenset(word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast),
+        contrast=frozenset(
+            word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
+        ),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
         compatible=_limit_categories(lexicon, chosen.params("compatible", CompatibleRule)),
-        blocked=frozenset(word for params in chosen.params("block", BlockRule) for word in _find_blocked(lexicon, params)),
+        blocked=frozenset(
+            word for params in chosen.params("block", BlockRule) for word in _find_blocked(lexicon, params)
+        ),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
 
 
 def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:
     """The opinion words of some categories (by prefix), and some words."""
-    return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(rule.categories)} | set(rule.words)
+    return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(rule.categories)} | set(
+        rule.words
+    )
 
 
 def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:
     """For each category that a rule limits, the classes that each such rule allows."""
     allowed = {prefix: classes for rule in rules for prefix, classes in rule.classes.items()}
     categories = sorted({entry.category for entry in lexicon.opinions.values()})
-    limits = {category: tuple(classes for prefix, classes in allowed.items() if category.startswith(prefix)) for category in categories}
+    limits = {
+        category: tuple(classes for prefix, classes in allowed.items() if category.startswith(prefix))
+        for category in categories
+    }
     return {category: classes for category, classes in limits.items() if classes}

@@ -113,7 +113,10 @@ class Engine:
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
         """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is none."""
-        if phrase.entry.category == CONTEXT_ONLY and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None:
+        if (
+            phrase.entry.category == CONTEXT_ONLY
+            and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None
+        ):
             return None
         return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
 
@@ -147,7 +150,9 @@ class Engine:
         for clause in doc.clauses:
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
-            asked = doc.text[clause.end : clause.end + 1] in rules.questions or doc.text[clause.end - 1] in rules.questions
+            asked = (
+                doc.text[clause.end : clause.end + 1] in rules.questions or doc.text[clause.end - 1] in rules.questions
+            )
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
                 units = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
@@ -168,7 +173,9 @@ class Engine:
         for name, pairer in self._rules.pairers:
             choice = pairer(scene)
             if choice and self._fits(phrase, choice):
-                aspects = _share(scene.items, choice.aspects, self._rules) if self._rules.conjunction else choice.aspects
+                aspects = (
+                    _share(scene.items, choice.aspects, self._rules) if self._rules.conjunction else choice.aspects
+                )
                 return Pairing(name, aspects, choice.detail)
         return None
 
@@ -201,11 +208,16 @@ class Engine:
         term, phrase = aspect.term, item.phrase
         assert term is not None
         assert phrase is not None
-        value, evidence = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials)
+        value, evidence = judge_valence(
+            phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
+        )
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         path = " ".join(steps) if steps is not None else NO_PATH
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        first, start = _find_full_start(scene.items, aspect, self._rules.terms.rule.determiners), aspect.start + term.lead
+        first, start = (
+            _find_full_start(scene.items, aspect, self._rules.terms.rule.determiners),
+            aspect.start + term.lead,
+        )
         aspect_full = _make_element(doc.text, ((first, aspect.end),))
         opinion, opinion_full = _make_opinion(doc.text, item, phrase)
         return Triplet(
@@ -278,7 +290,9 @@ def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], j
     return first if any(item.word in joining and first.end <= item.start < last.start for item in clause) else last
 
 
-def _next_topic(clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled) -> Topic | None:
+def _next_topic(
+    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled
+) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
     named = [item for item in clause if item.term is not None]
     if not paired and not named:

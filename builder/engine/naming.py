@@ -65,7 +65,9 @@ def ends_name(term: Term, item: Constituent, lexicon: Lexicon, grammar: DishGram
 def _is_stray(word: str, lexicon: Lexicon, grammar: DishGrammar) -> bool:
     """Whether a character that touches a dish is likely a part of its name (羊油拌麵 線)."""
     rule = grammar.rule
-    return rule.compounds and len(word) == 1 and word.isalpha() and word not in rule.loose and word not in lexicon.general
+    return (
+        rule.compounds and len(word) == 1 and word.isalpha() and word not in rule.loose and word not in lexicon.general
+    )
 
 
 def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, grammar: DishGrammar) -> bool:

@@ -43,14 +43,24 @@ def pair_by_pattern(rule: Rule) -> Pairer:
     params = read_params(rule, PatternParams)
     expression = compile_pattern(params.pattern, rule.at("pattern"))
     needs = compile_pattern(params.needs, rule.at("needs")).pattern
-    only, never, heads, words, least = params.categories, params.not_categories, params.heads, params.words, params.least
+    only, never, heads, words, least = (
+        params.categories,
+        params.not_categories,
+        params.heads,
+        params.words,
+        params.least,
+    )
 
     @cache
     def reads(category: str) -> bool:
         return (not only or category.startswith(only)) and not (never and category.startswith(never))
 
     def find(scene: Scene) -> AspectChoice | None:
-        if needs not in scene.symbols or ASPECT not in scene.symbols or (least > 1 and scene.symbols.count(ASPECT) < least):
+        if (
+            needs not in scene.symbols
+            or ASPECT not in scene.symbols
+            or (least > 1 and scene.symbols.count(ASPECT) < least)
+        ):
             return None
         phrase = scene.items[scene.at].phrase
         assert phrase is not None

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from builder.engine.asserting import AssertionRule, is_asserted, names_kind_of_place
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.extent import ExtentRule, count_lead, find_left_edge, find_start, is_doubled, is_wished, strip_negator
+from builder.engine.extent import (
+    ExtentRule,
+    count_lead,
+    find_left_edge,
+    find_start,
+    is_doubled,
+    is_wished,
+    strip_negator,
+)
 from builder.engine.naming import PRAISE
 from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS
 from builder.engine.vocabulary import Unit
@@ -57,7 +65,9 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
     for k, unit in enumerate(units):
         if unit.symbol != OPINION:
             continue
-        if unit.word[-1] == "了" and k > taken and units[k - 1].symbol == DEG and unit.word[:-1] in lexicon.opinions:  # 太 多了
+        if (
+            unit.word[-1] == "了" and k > taken and units[k - 1].symbol == DEG and unit.word[:-1] in lexicon.opinions
+        ):  # 太 多了
             unit = unit._replace(end=unit.end - 1, word=unit.word[:-1])
         edges = _find_edges(units, unit, k, taken, lexicon, grammar)
         if edges is None:
@@ -70,7 +80,9 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
         after = units[last + 1 : last + 2]
         if last > k and units[last].word in grammar.extent.bits and (not after or after[0].symbol in STATEMENT_ENDS):
             phrase = phrase._replace(degrees=(*phrase.degrees, BIT))
-        _add_opinion(out, Constituent(start, end, OPINION, text[start:end], unit.last, phrase), after, text, grammar.join)
+        _add_opinion(
+            out, Constituent(start, end, OPINION, text[start:end], unit.last, phrase), after, text, grammar.join
+        )
         taken = last + 1
     return out + [_keep_word(u, lexicon, grammar.leads) for u in units[taken:]]
 
@@ -80,7 +92,11 @@ def _find_edges(
 ) -> tuple[int, int, int] | None:
     """The units on which the core, the phrase begin and the phrase ends around opinion word `unit` at k; None if it judges nothing."""
     comparison, extent, count = grammar.comparison, grammar.extent, len(units)
-    begin = k - 1 if k > taken and units[k - 1].symbol == HAVE and grammar.join.had and _is_had(units[k - 1], unit, lexicon) else k
+    begin = (
+        k - 1
+        if k > taken and units[k - 1].symbol == HAVE and grammar.join.had and _is_had(units[k - 1], unit, lexicon)
+        else k
+    )
     first = find_left_edge(units, begin, taken, extent)
     if first == k and (at := find_denier(units, k, taken, comparison)) < k:
         if any(word in units[at].word for word in comparison.inferior):  # 不如 老店 好: what it says is 不如
@@ -113,7 +129,8 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexico
         return Phrase((unit.start, unit.end), entry, (), (), ())
     negators = [u for u in before if u.symbol == NEG]
     spans = [
-        (u.start + count_lead(u.word, lexicon, extent), u.start + len(strip_negator(u.word, lexicon, extent.fillers))) for u in negators
+        (u.start + count_lead(u.word, lexicon, extent), u.start + len(strip_negator(u.word, lexicon, extent.fillers)))
+        for u in negators
     ]
     return Phrase(
         core=(begin, unit.end),

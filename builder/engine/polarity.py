@@ -56,11 +56,20 @@ class DenialRule:
 
     def applies(self, phrase: Phrase) -> bool:
         """Whether the phrase has one such negator."""
-        return len(phrase.kinds) == 1 and phrase.kinds[0] in self.kinds and phrase.entry.category.startswith(self.categories)
+        return (
+            len(phrase.kinds) == 1
+            and phrase.kinds[0] in self.kinds
+            and phrase.entry.category.startswith(self.categories)
+        )
 
 
 def judge_valence(
-    phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[ExcessRule], denials: Sequence[DenialRule]
+    phrase: Phrase,
+    term: Term,
+    aspect: str,
+    lexicon: Lexicon,
+    excess: Sequence[ExcessRule],
+    denials: Sequence[DenialRule],
 ) -> tuple[float, list[tuple[str, str]]]:
     """Valence in 1..10 and the evidence for it."""
     base, evidence = _find_base(phrase, term, aspect, lexicon)

@@ -36,7 +36,9 @@ def join_lacks(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> l
         if negator.symbol != NEG or after.symbol not in NOMINALS or negator.end != after.start:
             continue
         noun = after.word.lower()
-        lack = next((lack for lack in rule.lacking if negator.word.endswith(lack) and lack + noun in lexicon.opinions), "")
+        lack = next(
+            (lack for lack in rule.lacking if negator.word.endswith(lack) and lack + noun in lexicon.opinions), ""
+        )
         if lack and (at := len(negator.word) - len(lack)):
             lead = negator.word[:at]
             adverb = Unit(negator.start, negator.start + at, lead, DEG if lead in lexicon.degree else ADV, *negator[4:])
@@ -58,7 +60,9 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
     return units
 
 
-def _settle_role(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule, judged: frozenset[str]) -> str:
+def _settle_role(
+    units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule, judged: frozenset[str]
+) -> str:
     """The symbol of unit i among its neighbours, of which those behind it are settled.
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion only
@@ -77,7 +81,12 @@ def _settle_role(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: Function
         return POST if before == OPINION else OPINION
     if degree and after in _STRENGTHENED:
         return DEG
-    if symbol == OPINION and word in lexicon.aspects and before not in judged and _is_described(word, units, i, lexicon):
+    if (
+        symbol == OPINION
+        and word in lexicon.aspects
+        and before not in judged
+        and _is_described(word, units, i, lexicon)
+    ):
         return ASPECT
     if symbol == NEG and word in lexicon.opinions and _closes_phrase(word, before, after):
         return OPINION

@@ -106,7 +106,13 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
     rule, compounds = grammar.rule, grammar.dishes.rule.compounds
     out: list[Constituent] = []
     for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
-        if item.term and item.word in rule.wholes and out and _touches(out[-1], item) and not _touches(item, *clause[i + 1 : i + 2]):
+        if (
+            item.term
+            and item.word in rule.wholes
+            and out
+            and _touches(out[-1], item)
+            and not _touches(item, *clause[i + 1 : i + 2])
+        ):
             item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
         joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined and rule.list_touching and _are_listed_dishes(out[-1], clause, i, rule):
@@ -116,7 +122,12 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             out.append(item._replace(symbol=BLOCKED, term=None) if renamed else item)
             continue
         out[-joined[0] :] = [joined[1]]
-        while compounds and len(out) > 1 and out[-2].end == out[-1].start and _goes_on_left(out, clause, i, lexicon, grammar):
+        while (
+            compounds
+            and len(out) > 1
+            and out[-2].end == out[-1].start
+            and _goes_on_left(out, clause, i, lexicon, grammar)
+        ):
             first, last = out[-2:]  # 清蒸 野生石斑
             owner = last.term and last.term.owner
             out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
@@ -203,14 +214,19 @@ def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> 
     assert last.term is not None
     leads = first.word in grammar.rule.wholes or (
         first.term
-        and (grammar.is_leading(first.term.cls, last.term.cls) or (is_kind(first) and is_dish(last) and last.term.cls not in GENERIC))
+        and (
+            grammar.is_leading(first.term.cls, last.term.cls)
+            or (is_kind(first) and is_dish(last) and last.term.cls not in GENERIC)
+        )
     )
     if leads or (last.term.lead and not (first.term and is_dish(first) and not is_kind(first))):
         return last.start - first.start + last.term.lead
     return first.term.lead if first.term else 0
 
 
-def _goes_on_left(out: Sequence[Constituent], clause: Sequence[Constituent], i: int, lexicon: Lexicon, grammar: TermGrammar) -> bool:
+def _goes_on_left(
+    out: Sequence[Constituent], clause: Sequence[Constituent], i: int, lexicon: Lexicon, grammar: TermGrammar
+) -> bool:
     """Whether the name that ends `out` goes on to the left.
 
     By a part, or by food that is no kind of food (餐點, 甜點) nor one of a list.

@@ -19,7 +19,9 @@ _LATIN = re.compile("[a-z]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
 
 
-def read_units(text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: UnitVocabulary) -> list[Unit]:
+def read_units(
+    text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: UnitVocabulary
+) -> list[Unit]:
     """Units of tokens[first:stop], which lie in one clause. `text` is lower case where that keeps its length."""
     out: list[Unit] = []
     known, reach = vocabulary.symbols, vocabulary.reach
@@ -68,7 +70,9 @@ def _find_longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabul
     return j
 
 
-def _cut_behind_latin(text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: UnitVocabulary) -> list[Unit]:
+def _cut_behind_latin(
+    text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: UnitVocabulary
+) -> list[Unit]:
     """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a known word.
 
     Nothing if there is none.

@@ -103,10 +103,14 @@ class UnitVocabulary:
     splits: dict[str, tuple[Piece, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, lexicon: Lexicon, rule: FunctionWordRule, apart: Collection[str] = (), had: bool = True) -> UnitVocabulary:
+    def of(
+        cls, lexicon: Lexicon, rule: FunctionWordRule, apart: Collection[str] = (), had: bool = True
+    ) -> UnitVocabulary:
         """Opinion before negator, degree word, aspect …; `roles` settles words with two roles. `apart` become `pieces`."""
         morphemes = lexicon.morphemes.items()
-        symbols = {word: _SYMBOL_OF_MORPHEME[role] for word, role in morphemes if len(word) > 1 and role in _SYMBOL_OF_MORPHEME}
+        symbols = {
+            word: _SYMBOL_OF_MORPHEME[role] for word, role in morphemes if len(word) > 1 and role in _SYMBOL_OF_MORPHEME
+        }
         tagged = {word: SYMBOL_OF_TAG.get(pos, OTHER) for word, pos in lexicon.general.items()}
         symbols |= {word: BLOCKED if symbol == NOUN else symbol for word, symbol in tagged.items()}
         symbols |= dict.fromkeys(lexicon.not_aspects, BLOCKED)

@@ -85,8 +85,14 @@ def _task(review: Labelled, model: str) -> Node:
          "value": {"start": units[start], "end": units[end], "text": review.text[start:end], "labels": [kind]}}
         for name, kind, (start, end) in regions
     ]  # fmt: skip
-    result += [{"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [kind]} for a, b, kind in relations]
-    return {"data": {"id": review.id, "text": review.text}, "predictions": [{"model_version": model, "score": 1.0, "result": result}]}
+    result += [
+        {"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [kind]}
+        for a, b, kind in relations
+    ]
+    return {
+        "data": {"id": review.id, "text": review.text},
+        "predictions": [{"model_version": model, "score": 1.0, "result": result}],
+    }
 
 
 def _utf16(text: str) -> list[int]:
@@ -99,7 +105,9 @@ def read_label_studio(content: str) -> list[Labelled]:
     found: list[Labelled] = []
     for task in json.loads(content):
         text = task["data"]["text"]
-        results: list[Any] = next((one[0]["result"] for key in ("annotations", "predictions") if (one := task.get(key))), [])
+        results: list[Any] = next(
+            (one[0]["result"] for key in ("annotations", "predictions") if (one := task.get(key))), []
+        )
         back = {unit: i for i, unit in enumerate(_utf16(text))}
         regions: dict[str, Span] = {}
         relations: list[_Relation] = []
@@ -126,8 +134,14 @@ def doccano(reviews: Iterable[Labelled]) -> str:
 def _record(review: Labelled) -> Node:
     regions, relations = _graph(review.labels)
     number = {name: n for n, (name, _, _) in enumerate(regions, start=1)}
-    entities = [{"id": number[name], "label": kind, "start_offset": start, "end_offset": end} for name, kind, (start, end) in regions]
-    joined = [{"id": n, "from_id": number[a], "to_id": number[b], "type": kind} for n, (a, b, kind) in enumerate(relations, start=1)]
+    entities = [
+        {"id": number[name], "label": kind, "start_offset": start, "end_offset": end}
+        for name, kind, (start, end) in regions
+    ]
+    joined = [
+        {"id": n, "from_id": number[a], "to_id": number[b], "type": kind}
+        for n, (a, b, kind) in enumerate(relations, start=1)
+    ]
     return {"review": review.id, "text": review.text, "entities": entities, "relations": joined}
 
 

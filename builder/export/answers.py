@@ -75,7 +75,9 @@ def load(path: Path) -> File:
     """Read and recognise a file, or the data of a release directory."""
     files = sorted((path / "data").glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
-        raise InputError("no data/*.jsonl in this directory", where=str(path), fix="name a release directory, or a file")
+        raise InputError(
+            "no data/*.jsonl in this directory", where=str(path), fix="name a release directory, or a file"
+        )
     rows = tuple(row for one in files for row in _recognised(one))
     if not rows:
         raise InputError("no rows", where=str(path))
@@ -120,7 +122,9 @@ def _lines(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             try:
                 row = json.loads(line)
             except ValueError as error:
-                raise InputError(f"not JSON: {error}", where=f"{path}:{number}", fix="one JSON object a line") from error
+                raise InputError(
+                    f"not JSON: {error}", where=f"{path}:{number}", fix="one JSON object a line"
+                ) from error
             if not isinstance(row, dict):
                 raise InputError(f"a {type(row).__name__} where an object is due", where=f"{path}:{number}")
             yield f"{path}:{number}", row
@@ -139,7 +143,9 @@ def _ours(row: Any, opinion: str) -> Row:
     def text(value: Any) -> str:
         return str(value["text"] if isinstance(value, dict) else value)
 
-    listed = [(text(t["aspect"]), text(t.get(opinion) or t["opinion"]), polarity(t["polarity"])) for t in row["triplets"]]
+    listed = [
+        (text(t["aspect"]), text(t.get(opinion) or t["opinion"]), polarity(t["polarity"])) for t in row["triplets"]
+    ]
     return str(row["id"]), row.get("text"), listed
 
 

@@ -30,7 +30,9 @@ def load_complete(path: Path) -> dict[str, Complete]:
     first, second = (_read_annotator(path / name) for name in ANNOTATORS)
     alone = sorted(first.keys() ^ second.keys())
     if alone:
-        raise InputError(f"{alone[0]!r} is annotated in one file only", where=str(path), fix="both annotators read the same reviews")
+        raise InputError(
+            f"{alone[0]!r} is annotated in one file only", where=str(path), fix="both annotators read the same reviews"
+        )
     if not first:
         raise InputError("no rows", where=str(path / ANNOTATORS[0]))
     return {key: merge(triplets, second[key]) for key, triplets in first.items()}

@@ -28,7 +28,9 @@ _WORD = re.compile(r"[A-Za-z0-9]")
 def recognised(text: str) -> bool:
     """Whether a file's first line is one of this module's."""
     line = next((line for line in text.split("\n") if line.strip()), "")
-    return not line.lstrip().startswith(("{", "[")) and ("####" in line or bool(_HEADER.fullmatch(line) or _TRUTH.fullmatch(line)))
+    return not line.lstrip().startswith(("{", "[")) and (
+        "####" in line or bool(_HEADER.fullmatch(line) or _TRUTH.fullmatch(line))
+    )
 
 
 def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
@@ -86,7 +88,10 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
         sentence, _, rest = line.partition("####")
         tokens = sentence.split(" ") if every or not sentence.endswith(" ") else sentence.split()
         triplets = _literal(rest.rpartition("####")[2])
-        listed = [(_surface(tokens, aspect, every), _surface(tokens, opinion, every), polarity(name)) for aspect, opinion, name in triplets]
+        listed = [
+            (_surface(tokens, aspect, every), _surface(tokens, opinion, every), polarity(name))
+            for aspect, opinion, name in triplets
+        ]
         return str(number), _joined(tokens), listed
 
     return reader

@@ -10,7 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from builder.export.labels import STAND_INS, Label, Labelled, Spans, checked, continuous, indices, span_of, text_of, tokens, untokenisable
+from builder.export.labels import (
+    STAND_INS,
+    Label,
+    Labelled,
+    Spans,
+    checked,
+    continuous,
+    indices,
+    span_of,
+    text_of,
+    tokens,
+    untokenisable,
+)
 from builder.records import POLARITIES, Polarity
 
 _MARK, _THREE = "####", "#### #### ####"
@@ -56,7 +68,9 @@ def _ends(listed: Sequence[int]) -> Spans:
     return ((listed[0], listed[-1] + 1),)
 
 
-def _line(review: Labelled, shown: Callable[[Spans], Sequence[int]], mark: str, stand_ins: Mapping[str, str] = STAND_INS) -> str:
+def _line(
+    review: Labelled, shown: Callable[[Spans], Sequence[int]], mark: str, stand_ins: Mapping[str, str] = STAND_INS
+) -> str:
     triplets = [(shown(one.aspect), shown(one.opinion), one.polarity) for one in review.labels]
     return f"{_sentence(tokens(review.text, stand_ins))}{mark}{triplets!r}\n"
 
@@ -66,9 +80,13 @@ def _sentence(words: Sequence[str]) -> str:
     return " ".join(words) + (" " if words[-1] == "#" else "")
 
 
-def _read(content: str, span: Callable[[Sequence[int]], Spans], mark: str, stand_ins: Mapping[str, str] = STAND_INS) -> list[Labelled]:
+def _read(
+    content: str, span: Callable[[Sequence[int]], Spans], mark: str, stand_ins: Mapping[str, str] = STAND_INS
+) -> list[Labelled]:
     return [
-        checked(Labelled(str(number), text_of(words, stand_ins), tuple(Label(span(a), span(o), p) for a, o, p in triplets)))
+        checked(
+            Labelled(str(number), text_of(words, stand_ins), tuple(Label(span(a), span(o), p) for a, o, p in triplets))
+        )
         for number, words, triplets in _parsed(content, mark)
     ]
 

@@ -88,7 +88,9 @@ class Exported:
         return self.binary or self.content.encode()
 
 
-def export(name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", words: Words | None = None) -> Exported:
+def export(
+    name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", words: Words | None = None
+) -> Exported:
     """The rows of a split in the format `name`; `words` is needed for bio-words. ConfigError for a name that is not known."""
     if name in FORMATS:
         return _labels(FORMATS[name], split, rows, opinion)
@@ -140,7 +142,11 @@ def _fitted(form: Format, row: ReviewRow, opinion: Opinion) -> tuple[list[Label]
 
 
 def _table(file: str, rows: Sequence[ReviewRow], binary: bool) -> Exported:
-    skipped = [Skipped(row["id"], None, reason, len(row["triplets"])) for row in rows if binary and (reason := table.oversized(row))]
+    skipped = [
+        Skipped(row["id"], None, reason, len(row["triplets"]))
+        for row in rows
+        if binary and (reason := table.oversized(row))
+    ]
     out = {one.id for one in skipped}
     kept = [row for row in rows if row["id"] not in out]
     content, book = ("", table.dump_xlsx(kept)) if binary else (table.dump_csv(kept), b"")
@@ -156,7 +162,9 @@ def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
         triplets = [released(triplet) for triplet in row["triplets"]]
         if refused := next(((one, reason) for one in triplets if (reason := paper.refused(one))), None):
             one, reason = refused
-            skipped.append(Skipped(row["id"], Label(one.aspect.spans, one.opinion.spans, one.polarity), reason, len(triplets)))
+            skipped.append(
+                Skipped(row["id"], Label(one.aspect.spans, one.opinion.spans, one.polarity), reason, len(triplets))
+            )
         else:
             kept += len(triplets)
             lines.append(paper.line(number, row["text"], triplets, given, row["id"]) + "\n")
@@ -165,7 +173,9 @@ def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
 
 def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exported:
     """Counts aspects."""
-    skipped = [Skipped(one.id, None, reason, len(_aspects(one))) for one in reviews if (reason := untokenisable(one.text))]
+    skipped = [
+        Skipped(one.id, None, reason, len(_aspects(one))) for one in reviews if (reason := untokenisable(one.text))
+    ]
     out = {one.id for one in skipped}
     sound = [one for one in reviews if one.id not in out]
     tiled = words([one.text for one in sound]) if words else [bio.characters(one.text) for one in sound]

@@ -49,10 +49,19 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
         told = grouped.setdefault(aspect_text(triplet), [])
         if (opinion := f"{triplet.opinion.text}({NAMES[triplet.polarity]})") not in told:
             told.append(opinion)
-    questions = ["請問以下文字的評論對象有哪些？", *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given)]
-    answer = "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items()) if grouped else ""
+    questions = [
+        "請問以下文字的評論對象有哪些？",
+        *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given),
+    ]
+    answer = (
+        "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items())
+        if grouped
+        else ""
+    )
     ids: dict[str, int | str] = {"id": number} | ({"review_id": review} if review else {})
-    return json.dumps(ids | {"question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False)
+    return json.dumps(
+        ids | {"question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False
+    )
 
 
 def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:

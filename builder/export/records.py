@@ -72,7 +72,9 @@ def element(row: ElementRow) -> Element:
     return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
 
 
-def triplet_row(i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...], judged: Judged | None = None) -> TripletRow:
+def triplet_row(
+    i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...], judged: Judged | None = None
+) -> TripletRow:
     judged = judged or Judged()
     return {
         "id": i,

@@ -33,7 +33,11 @@ def read(content: str) -> list[Labelled]:
     for entry in json.loads(content):
         told = entry["opinions"]
         labels = [
-            Label(_spans(entry["text"], one["Target"]), _spans(entry["text"], one["Polar_expression"]), _POLARITIES[one["Polarity"]])
+            Label(
+                _spans(entry["text"], one["Target"]),
+                _spans(entry["text"], one["Polar_expression"]),
+                _POLARITIES[one["Polarity"]],
+            )
             for one in told
             if one["Target"][1] and one["Polar_expression"][1]
         ]

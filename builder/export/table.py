@@ -32,7 +32,11 @@ MOST_CHARACTERS = 32_767
 
 def _kind(hint: object) -> Kind:
     """The kind of cell for a type of our rows; None beside another type changes nothing."""
-    parts = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    parts = (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
     (kept, *more) = [part for part in parts if part is not type(None)]
     if not more and kept is ElementRow:
         return "element"
@@ -177,7 +181,11 @@ _SHEET = f"""{_DECLARED}<worksheet xmlns="http://schemas.openxmlformats.org/spre
 def oversized(row: ReviewRow) -> str | None:
     """Why a sheet cannot hold a review, or None."""
     longest = max((len(_shielded(cell)) for line in cells([row]) for cell in line if isinstance(cell, str)), default=0)
-    return f"{longest:,} characters in a cell, which holds {MOST_CHARACTERS:,} in Excel" if longest > MOST_CHARACTERS else None
+    return (
+        f"{longest:,} characters in a cell, which holds {MOST_CHARACTERS:,} in Excel"
+        if longest > MOST_CHARACTERS
+        else None
+    )
 
 
 def dump_xlsx(listed: Iterable[ReviewRow]) -> bytes:
@@ -190,7 +198,9 @@ def dump_xlsx(listed: Iterable[ReviewRow]) -> bytes:
             sheet.write((_SHEET + _line(columns())).encode())
             for number, line in enumerate(cells(listed), start=2):
                 if number > MOST_ROWS:
-                    raise ConfigError(f"more than {MOST_ROWS:,} rows, which no sheet of Excel holds", fix="use --format csv")
+                    raise ConfigError(
+                        f"more than {MOST_ROWS:,} rows, which no sheet of Excel holds", fix="use --format csv"
+                    )
                 sheet.write(_line(line).encode())
             sheet.write(b"</sheetData></worksheet>")
     return out.getvalue()

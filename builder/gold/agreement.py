@@ -48,7 +48,9 @@ def agreement(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> Agreemen
     for a, b in combinations(names, 2):
         both = sorted(given[a].keys() & given[b].keys() & own)
         first, second = ([given[who][i] for i in both] for who in (a, b))
-        pairs.append(Pair(a, b, len(both), raw(first, second), cohen(first, second), span_f1(pool, labels[a], labels[b])))
+        pairs.append(
+            Pair(a, b, len(both), raw(first, second), cohen(first, second), span_f1(pool, labels[a], labels[b]))
+        )
     everyone = sorted(own.intersection(*(said.keys() for said in given.values()))) if len(names) > 1 else []
     table = [[given[who][i] for who in names] for i in everyone]
     same = sum(len(set(row)) == 1 for row in table) / len(table) if table else None
@@ -95,7 +97,10 @@ def span_f1(pool: Pool, first: Mapping[int, Label], second: Mapping[int, Label])
     for review in pool.reviews:
         own = [c.id for c in review.candidates if c.n is not None]
         if own and all(i in first and i in second and first[i].label and second[i].label for i in own):
-            a, b = ({t.key for c in review.candidates if c.id in said and (t := meant(review, c, said[c.id]))} for said in (first, second))
+            a, b = (
+                {t.key for c in review.candidates if c.id in said and (t := meant(review, c, said[c.id]))}
+                for said in (first, second)
+            )
             right, one, two = right + len(a & b), one + len(a), two + len(b)
     return 2 * right / (one + two) if one + two else None
 
@@ -104,9 +109,17 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
     """Candidate id -> what each said, where two do not say the same: another label or correction, or a triplet that only some found missing."""
     out: dict[int, tuple[tuple[str, Label], ...]] = {}
     for review in pool.reviews:
-        present = {who for who, said in labels.items() if any(one.id in said and said[one.id].label for one in review.candidates)}
+        present = {
+            who
+            for who, said in labels.items()
+            if any(one.id in said and said[one.id].label for one in review.candidates)
+        }
         for one in review.candidates:
-            said = tuple((who, labels[who][one.id]) for who in sorted(labels) if one.id in labels[who] and labels[who][one.id].label)
+            said = tuple(
+                (who, labels[who][one.id])
+                for who in sorted(labels)
+                if one.id in labels[who] and labels[who][one.id].label
+            )
             lonely = one.n is None and said and len(said) < len(present)
             if lonely or len({label.answer for _, label in said}) > 1:
                 out[one.id] = said

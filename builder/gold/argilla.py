@@ -23,7 +23,9 @@ USER = str(uuid5(NAMESPACE_URL, "builder"))
 
 
 def write(path: Path, items: Iterable[Item]) -> None:
-    path.write_text(json.dumps([_record(item) for item in items], ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps([_record(item) for item in items], ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def read(path: Path) -> Iterator[Filled | Fault]:
@@ -34,7 +36,12 @@ def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
     responses = row.get("responses") or {}
     users = sorted({str(one.get("user_id") or "") for listed in responses.values() for one in listed})
     for user in users or [""]:
-        said = {name: one.get("value") for name, listed in responses.items() for one in listed if str(one.get("user_id") or "") == user}
+        said = {
+            name: one.get("value")
+            for name, listed in responses.items()
+            for one in listed
+            if str(one.get("user_id") or "") == user
+        }
         yield _filled(where, row, said, "" if user in ("", USER) else f"argilla:{user}")
 
 
@@ -47,9 +54,14 @@ def _record(item: Item) -> dict[str, Any]:
     if one is not None:
         t = one.triplet
         row["metadata"] |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
-        row["suggestions"] = {"spans": {"value": _spans(t.aspect.spans, t.opinion.spans), "agent": "candidate", "score": None}}
+        row["suggestions"] = {
+            "spans": {"value": _spans(t.aspect.spans, t.opinion.spans), "agent": "candidate", "score": None}
+        }
         if label is not None:
-            answers = {"label": told(label), "spans": _spans(label.aspect or t.aspect.spans, label.opinion or t.opinion.spans)}
+            answers = {
+                "label": told(label),
+                "spans": _spans(label.aspect or t.aspect.spans, label.opinion or t.opinion.spans),
+            }
             answers |= {"polarity": label.polarity} if label.polarity else {}
         answers |= {"note": label.note} if label is not None and label.note else {}
     lines = [" | ".join(given) for given in missing_of(item)] + ([NOTHING] if item.checked else [])
@@ -60,7 +72,9 @@ def _record(item: Item) -> dict[str, Any]:
 
 def _spans(aspect: Iterable[Span], opinion: Iterable[Span]) -> list[dict[str, Any]]:
     return [
-        {"start": start, "end": end, "label": name} for name, spans in (("aspect", aspect), ("opinion", opinion)) for start, end in spans
+        {"start": start, "end": end, "label": name}
+        for name, spans in (("aspect", aspect), ("opinion", opinion))
+        for start, end in spans
     ]
 
 

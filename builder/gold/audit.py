@@ -65,7 +65,9 @@ def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSetti
     drawn = _draw_triplets(frame, sizes, settings)
     chosen = [replace(review, stratum=READ) for review in read]
     for review in sorted(rest, key=lambda review: draw(seed, review.key)):
-        candidates = tuple(candidate for candidate in review.candidates if (review.key, name_of(candidate.triplet)) in drawn)
+        candidates = tuple(
+            candidate for candidate in review.candidates if (review.key, name_of(candidate.triplet)) in drawn
+        )
         if candidates:
             chosen.append(replace(review, candidates=candidates))
     config = {
@@ -114,9 +116,7 @@ def describe_audit(result: AuditResult) -> str:
     exact = f", {result.exact.value:.1f}% with every word as a person would mark it" if result.exact else ""
     recall = ""
     if result.recall is not None:
-        recall = (
-            f" Recall {_interval(result.recall)}, over {result.read} reviews read in full with {result.recall.answers} triplets to find."
-        )
+        recall = f" Recall {_interval(result.recall)}, over {result.read} reviews read in full with {result.recall.answers} triplets to find."
     return (
         f"Precision {_interval(result.precision)}{exact}: people judged {result.precision.answers} triplets of version {result.version},"
         f" drawn by strata of polarity and origin.{recall}"
@@ -151,13 +151,17 @@ def _numbered(reviews: Iterable[PoolReview], config: Mapping[str, object], seed:
         candidates = tuple(replace(one, n=place) for place, one in enumerate(blinded, at))
         at += len(candidates)
         numbered.append(replace(review, n=n, candidates=candidates))
-        digest.update(json.dumps([review.key, review.text, review.stratum, [name_of(one.triplet) for one in candidates]]).encode())
+        digest.update(
+            json.dumps([review.key, review.text, review.stratum, [name_of(one.triplet) for one in candidates]]).encode()
+        )
     name = digest.hexdigest()
     return Pool(name[:ID_LENGTH], seed, "all", name, config, tuple(numbered))
 
 
 def _stratum(size: int, labels: Sequence[Label], *, exact: bool) -> Stratum:
-    right = sum(one.label == "YY" and not (exact and (one.aspect is not None or one.opinion is not None)) for one in labels)
+    right = sum(
+        one.label == "YY" and not (exact and (one.aspect is not None or one.opinion is not None)) for one in labels
+    )
     return Stratum(size, len(labels), right)
 
 

@@ -35,7 +35,12 @@ def read(path: Path) -> Iterator[Filled | Fault]:
 def _document(item: Item) -> dict[str, Any]:
     review, one, label = item.review, item.candidate, item.label
     row: dict[str, Any] = {"text": review.text, "cats": [], "entities": []}
-    row |= {"pool": item.pool, "candidate": "" if one is None else str(one.n), "review": review.key, "question": item.question}
+    row |= {
+        "pool": item.pool,
+        "candidate": "" if one is None else str(one.n),
+        "review": review.key,
+        "question": item.question,
+    }
     if one is not None:
         t = one.triplet
         aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans

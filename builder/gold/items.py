@@ -16,7 +16,12 @@ from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Pol
 VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 """Of triplets that people add, who say a polarity only."""
 NAMES = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
-_POLARITY: dict[str, Polarity] = {one: one for one in POLARITIES} | {"正面": "POS", "負面": "NEG", "负面": "NEG", "中性": "NEU"}
+_POLARITY: dict[str, Polarity] = {one: one for one in POLARITIES} | {
+    "正面": "POS",
+    "負面": "NEG",
+    "负面": "NEG",
+    "中性": "NEU",
+}
 GUIDE = (
     ("YY", "這個意見在描述這個對象，正負面也對。", "The opinion describes the aspect, and the polarity is right."),
     ("YN", "這個意見在描述這個對象，但正負面錯了。", "The opinion describes the aspect, but the polarity is wrong."),
@@ -104,13 +109,23 @@ def items(
     """The pool in order, with one annotator's labels. `only` these candidates (by id), those that people added too."""
     labels, said = labels or {}, said or {}
     for review in pool.reviews:
-        added = tuple(one.triplet for one in review.candidates if one.n is None and one.id in labels) if only is None else ()
+        added = (
+            tuple(one.triplet for one in review.candidates if one.n is None and one.id in labels)
+            if only is None
+            else ()
+        )
         wanted = [one for one in review.candidates if (one.n is not None if only is None else one.id in only)]
         first: list[Candidate | None] = [*wanted] or ([None] if only is None else [])
         for place, one in enumerate(first):
             label = labels.get(one.id) if one else None
             yield Item(
-                pool.id, review, one, label, () if place else added, not place and review.id in checked, said.get(one.id, "") if one else ""
+                pool.id,
+                review,
+                one,
+                label,
+                () if place else added,
+                not place and review.id in checked,
+                said.get(one.id, "") if one else "",
             )
 
 
@@ -125,7 +140,9 @@ class Checker:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._reviews = {review.key: review for review in pool.reviews}
-        self._places = {one.n: (review, one) for review in pool.reviews for one in review.candidates if one.n is not None}
+        self._places = {
+            one.n: (review, one) for review in pool.reviews for one in review.candidates if one.n is not None
+        }
         self._added = {one.id: (review, one) for review in pool.reviews for one in review.candidates if one.n is None}
         self._seen: dict[tuple[str, str], tuple[Label, str]] = {}
 
@@ -150,10 +167,16 @@ class Checker:
     def _named(self, filled: Filled) -> tuple[PoolReview, Candidate | None]:
         if not filled.n:
             if filled.review not in self._reviews:
-                raise Fault(filled.where, f"no review {filled.review!r} in this pool", "copy the cell `review` from a row of that review")
+                raise Fault(
+                    filled.where,
+                    f"no review {filled.review!r} in this pool",
+                    "copy the cell `review` from a row of that review",
+                )
             return self._reviews[filled.review], None
         found = self._places.get(int(filled.n)) if filled.n.isdecimal() and len(filled.n) < 10 else None
-        if filled.n.startswith("+") and filled.n[1:].isdecimal() and len(filled.n) < 20:  # one that a person added, told to an adjudicator
+        if (
+            filled.n.startswith("+") and filled.n[1:].isdecimal() and len(filled.n) < 20
+        ):  # one that a person added, told to an adjudicator
             found = self._added.get(int(filled.n[1:]))
         if found is None:
             raise Fault(
@@ -162,7 +185,9 @@ class Checker:
                 f"candidates are 1 to {len(self._places)}; leave the numbers as exported",
             )
         if filled.review != found[0].key:
-            raise Fault(filled.where, f"candidate {filled.n} belongs to review {found[0].key!r}, not {filled.review!r}", _SORTED)
+            raise Fault(
+                filled.where, f"candidate {filled.n} belongs to review {found[0].key!r}, not {filled.review!r}", _SORTED
+            )
         return found
 
     def _same(self, filled: Filled, review: PoolReview, candidate: Candidate | None) -> None:
@@ -174,7 +199,11 @@ class Checker:
         t = candidate.triplet
         for name, due in (("aspect", t.aspect.text), ("opinion", t.opinion.text), ("polarity", t.polarity)):
             if name in filled.shown and filled.shown[name].split() != due.split():
-                raise Fault(filled.where, f"the {name} is {filled.shown[name]!r}, that of candidate {filled.n} is {due!r}", _SORTED)
+                raise Fault(
+                    filled.where,
+                    f"the {name} is {filled.shown[name]!r}, that of candidate {filled.n} is {due!r}",
+                    _SORTED,
+                )
 
     def _label(self, filled: Filled, review: PoolReview, candidate: Candidate | None) -> Label | None:
         name = filled.label.strip().upper()
@@ -188,7 +217,9 @@ class Checker:
             return Label(None, note=filled.note)
         verdict = next((one for one in VERDICTS if one == name), None)
         if verdict is None:
-            raise Fault(filled.where, f"unknown label {filled.label!r}", f"write YY, YN, NX or {UNSURE}, or leave it empty")
+            raise Fault(
+                filled.where, f"unknown label {filled.label!r}", f"write YY, YN, NX or {UNSURE}, or leave it empty"
+            )
         right = self._polarity(filled.where, filled.polarity) if filled.polarity.strip() else None
         right = None if right == candidate.triplet.polarity and verdict != "YN" else right
         if right is not None and (verdict == "YY" or right == candidate.triplet.polarity):
@@ -214,7 +245,9 @@ class Checker:
         known = next((one for one in review.candidates if one.n is not None and one.triplet.key == added.key), None)
         if known is not None:
             raise Fault(
-                where, f"({aspect.text}, {opinion.text}, {polarity}) is candidate {known.n}, not missing", "label that row YY instead"
+                where,
+                f"({aspect.text}, {opinion.text}, {polarity}) is candidate {known.n}, not missing",
+                "label that row YY instead",
             )
         return added
 
@@ -222,17 +255,23 @@ class Checker:
         found = _POLARITY.get(given.strip().upper())
         if found is None:
             raise Fault(
-                where, f"unknown polarity {given!r}" if given.strip() else "no polarity", "write POS, NEG or NEU (正面, 負面, 中性)"
+                where,
+                f"unknown polarity {given!r}" if given.strip() else "no polarity",
+                "write POS, NEG or NEU (正面, 負面, 中性)",
             )
         return found
 
     def _once(self, filled: Filled, label: Label) -> None:
         before = self._seen.setdefault((filled.annotator, filled.n), (label, filled.where))
         if before[0].answer != label.answer:
-            raise Fault(filled.where, f"candidate {filled.n} has another label at {before[1]}", "keep one of the two rows")
+            raise Fault(
+                filled.where, f"candidate {filled.n} has another label at {before[1]}", "keep one of the two rows"
+            )
 
 
-_SORTED = "the row was edited or the sheet was sorted by one column alone: export again and fill in only the label columns"
+_SORTED = (
+    "the row was edited or the sheet was sorted by one column alone: export again and fill in only the label columns"
+)
 _ADD = "leave `label` empty there and fill in aspect, opinion and polarity to add a triplet, or write none into `label`: nothing is missing"
 
 

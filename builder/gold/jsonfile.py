@@ -30,7 +30,11 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if text.lstrip().startswith("["):
         listed = list(enumerate(_parsed(str(path), text), 1))
     else:
-        listed = [(number, _parsed(f"{path}:{number}", line)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        listed = [
+            (number, _parsed(f"{path}:{number}", line))
+            for number, line in enumerate(text.split("\n"), 1)
+            if line.strip()
+        ]
     for number, row in listed:
         if not isinstance(row, dict):
             raise InputError(

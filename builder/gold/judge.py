@@ -73,7 +73,11 @@ def key_of(endpoint: Endpoint) -> str:
     """The key, or "" for a server on this machine that needs none; ConfigError for what would show a key to others."""
     parts = urlsplit(endpoint.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{_bare(endpoint.url)!r} is no http(s) address", where="--endpoint", fix="for example https://api.openai.com/v1")
+        raise ConfigError(
+            f"{_bare(endpoint.url)!r} is no http(s) address",
+            where="--endpoint",
+            fix="for example https://api.openai.com/v1",
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
             "the address carries a user, a password or a query",
@@ -108,7 +112,9 @@ def ask(endpoint: Endpoint, listed: Sequence[Question], answered: Callable[[Repl
     asyncio.run(_ask(endpoint, key_of(endpoint), listed, answered))
 
 
-async def _ask(endpoint: Endpoint, key: str, listed: Sequence[Question], answered: Callable[[Reply | Failure], None]) -> None:
+async def _ask(
+    endpoint: Endpoint, key: str, listed: Sequence[Question], answered: Callable[[Reply | Failure], None]
+) -> None:
     from openai import AsyncOpenAI
 
     waiting, row = iter(listed), 0
@@ -127,7 +133,9 @@ async def _ask(endpoint: Endpoint, key: str, listed: Sequence[Question], answere
                     fix="what was answered is kept; run it again later",
                 )
 
-    async with AsyncOpenAI(api_key=key or "none", base_url=endpoint.url, max_retries=endpoint.retries, timeout=endpoint.timeout) as client:
+    async with AsyncOpenAI(
+        api_key=key or "none", base_url=endpoint.url, max_retries=endpoint.retries, timeout=endpoint.timeout
+    ) as client:
         tasks = [asyncio.create_task(work()) for _ in range(min(endpoint.concurrency, len(listed)))]
         try:
             await asyncio.gather(*tasks)
@@ -150,7 +158,9 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
         except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
             said = _hidden(str(error), key)[:300]
             raise ModelError(
-                f"refused: {said}", where=str(client.base_url), fix="check --endpoint, --model and the key in the environment"
+                f"refused: {said}",
+                where=str(client.base_url),
+                fix="check --endpoint, --model and the key in the environment",
             ) from None
         except openai.APIStatusError as error:
             return Failure(question, f"status {error.status_code}", _hidden(error.response.text, key))

@@ -73,7 +73,11 @@ def _task(item: Item) -> Json:
     if label is not None:
         said.append(_choice("label", told(label)))
         said += [_choice("polarity", label.polarity)] if label.polarity else []
-        said += [{"from_name": "note", "to_name": "text", "type": "textarea", "value": {"text": [label.note]}}] if label.note else []
+        said += (
+            [{"from_name": "note", "to_name": "text", "type": "textarea", "value": {"text": [label.note]}}]
+            if label.note
+            else []
+        )
     for number, t in enumerate(item.missing):
         said += _missing(review.text, t, f"m{number}")
     said += [_choice("review", NOTHING)] if item.checked else []
@@ -88,7 +92,9 @@ def _regions(text: str, spans: Iterable[Span], name: str, prefix: str) -> list[J
     for number, span in enumerate(spans):
         start, end = to_utf16(text, span)
         value = {"start": start, "end": end, "text": text[slice(*span)], "labels": [name]}
-        out.append({"id": f"{prefix}{number}", "from_name": "spans", "to_name": "text", "type": "labels", "value": value})
+        out.append(
+            {"id": f"{prefix}{number}", "from_name": "spans", "to_name": "text", "type": "labels", "value": value}
+        )
     return out
 
 
@@ -100,7 +106,10 @@ def _missing(text: str, t: Triplet, prefix: str) -> list[Json]:
     return [
         *aspect,
         *opinion,
-        *({"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [name]} for a, b, name in joined),
+        *(
+            {"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [name]}
+            for a, b, name in joined
+        ),
     ]
 
 
@@ -142,10 +151,14 @@ def _shown(text: str, regions: Iterable[Mapping[str, Any]]) -> str:
     return shown(text, [(start, end) for start, end in (from_utf16(text, span) for span in spans)])
 
 
-def _joined(text: str, regions: Mapping[str, Mapping[str, Any]], result: Iterable[Mapping[str, Any]]) -> Iterator[Missing]:
+def _joined(
+    text: str, regions: Mapping[str, Mapping[str, Any]], result: Iterable[Mapping[str, Any]]
+) -> Iterator[Missing]:
     """A missing triplet for each relation that names a polarity; its ends with the pieces that PART joins to them."""
     relations = [
-        (str(one["from_id"]), str(one["to_id"]), (one.get("labels") or [""])[0]) for one in result if one.get("type") == "relation"
+        (str(one["from_id"]), str(one["to_id"]), (one.get("labels") or [""])[0])
+        for one in result
+        if one.get("type") == "relation"
     ]
     pieces: dict[str, list[str]] = {}
     for a, b, name in relations:

@@ -48,11 +48,13 @@ def locate(text: str, given: str) -> Element:
         return Element(given, ((found[0], found[0] + len(given)),))
     if not found:
         raise MentionError(
-            f"{given!r} does not stand in the review", "copy the words from the text; for words in pieces write 不鹹@3-4,6-7"
+            f"{given!r} does not stand in the review",
+            "copy the words from the text; for words in pieces write 不鹹@3-4,6-7",
         )
     first = ", ".join(f"{at}-{at + len(given)}" for at in found[:5])
     raise MentionError(
-        f"{given!r} stands {len(found)} times in the review", f"write which one: {given}@{first.split(',')[0]} (it is at {first})"
+        f"{given!r} stands {len(found)} times in the review",
+        f"write which one: {given}@{first.split(',')[0]} (it is at {first})",
     )
 
 
@@ -61,7 +63,8 @@ def _checked(text: str, words: str, spans: tuple[Span, ...]) -> Element:
     if not ordered or (words and surface(text, spans) != words):
         there = f", which is {surface(text, spans)!r}" if ordered else ""
         raise MentionError(
-            f"{words!r} does not stand at {places(spans)}{there}", "correct the places: code points from 0, the end not included"
+            f"{words!r} does not stand at {places(spans)}{there}",
+            "correct the places: code points from 0, the end not included",
         )
     return Element(surface(text, spans), spans)
 

@@ -29,7 +29,9 @@ class Settings:
     allocation: str = "proportional"
 
 
-def sample(reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> list[tuple[Review, str]]:
+def sample(
+    reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings
+) -> list[tuple[Review, str]]:
     """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError on unknown strata.
 
     `proposals` may be empty where no stratum looks at them (`PROPOSED`).
@@ -41,7 +43,9 @@ def sample(reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str
     return [(review, cells[review.id]) for review in _chosen(reviews, cells, settings)]
 
 
-def make(chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: Settings) -> Pool:
+def make(
+    chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: Settings
+) -> Pool:
     """The pool of the sampled reviews. `sources`: name -> signature of all whose proposals it unites."""
     pooled: list[PoolReview] = []
     at = 1
@@ -49,7 +53,12 @@ def make(chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Ma
         candidates = _blinded(settings.seed, review, proposals.get(review.id, ()), at)
         at += len(candidates)
         pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating, stratum))
-    config = {"n": settings.n, "strata": list(settings.strata), "allocation": settings.allocation, "sources": dict(sources)}
+    config = {
+        "n": settings.n,
+        "strata": list(settings.strata),
+        "allocation": settings.allocation,
+        "sources": dict(sources),
+    }
     digest = _digest(settings, config, pooled)
     return Pool(digest[:ID_LENGTH], settings.seed, settings.split, digest, config, tuple(pooled))
 
@@ -67,7 +76,9 @@ def draw(seed: int, *parts: object) -> bytes:
 def _blinded(
     seed: int, review: Review, listed: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int
 ) -> tuple[Candidate, ...]:
-    plain = [Candidate(None, replace(one.triplet, source="", confidence=None), tuple(sorted(who))) for one, who in listed]
+    plain = [
+        Candidate(None, replace(one.triplet, source="", confidence=None), tuple(sorted(who))) for one, who in listed
+    ]
     plain.sort(key=lambda one: draw(seed, review.key, name_of(one.triplet)))
     return tuple(replace(one, n=n) for n, one in enumerate(plain, at))
 
@@ -91,14 +102,18 @@ def shares(sizes: Mapping[str, int], n: int, equal: bool = False) -> dict[str, i
     while (left := n - sum(quota.values())) > 0:
         room = [cell for cell in sizes if quota[cell] < sizes[cell]]
         order: Callable[[str], tuple[float, str]] = (
-            (lambda cell: (quota[cell], cell)) if equal else (lambda cell: (quota[cell] - n * sizes[cell] / total, cell))
+            (lambda cell: (quota[cell], cell))
+            if equal
+            else (lambda cell: (quota[cell] - n * sizes[cell] / total, cell))
         )
         for cell in sorted(room, key=order)[:left]:
             quota[cell] += 1
     return quota
 
 
-def _cells(reviews: Sequence[Review], proposals: Proposals, sources: tuple[str, ...], strata: Iterable[str]) -> dict[int, str]:
+def _cells(
+    reviews: Sequence[Review], proposals: Proposals, sources: tuple[str, ...], strata: Iterable[str]
+) -> dict[int, str]:
     named = [STRATA[name](reviews, proposals, sources) for name in strata]
     return {review.id: " ".join(cell(review) for cell in named) for review in reviews}
 
@@ -137,7 +152,12 @@ def _disagreement(_: Sequence[Review], proposals: Proposals, sources: tuple[str,
     return cell
 
 
-STRATA: dict[str, _Stratum] = {"length": _length, "rating": _rating, "polarity": _polarity, "disagreement": _disagreement}
+STRATA: dict[str, _Stratum] = {
+    "length": _length,
+    "rating": _rating,
+    "polarity": _polarity,
+    "disagreement": _disagreement,
+}
 PROPOSED = frozenset({"polarity", "disagreement"})
 """Strata that look at what is proposed for a review."""
 

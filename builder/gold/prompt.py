@@ -45,7 +45,9 @@ class Question:
     @property
     def answer_tokens(self) -> int:
         """At most so many."""
-        return int(self.payload.get("max_tokens") or self.payload.get("max_completion_tokens") or 0) or 16 * len(self.candidates)
+        return int(self.payload.get("max_tokens") or self.payload.get("max_completion_tokens") or 0) or 16 * len(
+            self.candidates
+        )
 
 
 def questions(pool: Pool, model: str, endpoint: str, batch: int, parameters: Mapping[str, Any]) -> Iterator[Question]:
@@ -67,13 +69,19 @@ def parse(content: str, asked: int) -> list[Verdict | None]:
     return [_verdict(*said.get(number, ())) for number in range(1, asked + 1)]
 
 
-def _question(review: PoolReview, listed: Sequence[Candidate], model: str, endpoint: str, parameters: Mapping[str, Any]) -> Question:
+def _question(
+    review: PoolReview, listed: Sequence[Candidate], model: str, endpoint: str, parameters: Mapping[str, Any]
+) -> Question:
     lines = []
     for number, one in enumerate(listed, 1):
         t = one.triplet
         aspect, opinion = t.aspect.text, t.opinion.text
-        lines.append(f"{number}. {opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？")
-    asked = "question:\n" + "\n".join(lines) + f"\ncontext:\n{mask(review.text).text}"  # phone numbers and the like stay here
+        lines.append(
+            f"{number}. {opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？"
+        )
+    asked = (
+        "question:\n" + "\n".join(lines) + f"\ncontext:\n{mask(review.text).text}"
+    )  # phone numbers and the like stay here
     payload: dict[str, Any] = {
         "model": model,
         "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": asked}],

@@ -97,7 +97,11 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
 
         return run
 
-    routes = [Route("/", guarded(page, page=True)), Route("/api/head", guarded(head)), Route("/api/items", guarded(listed))]
+    routes = [
+        Route("/", guarded(page, page=True)),
+        Route("/api/head", guarded(head)),
+        Route("/api/items", guarded(listed)),
+    ]
     routes += [Route("/api/answer", guarded(answer), methods=["POST"])]
     return Starlette(routes=routes + [Route(f"/{name}", guarded(asset(name), page=True)) for name in _ASSETS])
 
@@ -112,7 +116,9 @@ def serve(book: Book, port: int, told: Callable[[str], None]) -> None:
     sock = _bound(port)
     number = sock.getsockname()[1]
     hosts = frozenset({f"{HOST}:{number}", f"localhost:{number}"})
-    settings = uvicorn.Config(app(book, key, hosts), log_level="warning", access_log=False, lifespan="off", server_header=False)
+    settings = uvicorn.Config(
+        app(book, key, hosts), log_level="warning", access_log=False, lifespan="off", server_header=False
+    )
     server = uvicorn.Server(settings)
     told(f"http://{HOST}:{number}/?key={key}")
     with sock, suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
@@ -130,7 +136,8 @@ def _bound(port: int) -> Any:
     except OSError as error:
         sock.close()
         raise ConfigError(
-            f"port {port} is taken or not allowed ({error.strerror})", fix="choose another --port, or 0 for any free one"
+            f"port {port} is taken or not allowed ({error.strerror})",
+            fix="choose another --port, or 0 for any free one",
         ) from error
     return sock
 
@@ -145,7 +152,11 @@ def _refused(request: Request, key: str, hosts: frozenset[str], *, page: bool) -
     given = request.query_params.get("key", "") if page else request.headers.get("x-key", "")
     if page and request.url.path != "/":
         return ""  # script and style hold nothing of the pool
-    return "" if hmac.compare_digest(given.encode(), key.encode()) else "open the whole address that `builder annotate serve` printed"
+    return (
+        ""
+        if hmac.compare_digest(given.encode(), key.encode())
+        else "open the whole address that `builder annotate serve` printed"
+    )
 
 
 def _asset(name: str) -> str:

@@ -38,7 +38,16 @@ HELP = (
     "none: 沒有候選的評論若真的沒有三元組，label 填 none。 For a review without a candidate, none in `label` says that nothing is missing.",
     "其他欄請不要改。 Leave the other columns as they are.",
 )
-_WIDTHS = {"text": 50, "marked": 50, "aspect": 14, "opinion": 14, "right_aspect": 14, "right_opinion": 14, "note": 20, "said": 30}
+_WIDTHS = {
+    "text": 50,
+    "marked": 50,
+    "aspect": 14,
+    "opinion": 14,
+    "right_aspect": 14,
+    "right_opinion": 14,
+    "note": 20,
+    "said": 30,
+}
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 _CODED = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -71,7 +80,9 @@ def write_xlsx(path: Path, items: Iterable[Item]) -> None:
         sheet.column_dimensions[chr(65 + place)].width = _WIDTHS.get(name, 9)
     for column, choices in (("label", f"YY,YN,NX,{UNSURE},{NONE}"), ("right_polarity", "POS,NEG,NEU")):
         letter = chr(65 + COLUMNS.index(column))
-        sheet.data_validations.append(DataValidation("list", formula1=f'"{choices}"', allow_blank=True, sqref=f"{letter}2:{letter}1048576"))
+        sheet.data_validations.append(
+            DataValidation("list", formula1=f'"{choices}"', allow_blank=True, sqref=f"{letter}2:{letter}1048576")
+        )
     sheet.append(COLUMNS)
     for row in _rows(items):
         sheet.append([_coded(escaped(cell)) or None for cell in row])
@@ -93,7 +104,9 @@ def read_csv(path: Path) -> Iterator[Filled | Fault]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise InputError(f"broken CSV ({error})", where=str(path), fix="save it again from the spreadsheet program") from error
+        raise InputError(
+            f"broken CSV ({error})", where=str(path), fix="save it again from the spreadsheet program"
+        ) from error
     yield from _filled(path, rows)
 
 
@@ -114,13 +127,25 @@ def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
 def _rows(items: Iterable[Item]) -> Iterator[list[str]]:
     for item in items:
         review, one = item.review, item.candidate
-        start = [item.pool, "" if one is None else str(one.n) if one.n is not None else f"+{one.id}", review.key, review.text]
+        start = [
+            item.pool,
+            "" if one is None else str(one.n) if one.n is not None else f"+{one.id}",
+            review.key,
+            review.text,
+        ]
         if one is None:
             yield [*start, review.text, "", "", "", NONE if item.checked else "", *[""] * 7]
         else:
             t, label = one.triplet, item.label
             right = corrected(review, one, label) if label else ("", "", "")
-            said = [told(label), *right, label.note if label else "", places(t.aspect.spans), places(t.opinion.spans), item.said]
+            said = [
+                told(label),
+                *right,
+                label.note if label else "",
+                places(t.aspect.spans),
+                places(t.opinion.spans),
+                item.said,
+            ]
             yield [*start, marked(review.text, t), t.aspect.text, t.opinion.text, t.polarity, *said]
             if item.checked:
                 yield [item.pool, "", *start[2:], review.text, "", "", "", NONE, *[""] * 7]
@@ -136,7 +161,9 @@ def marked(text: str, triplet: Triplet) -> str:
         for start, end in element.spans:
             opening[start] = opening.get(start, "") + open_
             closing[end] = closing.get(end, "") + close
-    return "".join(closing.get(i, "") + opening.get(i, "") + char for i, char in enumerate(text)) + closing.get(len(text), "")
+    return "".join(closing.get(i, "") + opening.get(i, "") + char for i, char in enumerate(text)) + closing.get(
+        len(text), ""
+    )
 
 
 def _filled(path: Path, rows: Sequence[Sequence[str]]) -> Iterator[Filled]:

@@ -48,7 +48,9 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     return total.hexdigest()
 
 
-def fingerprint(kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]]) -> str:
+def fingerprint(
+    kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]]
+) -> str:
     """What makes two trainings the same: configuration, seed, torch version, and data as texts with labelled triplets."""
     total = hashlib.sha256(repr((kind, config, seed, torch.__version__)).encode())
     for items in data:
@@ -106,7 +108,9 @@ class Checkpoints:
             write_tensors(self.folder / BEST, weights, {"fingerprint": self.fingerprint, "epoch": str(place.epoch)})
         tensors = {f"network.{name}": tensor for name, tensor in weights.items()}
         for name, parameter in network.named_parameters():
-            tensors |= {f"{key}.{name}": torch.as_tensor(value) for key, value in optimizer.state.get(parameter, {}).items()}
+            tensors |= {
+                f"{key}.{name}": torch.as_tensor(value) for key, value in optimizer.state.get(parameter, {}).items()
+            }
         metadata = {"fingerprint": self.fingerprint, "place": json.dumps(asdict(place))}
         write_tensors(self.folder / f"step-{place.steps:08d}.safetensors", tensors, metadata)
         for old in sorted(self.folder.glob(_STEPS))[: -self.kept]:
@@ -169,7 +173,9 @@ def load_weights(network: nn.Module, tensors: Mapping[str, Tensor], where: Path)
             own[name].copy_(tensor)
 
 
-def _load_optimizer(network: nn.Module, optimizer: torch.optim.Optimizer, parts: Mapping[str, Mapping[str, Tensor]]) -> None:
+def _load_optimizer(
+    network: nn.Module, optimizer: torch.optim.Optimizer, parts: Mapping[str, Mapping[str, Tensor]]
+) -> None:
     """The optimiser's state by the names of the parameters. A fused one counts its steps on the device, any other on the CPU."""
     fused = bool(optimizer.defaults.get("fused"))
     for name, parameter in network.named_parameters():

@@ -70,7 +70,9 @@ def precision(config: DeviceConfig) -> str:
 @contextmanager
 def inference(network: Any, config: DeviceConfig) -> Iterator[torch.device]:
     """Evaluation mode without gradients on this process's device, in the config's precision on a GPU."""
-    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
+    device = (
+        torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
+    )
     network.to(device).eval()
     before = torch.get_num_threads()
     torch.set_num_threads(config.threads)
@@ -86,7 +88,11 @@ def agreed(accelerator: Any, value: float, how: str) -> float:
     if accelerator.num_processes == 1:
         return value
     every = accelerator.gather(
-        torch.tensor([value], dtype=torch.float64 if accelerator.device.type == "cpu" else torch.float32, device=accelerator.device)
+        torch.tensor(
+            [value],
+            dtype=torch.float64 if accelerator.device.type == "cpu" else torch.float32,
+            device=accelerator.device,
+        )
     )
     return float(every.max() if how == "max" else every.sum())
 
@@ -105,7 +111,9 @@ def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Pro
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    running = start_processes(_worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn")  # type: ignore[no-untyped-call]
+    running = start_processes(
+        _worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn"
+    )  # type: ignore[no-untyped-call]
     try:
         while not running.join(timeout=0.2):
             while reader.poll():
@@ -114,7 +122,9 @@ def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Pro
                     progress(*told)
     except ProcessException as error:
         last = (str(error).strip().splitlines() or ["it was killed"])[-1]
-        raise ModelError(f"a training process failed: {last}", where=f"process {error.error_index + 1} of {count}") from error
+        raise ModelError(
+            f"a training process failed: {last}", where=f"process {error.error_index + 1} of {count}"
+        ) from error
     finally:
         for process in running.processes:
             if process.is_alive():

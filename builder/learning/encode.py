@@ -137,7 +137,12 @@ def collate(texts: Sequence[Encoded]) -> Batch:
     bigrams = np.zeros((len(texts), longest + 1), np.int64)
     for row, text in enumerate(texts):
         n = len(text)
-        ids[row, :n], clause[row, :n], sentence[row, :n], bigrams[row, : n + 1] = text.ids, text.clause, text.sentence, text.bigrams
+        ids[row, :n], clause[row, :n], sentence[row, :n], bigrams[row, : n + 1] = (
+            text.ids,
+            text.clause,
+            text.sentence,
+            text.bigrams,
+        )
     tensor = torch.from_numpy(ids)
     return Batch(tensor, torch.from_numpy(bigrams), torch.from_numpy(clause), torch.from_numpy(sentence), tensor != PAD)
 

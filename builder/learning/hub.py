@@ -48,12 +48,18 @@ def load_config(source: str) -> Any:
         from transformers import AutoConfig
 
         if is_folder(source) and not (Path(source) / "config.json").is_file():
-            raise ModelError("no model here: there is no config.json", where=source, fix="name a model's folder or a hub name")
+            raise ModelError(
+                "no model here: there is no config.json", where=source, fix="name a model's folder or a hub name"
+            )
         try:
             return AutoConfig.from_pretrained(source, trust_remote_code=False)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            what = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
-            raise ModelError(f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name") from error
+            what = (
+                "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
+            )
+            raise ModelError(
+                f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name"
+            ) from error
 
 
 def load_tokenizer(source: str) -> Any:
@@ -86,7 +92,16 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
                 network, info = getattr(transformers, auto).from_pretrained(
                     source, dtype=torch.float32, output_loading_info=True, use_safetensors=True, trust_remote_code=False
                 )
-        except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError, EOFError) as error:
+        except (
+            OSError,
+            ValueError,
+            RuntimeError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            SafetensorError,
+            EOFError,
+        ) as error:
             what = f"the weights cannot be read, cut short perhaps: {_first_line(error)}"
             raise ModelError(what, where=source, fix=f"fetch the model again; {SAFETENSORS_ONLY}") from error
     missing = (*sorted(map(str, info["missing_keys"])), *sorted(str(key) for key in info["mismatched_keys"]))

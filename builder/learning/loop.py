@@ -85,7 +85,10 @@ class Course(Generic[Batch]):
 @contextmanager
 def scope(threads: int, seed: int | None = None) -> Iterator[None]:
     """Deterministic torch on `threads` threads; with `seed`, random numbers of our own. Everything is put back at the end."""
-    deterministic, warn = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    deterministic, warn = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
     before = torch.get_num_threads()
     filling = memory.fill_uninitialized_memory  # type: ignore[attr-defined]
     torch.use_deterministic_algorithms(True)
@@ -140,8 +143,17 @@ def train(
                 if progress:
                     note = f"epoch {epoch + 1}/{course.epochs}, loss {loss:.3f}, best {max(scores, default=0.0):.3f}"
                     progress(done, course.expected, note)
-                if checkpoints and course.save_steps and (index + 1) % course.save_steps == 0 and index + 1 < len(order):
-                    checkpoints.write(TrainingPlace(epoch, index + 1, step.number + 1, tuple(scores), course.state), network, optimizer)
+                if (
+                    checkpoints
+                    and course.save_steps
+                    and (index + 1) % course.save_steps == 0
+                    and index + 1 < len(order)
+                ):
+                    checkpoints.write(
+                        TrainingPlace(epoch, index + 1, step.number + 1, tuple(scores), course.state),
+                        network,
+                        optimizer,
+                    )
         before += len(order)
         network.eval()
         scores.append(course.validate())
@@ -195,7 +207,9 @@ def course_of(
         epochs=config.epochs,
         batches=begin,
         gradient=gradient,
-        rate=lambda step: config.rate * _schedule((step.epoch + step.index / step.count) / config.epochs, config.warmup),
+        rate=lambda step: (
+            config.rate * _schedule((step.epoch + step.index / step.count) / config.epochs, config.warmup)
+        ),
         clip=lambda: nn.utils.clip_grad_norm_(network.parameters(), config.clip),
         validate=evaluate,
         size=lambda chosen: sum(now[i] for i in chosen),
@@ -206,7 +220,9 @@ def course_of(
 
 def optimizer_of(network: nn.Module, config: NetworkConfig) -> torch.optim.Optimizer:
     """The optimiser of an embedded model."""
-    return torch.optim.AdamW(decayed_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), fused=True)
+    return torch.optim.AdamW(
+        decayed_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), fused=True
+    )
 
 
 def decayed_groups(network: nn.Module, decay: float) -> list[dict[str, object]]:

@@ -20,7 +20,14 @@ from torch import Tensor, nn
 from builder.code import code_digest
 from builder.errors import ModelError
 from builder.kept import Kept
-from builder.learning.checkpoint import Checkpoints, load_weights, read_tensors, tensor_digest, weights_of, write_tensors
+from builder.learning.checkpoint import (
+    Checkpoints,
+    load_weights,
+    read_tensors,
+    tensor_digest,
+    weights_of,
+    write_tensors,
+)
 from builder.learning.encode import batches
 from builder.learning.loop import Fitted, course_of, optimizer_of, train
 from builder.learning.seeds import seed_of
@@ -66,7 +73,9 @@ class TrainingRun:
     def part(self, number: int) -> TrainingRun:
         """The same for one of several trainings behind each other."""
         place = self.checkpoints
-        checkpoints = replace(place, folder=place.folder / f"phase{number}", fingerprint=f"{place.fingerprint} {number}")
+        checkpoints = replace(
+            place, folder=place.folder / f"phase{number}", fingerprint=f"{place.fingerprint} {number}"
+        )
         return TrainingRun(seed_of(self.seed, number), checkpoints, self.progress)
 
 
@@ -97,7 +106,9 @@ def training_key(kind: str, settings: object, data: Sequence[object], base: str,
     return total.hexdigest()
 
 
-def load_or_train(shelf: ModelShelf, key: str, network: nn.Module, train: Callable[[TrainingRun], Mapping[str, float]]) -> str:
+def load_or_train(
+    shelf: ModelShelf, key: str, network: nn.Module, train: Callable[[TrainingRun], Mapping[str, float]]
+) -> str:
     """Give `network` the weights that belong to `key`: those of the shelf, or those that `train` arrives at.
 
     Returns the digest of the weights; what `train` returns is kept beside it as facts. Raises ModelError where the weights are damaged.
@@ -114,14 +125,18 @@ def load_or_train(shelf: ModelShelf, key: str, network: nn.Module, train: Callab
     tensors, _ = read_tensors(weights)
     if tensor_digest(tensors) != model["digest"]:
         where = str(shelf.folder)
-        raise ModelError("the weights are not those that model.json names", where=where, fix="delete the folder and run again")
+        raise ModelError(
+            "the weights are not those that model.json names", where=where, fix="delete the folder and run again"
+        )
     load_weights(network, tensors, weights)
     network.eval()
     shutil.rmtree(checkpoints, ignore_errors=True)
     return str(model["digest"])
 
 
-def train_phases(network: nn.Module, phases: Sequence[Phase[Example]], measure: Measure[Example], run: TrainingRun) -> dict[str, float]:
+def train_phases(
+    network: nn.Module, phases: Sequence[Phase[Example]], measure: Measure[Example], run: TrainingRun
+) -> dict[str, float]:
     """Train in phases, one behind the other: in-domain pre-training for one, then with labels. Returns scores and epochs as facts."""
     facts: dict[str, float] = {}
     for number, phase in enumerate(phases):
@@ -163,6 +178,8 @@ def mean_loss(examples: Sequence[Example], measure: Measure[Example], budget: in
 
 def split_held_out(ids: Sequence[str], share: float, seed: int) -> tuple[list[int], list[int]]:
     """(training, validation) indices: by a hash of the sentence's id, one at least of each where there are two."""
-    order = sorted(range(len(ids)), key=lambda i: hashlib.sha256(f"{seed} {ids[i]}".encode("utf-8", "surrogatepass")).digest())
+    order = sorted(
+        range(len(ids)), key=lambda i: hashlib.sha256(f"{seed} {ids[i]}".encode("utf-8", "surrogatepass")).digest()
+    )
     count = min(500, max(1, round(len(ids) * share))) if len(ids) > 1 else 0
     return sorted(order[count:]), sorted(order[:count] or order[:1])

@@ -79,8 +79,12 @@ class Units:
                     gaps[0][right] += gap
                 if not any(char.isalnum() for char in left):
                     gaps[1][left] += gap
-        before, behind = (frozenset(token for token, n in side.items() if n < 0) if spaced else frozenset[str]() for side in gaps)
-        return cls(tuple(sorted(token for token, n in counts.items() if n >= min_count)), unit, spaced, (before, behind))
+        before, behind = (
+            frozenset(token for token, n in side.items() if n < 0) if spaced else frozenset[str]() for side in gaps
+        )
+        return cls(
+            tuple(sorted(token for token, n in counts.items() if n >= min_count)), unit, spaced, (before, behind)
+        )
 
     @property
     def size(self) -> int:
@@ -101,7 +105,9 @@ class Units:
     @property
     def marks(self) -> tuple[int, ...]:
         """Tokens without letter or digit: no word may become one."""
-        return tuple(i for i, token in enumerate(self.tokens, start=SPECIAL) if not any(char.isalnum() for char in token))
+        return tuple(
+            i for i, token in enumerate(self.tokens, start=SPECIAL) if not any(char.isalnum() for char in token)
+        )
 
     def index(self) -> dict[str, int]:
         return {token: i for i, token in enumerate(self.tokens, start=SPECIAL)}
@@ -115,7 +121,11 @@ class Units:
 
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
         changed = {at: self.token(i) for at, i in sorted(new.items()) if self.token(i) != text[slice(*cut.spans[at])]}
-        return self._spaced(text, cut, changed) if self.spaced else tuple(_joined((*cut.spans[at], token) for at, token in changed.items()))
+        return (
+            self._spaced(text, cut, changed)
+            if self.spaced
+            else tuple(_joined((*cut.spans[at], token) for at, token in changed.items()))
+        )
 
     def _spaced(self, text: str, cut: Cut, changed: Mapping[int, str]) -> tuple[Written, ...]:
         """Runs of changed words with the spaces between and around them, which depend on the words."""

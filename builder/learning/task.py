@@ -56,9 +56,13 @@ class Judge(Protocol):
     @property
     def digest(self) -> str: ...
 
-    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]: ...
+    def classify(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]: ...
 
-    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def apart(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The same for reviews of the training split: a judge that can, leaves out what was trained on them."""
         ...
 

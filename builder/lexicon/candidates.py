@@ -43,7 +43,9 @@ def write_candidates(induced: Induced, path: Path) -> None:
     save(path, "\t".join(COLUMNS), rows)
 
 
-def accept(path: Path, directory: Path, lexicon: Lexicon, confident: float | None = None, name: str = "induced") -> Overlay:
+def accept(
+    path: Path, directory: Path, lexicon: Lexicon, confident: float | None = None, name: str = "induced"
+) -> Overlay:
     """Write the accepted candidates of `path` into the overlay `directory` and return them.
 
     Accepted is what a person answered with yes. With `confident`, so is what nobody answered and has that confidence or more,
@@ -51,7 +53,9 @@ def accept(path: Path, directory: Path, lexicon: Lexicon, confident: float | Non
     file:line for a broken line, and if nothing is accepted.
     """
     rows = list(_read(path, lexicon))
-    taken = [row for row in rows if row.answer or (row.answer is None and confident is not None and row.sure(confident))]
+    taken = [
+        row for row in rows if row.answer or (row.answer is None and confident is not None and row.sure(confident))
+    ]
     if not taken:
         raise ResourceError(
             "no candidate is accepted",
@@ -97,12 +101,20 @@ def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
             raise ResourceError(f"{len(cells)} cells where {len(COLUMNS)} are due", where=where, fix=_FIX)
         row = _parse_line(number, cells, where, classes)
         if (first := seen.setdefault((row.kind, row.word), number)) != number:
-            raise ResourceError(f"the {row.kind} {row.word!r} stands in line {first} already", where=where, fix="keep one")
+            raise ResourceError(
+                f"the {row.kind} {row.word!r} stands in line {first} already", where=where, fix="keep one"
+            )
         yield row
 
 
 def _parse_line(number: int, cells: list[str], where: str, classes: set[str]) -> _CandidateLine:
-    kind, word, meaning, confidence, answer = cells[0], cells[1].strip(), cells[2].strip(), cells[3], cells[8].strip().lower()
+    kind, word, meaning, confidence, answer = (
+        cells[0],
+        cells[1].strip(),
+        cells[2].strip(),
+        cells[3],
+        cells[8].strip().lower(),
+    )
     if answer not in ANSWERS:
         raise ResourceError(f"{cells[8]!r} in the column accept", where=where, fix="write yes or no or leave it empty")
     if kind not in ("opinion", "aspect") or not word:
@@ -115,6 +127,8 @@ def _parse_line(number: int, cells: list[str], where: str, classes: set[str]) ->
     if not valid:
         wanted = "a valence from 1 to 10" if kind == "opinion" else "one of the classes of aspect_classes.tsv"
         raise ResourceError(
-            f"meaning {meaning!r} with confidence {confidence!r}", where=where, fix=f"write {wanted} into the column meaning"
+            f"meaning {meaning!r} with confidence {confidence!r}",
+            where=where,
+            fix=f"write {wanted} into the column meaning",
         )
     return _CandidateLine(number, kind, word, meaning, certain, ANSWERS[answer])

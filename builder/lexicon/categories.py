@@ -34,7 +34,9 @@ class Categories:
         for form in self._forms(word):
             if entry := self._lexicon.opinions.get(form):
                 return entry.category
-            for negator in sorted((word for word in self._lexicon.negators if form.startswith(word)), key=len, reverse=True):
+            for negator in sorted(
+                (word for word in self._lexicon.negators if form.startswith(word)), key=len, reverse=True
+            ):
                 if entry := self._lexicon.opinions.get(form[len(negator) :]):
                     return entry.category
         return None

@@ -22,7 +22,11 @@ KINDS = (
 )  # fmt: skip
 _OVERLAPS = (
     ("aspects", "not_aspects", "an aspect that is declared to be none; the aspect wins"),
-    ("general", "opinions", "a general word that is an opinion; the opinion wins, the general entry only gives its tag"),
+    (
+        "general",
+        "opinions",
+        "a general word that is an opinion; the opinion wins, the general entry only gives its tag",
+    ),
     ("general", "aspects", "a general word that is an aspect; the aspect wins, the general entry only gives its tag"),
     ("negators", "opinions", "a negator that is an opinion; it never negates"),
     ("irrealis", "opinions", "an irrealis marker that is an opinion; it never marks"),
@@ -79,7 +83,13 @@ def check(
     if corpus is not None:
         findings += never_fire(lists.words, corpus, lists.variants)
     return sorted(
-        findings, key=lambda finding: (KINDS.index(finding.kind), finding.where.partition(":")[0], _line(finding.where), finding.word)
+        findings,
+        key=lambda finding: (
+            KINDS.index(finding.kind),
+            finding.where.partition(":")[0],
+            _line(finding.where),
+            finding.word,
+        ),
     )
 
 
@@ -113,7 +123,10 @@ def _variants(lists: _Lists) -> Iterator[Finding]:
     for row in lists.rows["variants"]:
         if row.word in table and lists.variants.canonical(row.cells[1]) != row.cells[1]:
             yield Finding(
-                "variant", row.word, row.where, f"{row.cells[1]!r} is itself a variant of {lists.variants.canonical(row.cells[1])!r}"
+                "variant",
+                row.word,
+                row.where,
+                f"{row.cells[1]!r} is itself a variant of {lists.variants.canonical(row.cells[1])!r}",
             )
 
 
@@ -126,9 +139,13 @@ def _duplicates(lists: _Lists) -> Iterator[Finding]:
             if first is row:
                 continue
             same = "" if first.word == row.word else f" as {first.word!r}"
-            signs = [_sign(lists.valences.get(entry.cells[1])) for entry in (first, row)] if table == "opinions" else [0, 0]
+            signs = (
+                [_sign(lists.valences.get(entry.cells[1])) for entry in (first, row)] if table == "opinions" else [0, 0]
+            )
             kind = "contradiction" if signs[0] * signs[1] < 0 else "duplicate"
-            yield Finding(kind, row.word, row.where, f"{row.cells[1]!r}; stands in {first.where}{same} with {first.cells[1]!r}")
+            yield Finding(
+                kind, row.word, row.where, f"{row.cells[1]!r}; stands in {first.where}{same} with {first.cells[1]!r}"
+            )
 
 
 def _composed(lists: _Lists) -> Iterator[Finding]:
@@ -187,11 +204,17 @@ def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
     """Simplified characters, which the Traditional view never shows, and words longer than the engine looks for."""
     for name in (*_WORDS, "food_morphemes", "context"):
         for row in lists.rows[name]:
-            strange = [char for cell in row.cells[: 2 if name == "context" else 1] for char in cell if _simplified(char)]
+            strange = [
+                char for cell in row.cells[: 2 if name == "context" else 1] for char in cell if _simplified(char)
+            ]
             if strange:
-                yield Finding("simplified", row.word, row.where, f"{''.join(strange)} is written in Simplified script only")
+                yield Finding(
+                    "simplified", row.word, row.where, f"{''.join(strange)} is written in Simplified script only"
+                )
             if len(row.word) > longest:
-                yield Finding("too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {longest}")
+                yield Finding(
+                    "too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {longest}"
+                )
 
 
 @cache

@@ -33,7 +33,9 @@ class Characters:
                 inside.setdefault(char, []).append(value)
             last.setdefault(word[-1], []).append(value)
         prior = sum(values.values()) / max(1, len(values))
-        return cls({c: (sum(v), len(v)) for c, v in inside.items()}, {c: (sum(v), len(v)) for c, v in last.items()}, prior)
+        return cls(
+            {c: (sum(v), len(v)) for c, v in inside.items()}, {c: (sum(v), len(v)) for c, v in last.items()}, prior
+        )
 
     def mean(self, word: str, own: float | None) -> float:
         """The mean value of words that share a character; a word that is among them (`own`) does not vouch for itself."""
@@ -75,7 +77,9 @@ def opinion(word: str, uses: Uses, opinions: Mapping[str, float], association: f
     ]
 
 
-def aspect(word: str, uses: Uses, aspects: Mapping[str, str], association: float, written: float, ending: float) -> list[float]:
+def aspect(
+    word: str, uses: Uses, aspects: Mapping[str, str], association: float, written: float, ending: float
+) -> list[float]:
     """The same of a noun as an aspect."""
     n, tags = uses.count, uses.tags
     return [
@@ -107,19 +111,28 @@ def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: fl
     ]  # fmt: skip
 
 
-def associations(uses: Mapping[str, Uses], links: Callable[[Uses], Counter[str]], partners: Iterable[str]) -> dict[str, float]:
+def associations(
+    uses: Mapping[str, Uses], links: Callable[[Uses], Counter[str]], partners: Iterable[str]
+) -> dict[str, float]:
     """Signed root of the log-likelihood ratio (Dunning 1993) between each word and links with `partners`, on a log scale."""
     wanted = frozenset(partners)
-    linked = {word: sum(count for partner, count in links(use).items() if partner in wanted) for word, use in uses.items()}
+    linked = {
+        word: sum(count for partner, count in links(use).items() if partner in wanted) for word, use in uses.items()
+    }
     total, links_total = sum(use.count for use in uses.values()), sum(linked.values())
-    return {word: _association(min(linked[word], use.count), use.count, links_total, max(total, links_total)) for word, use in uses.items()}
+    return {
+        word: _association(min(linked[word], use.count), use.count, links_total, max(total, links_total))
+        for word, use in uses.items()
+    }
 
 
 def _association(joint: float, word: float, links: float, total: float) -> float:
     if not total or not links:
         return 0.0
     expected = word * links / total
-    ratio = 2 * sum(o * math.log(o / e) for o, e in ((joint, expected), (word - joint, word - expected)) if o > 0 and e > 0)
+    ratio = 2 * sum(
+        o * math.log(o / e) for o, e in ((joint, expected), (word - joint, word - expected)) if o > 0 and e > 0
+    )
     return math.copysign(math.log1p(math.sqrt(max(ratio, 0.0))), joint - expected)
 
 

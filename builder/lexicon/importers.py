@@ -134,7 +134,9 @@ class _Gathered:
             return "valence", f"{entry.valence} is no valence from 1 to 10"
         if word in self.opinions:
             category, valence = self.opinions[word]
-            return ("contradiction" if (valence - 5) * (entry.valence - 5) < 0 else "duplicate"), f"listed before as {category}"
+            return (
+                "contradiction" if (valence - 5) * (entry.valence - 5) < 0 else "duplicate"
+            ), f"listed before as {category}"
         known = self.lexicon.opinions.get(word)
         if known and self._keeps(known.where):
             return "known", known.category
@@ -182,7 +184,9 @@ def _ehownet(text: str, path: Path, lexicon: Lexicon, options: Options) -> Itera
             if not members and refusal:
                 yield _Entry(line, cells[0], reason=refusal, detail="a category without a valence")
         for member in filter(None, (part for cell in members for part in _MEMBERS.split(cell))):
-            yield _Entry(line, _TAG.sub("", member), category, valence, reason=refusal, detail=category if refusal else "")
+            yield _Entry(
+                line, _TAG.sub("", member), category, valence, reason=refusal, detail=category if refusal else ""
+            )
 
 
 def _valence_csv(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[_Entry]:
@@ -190,14 +194,24 @@ def _valence_csv(text: str, path: Path, lexicon: Lexicon, options: Options) -> I
     head = text.partition("\n")[0]
     rows = csv.reader(text.splitlines(), delimiter="\t" if "\t" in head else ",")
     names = [name.strip().lower() for name in next(rows, [])]
-    word, value = (next((names.index(name) for name in wanted if name in names), -1) for wanted in (_WORD_COLUMNS, _VALENCE_COLUMNS))
+    word, value = (
+        next((names.index(name) for name in wanted if name in names), -1)
+        for wanted in (_WORD_COLUMNS, _VALENCE_COLUMNS)
+    )
     if word < 0 or value < 0:
-        raise InputError("no column Word or Phrase, or no column Valence_Mean", where=f"{path}:1", fix=f"found: {', '.join(names)}")
+        raise InputError(
+            "no column Word or Phrase, or no column Valence_Mean", where=f"{path}:1", fix=f"found: {', '.join(names)}"
+        )
     for cells in rows:
         line = rows.line_num
         number = _number(cells[value]) if len(cells) > max(word, value) else None
         if number is None or not low <= number <= high:
-            yield _Entry(line, cells[word] if len(cells) > word else "", reason="valence", detail=f"no number from {low:g} to {high:g}")
+            yield _Entry(
+                line,
+                cells[word] if len(cells) > word else "",
+                reason="valence",
+                detail=f"no number from {low:g} to {high:g}",
+            )
         elif abs(number - (low + high) / 2) < options.neutral:
             yield _Entry(line, cells[word], reason="neutral", detail=f"{number:g}")
         else:
@@ -243,10 +257,18 @@ def _words(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterato
         elif cells[1] in classes:
             yield _Entry(line, cells[0], cls=cells[1])
         else:
-            yield _Entry(line, cells[0], reason="unknown-kind", detail=f"{cells[1]!r} is neither a category nor a class")
+            yield _Entry(
+                line, cells[0], reason="unknown-kind", detail=f"{cells[1]!r} is neither a category nor a class"
+            )
 
 
-READERS: Mapping[str, Reader] = {"ehownet": _ehownet, "valence-csv": _valence_csv, "ntusd": _ntusd, "dishes": _dishes, "words": _words}
+READERS: Mapping[str, Reader] = {
+    "ehownet": _ehownet,
+    "valence-csv": _valence_csv,
+    "ntusd": _ntusd,
+    "dishes": _dishes,
+    "words": _words,
+}
 
 
 def _classes(lexicon: Lexicon) -> set[str]:
@@ -267,7 +289,9 @@ def _text(path: Path, encoding: str) -> str:
         marked = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         return raw.decode(encoding or marked)
     except (OSError, UnicodeDecodeError, LookupError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="give its encoding, for example cp950 or gb18030") from error
+        raise InputError(
+            f"cannot be read: {error}", where=str(path), fix="give its encoding, for example cp950 or gb18030"
+        ) from error
 
 
 def _number(cell: str) -> float | None:

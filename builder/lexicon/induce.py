@@ -100,7 +100,9 @@ def induce(docs: Iterable[Document], lexicon: Lexicon, settings: InductionSettin
         opinion_scored = opinion_scores(uses, pools["opinion"], lexicon, opinions, aspects)
         aspect_scored = aspect_scores(uses, pools["aspect"], lexicon, opinions, aspects)
         values, agreement = valences(uses, pools["opinion"], lexicon, opinions)
-        opinions |= {word: values[word] for word, score in opinion_scored.items() if score.confidence >= settings.accepted}
+        opinions |= {
+            word: values[word] for word, score in opinion_scored.items() if score.confidence >= settings.accepted
+        }
         sure = [word for word, score in aspect_scored.items() if score.confidence >= settings.accepted]
         aspects |= {word: endings.of_word(word, uses[word], aspects) for word in sure}
     best = _best(aspect_scored, opinion_scored, settings)
@@ -109,17 +111,24 @@ def induce(docs: Iterable[Document], lexicon: Lexicon, settings: InductionSettin
             _candidate(word, score, uses[word], round(values[word], 1), "")
             for word, score in _best(opinion_scored, aspect_scored, settings)
         ),
-        tuple(_candidate(word, score, uses[word], None, endings.of_word(word, uses[word], aspects)) for word, score in best),
+        tuple(
+            _candidate(word, score, uses[word], None, endings.of_word(word, uses[word], aspects))
+            for word, score in best
+        ),
         reviews,
         agreement,
         MappingProxyType(counts),
     )
 
 
-def _best(scores: Mapping[str, WordScore], others: Mapping[str, WordScore], settings: InductionSettings) -> list[tuple[str, WordScore]]:
+def _best(
+    scores: Mapping[str, WordScore], others: Mapping[str, WordScore], settings: InductionSettings
+) -> list[tuple[str, WordScore]]:
     """The candidates of a kind: a word that is more probably of the other kind is that one's."""
     likely = [(word, score) for word, score in scores.items() if score.confidence >= settings.floor]
-    mine = [(word, score) for word, score in likely if word not in others or score.confidence >= others[word].confidence]
+    mine = [
+        (word, score) for word, score in likely if word not in others or score.confidence >= others[word].confidence
+    ]
     return sorted(mine, key=lambda scored: (-scored[1].confidence, scored[0]))[: settings.shown]
 
 
@@ -136,7 +145,9 @@ def _candidate(word: str, score: WordScore, uses: Uses, valence: float | None, c
     )
 
 
-def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: InductionSettings) -> tuple[dict[Kind, list[str]], dict[str, int]]:
+def _pools(
+    uses: Mapping[str, Uses], lexicon: Lexicon, settings: InductionSettings
+) -> tuple[dict[Kind, list[str]], dict[str, int]]:
     """The words that may become candidates of each kind; how many words did not, by reason."""
     pools: dict[Kind, list[str]] = {"opinion": [], "aspect": []}
     counts: Counter[str] = Counter()
@@ -152,16 +163,34 @@ def _pools(uses: Mapping[str, Uses], lexicon: Lexicon, settings: InductionSettin
 
 def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings) -> str:
     """Why a word cannot be a candidate, or the empty string."""
-    tables = (lexicon.opinions, lexicon.aspects, lexicon.degree, lexicon.negators, lexicon.irrealis, lexicon.general, lexicon.not_aspects)
+    tables = (
+        lexicon.opinions,
+        lexicon.aspects,
+        lexicon.degree,
+        lexicon.negators,
+        lexicon.irrealis,
+        lexicon.general,
+        lexicon.not_aspects,
+    )
     if any(word in table for table in tables):
         return "known"
     if not all(HAN.match(char) for char in word) or script_of(word) == "simplified":
         return "script"
     if len(word) > settings.longest:
         return "length"
-    least = settings.single_support if len(word) == 1 else settings.phrase_support if use.tags["PHRASE"] else settings.support
+    least = (
+        settings.single_support
+        if len(word) == 1
+        else settings.phrase_support
+        if use.tags["PHRASE"]
+        else settings.support
+    )
     if use.reviews < least:
         return "support"
-    if any(word[:i] in table and word[i:] in lexicon.opinions for table in (lexicon.negators, lexicon.degree) for i in range(1, len(word))):
+    if any(
+        word[:i] in table and word[i:] in lexicon.opinions
+        for table in (lexicon.negators, lexicon.degree)
+        for i in range(1, len(word))
+    ):
         return "composed"
     return "name" if like_name(word, use.tags["PROPN"] / use.count, lexicon) else ""

@@ -20,7 +20,30 @@ SNIPPETS = 3
 _SUBJECT, _MODIFIER = ("nsubj", "nsubjpass"), ("amod", "acl", "acl:relcl")
 _JOINTS = frozenset(["、", "和", "跟", "與", "及", "以及", "又", "且", "而", "也", "還", "又是", "&"])
 _CLOSERS = frozenset(
-    ["了", "的", "啊", "啦", "喔", "哦", "呢", "吧", "欸", "耶", "呀", "嘍", "囉", "唷", "噢", "嗎", "吼", "哈", "呵", "哇", "咧", "餒"]
+    [
+        "了",
+        "的",
+        "啊",
+        "啦",
+        "喔",
+        "哦",
+        "呢",
+        "吧",
+        "欸",
+        "耶",
+        "呀",
+        "嘍",
+        "囉",
+        "唷",
+        "噢",
+        "嗎",
+        "吼",
+        "哈",
+        "呵",
+        "哇",
+        "咧",
+        "餒",
+    ]
 )
 _LONGEST, _PARTS = 6, 4
 
@@ -86,7 +109,12 @@ def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot
     out: list[Slot] = []
     for slot in slots:
         last = out[-1] if out else None
-        if last is None or last.end != slot.start or last.role == slot.role == "aspect" or slot.end - last.start > _LONGEST:
+        if (
+            last is None
+            or last.end != slot.start
+            or last.role == slot.role == "aspect"
+            or slot.end - last.start > _LONGEST
+        ):
             out.append(slot)
             continue
         if (
@@ -117,7 +145,9 @@ def _with_phrases(slots: list[Slot], text: str) -> list[Slot]:
         end -= 1
     start = end
     while (
-        start and end - start < _PARTS and (slots[start - 1].role in CANDIDATES or slots[start - 1].role in ("other", "negator", "known"))
+        start
+        and end - start < _PARTS
+        and (slots[start - 1].role in CANDIDATES or slots[start - 1].role in ("other", "negator", "known"))
     ):
         start -= 1
     opener = slots[start - 1].role if start else "other"
@@ -176,15 +206,24 @@ def _open(neighbour: Slot | None, slot: Slot, left: bool) -> bool:
     """Whether the word cannot go on into its neighbour: an edge of the clause, or a word that is known to be another."""
     if neighbour is None or neighbour.word in _CLOSERS or neighbour.word in _JOINTS:
         return True
-    if neighbour.role in CANDIDATES or (neighbour.role == "other" and len(neighbour.word) == 1) or not neighbour.word.isalpha():
+    if (
+        neighbour.role in CANDIDATES
+        or (neighbour.role == "other" and len(neighbour.word) == 1)
+        or not neighbour.word.isalpha()
+    ):
         return False
-    return not ((slot.nominal and neighbour.role == "aspect") or (slot.role in ("adjective", "verb") and neighbour.role == "opinion"))
+    return not (
+        (slot.nominal and neighbour.role == "aspect")
+        or (slot.role in ("adjective", "verb") and neighbour.role == "opinion")
+    )
 
 
 def _subject(uses: dict[str, Uses], slots: Sequence[Slot], k: int) -> None:
     """The noun before a word, over degree words, negators and adverbs only."""
     i, graded = k - 1, False
-    while i >= 0 and (slots[i].role in ("degree", "negator", "other") or (slots[i].role == "known" and slots[i].pos in ("ADV", "AUX"))):
+    while i >= 0 and (
+        slots[i].role in ("degree", "negator", "other") or (slots[i].role == "known" and slots[i].pos in ("ADV", "AUX"))
+    ):
         graded = graded or slots[i].role == "degree"
         i -= 1
     graded = graded and (k + 1 == len(slots) or slots[k + 1].word in _CLOSERS or slots[k + 1].role == "post")

@@ -52,6 +52,8 @@ def like_name(word: str, proper: float, lexicon: Lexicon) -> bool:
         return True
     if any(word[i:] in lexicon.aspects or lexicon.morphemes.get(word[i:]) == "head" for i in range(1, len(word))):
         return False
-    if len(word) in (2, 3) and ((word[0] in _SURNAMES and proper > 0) or (word.startswith(_DIMINUTIVES) and proper >= 0.5)):
+    if len(word) in (2, 3) and (
+        (word[0] in _SURNAMES and proper > 0) or (word.startswith(_DIMINUTIVES) and proper >= 0.5)
+    ):
         return True
     return proper >= 0.5

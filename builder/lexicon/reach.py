@@ -24,7 +24,9 @@ _CARRIERS: Mapping[str, tuple[str, ...]] = {
 """Small sentences around a word, two with different neighbours; in isolation a word's edges are the text's and always free."""
 
 
-def never_fire(words: Mapping[str, Mapping[str, LexiconRow]], corpus: Iterable[str], variants: Variants) -> list[Finding]:
+def never_fire(
+    words: Mapping[str, Mapping[str, LexiconRow]], corpus: Iterable[str], variants: Variants
+) -> list[Finding]:
     """Entries that are nowhere in the corpus. One pass over the views of its texts."""
     waiting = {word for table in words.values() for word in table}
     lengths: dict[str, set[int]] = {}
@@ -54,14 +56,22 @@ def unreachable(
     A word that a longer entry swallows (怪怪 in 怪怪的) is reached through that one and is left out.
     """
     known = {word for table in words.values() for word in table}
-    asked = [(row, word, carrier) for name, table in words.items() for word, row in table.items() for carrier in _carriers(name, row)]
+    asked = [
+        (row, word, carrier)
+        for name, table in words.items()
+        for word, row in table.items()
+        for carrier in _carriers(name, row)
+    ]
     texts = [carrier.format(word) for _, word, carrier in asked]
     cut: dict[str, tuple[LexiconRow, str, list[str]]] = {}
     for (row, word, carrier), text, tokens in zip(asked, texts, tokenize(texts), strict=True):
         start = carrier.index("{}")
         end = start + len(word)
         edges = {token.start for token in tokens} | {token.end for token in tokens}
-        swallowed = any(token.start <= start and end <= token.end and text[token.start : token.end].lower() in known for token in tokens)
+        swallowed = any(
+            token.start <= start and end <= token.end and text[token.start : token.end].lower() in known
+            for token in tokens
+        )
         if not {start, end} <= edges and not swallowed:
             shown = "|".join(text[token.start : token.end] for token in tokens)
             cut.setdefault(row.where, (row, word, []))[2].append(shown)

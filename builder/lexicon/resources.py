@@ -128,20 +128,27 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
     table = _pairs(root / "variants.tsv")
     for variant, canonical in table.items():
         if len(variant) != len(canonical):
-            raise ResourceError(f"variant {variant!r} and {canonical!r} differ in length", where=str(root / "variants.tsv"))
+            raise ResourceError(
+                f"variant {variant!r} and {canonical!r} differ in length", where=str(root / "variants.tsv")
+            )
     variants = Variants(table)
     categories = {row[0]: _valence(row[1], where) for row, where in read_rows(root / "opinion_categories.tsv", 3)}
     classes = {row[0]: 0.0 for row, _ in read_rows(root / "aspect_classes.tsv", 2)}
     context: dict[str, list[tuple[str, float]]] = {}
     for (opinion, aspect, valence), where in read_rows(root / "context.tsv", 3):
-        context.setdefault(variants.canonical(opinion), []).append((variants.canonical(aspect), _valence(valence, where)))
+        context.setdefault(variants.canonical(opinion), []).append(
+            (variants.canonical(aspect), _valence(valence, where))
+        )
     plain = {
         name: _read_as_written(_pairs(root / f"{name}.tsv"), variants)
         for name in ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "food_morphemes")
     }
     lexicon = Lexicon(
         opinions=_entries(
-            root / "opinions", categories, variants, lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where)
+            root / "opinions",
+            categories,
+            variants,
+            lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where),
         ),
         aspects=_entries(root / "aspects", classes, variants, AspectEntry),
         context=MappingProxyType({word: tuple(rows) for word, rows in context.items()}),
@@ -164,7 +171,9 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
 def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> Lexicon:
     """`lexicon` with the opinions, aspects and categories of `folder`, which win over what it said."""
     if not folder.is_dir():
-        raise ResourceError("this lexicon overlay does not exist", where=str(folder), fix="make one with `builder lexicon import`")
+        raise ResourceError(
+            "this lexicon overlay does not exist", where=str(folder), fix="make one with `builder lexicon import`"
+        )
     table = folder / "opinion_categories.tsv"
     if strange := sorted(path.name for path in folder.glob("*.tsv") if path != table):
         fix = "it holds opinion_categories.tsv, opinions/ and aspects/"
@@ -177,7 +186,11 @@ def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> L
 
     opinions = _entries(folder / "opinions", categories, lexicon.variants, opinion)
     aspects = _entries(folder / "aspects", classes, lexicon.variants, AspectEntry)
-    replaced = [*lexicon.overridden, *sorted(opinions.keys() & lexicon.opinions.keys()), *sorted(aspects.keys() & lexicon.aspects.keys())]
+    replaced = [
+        *lexicon.overridden,
+        *sorted(opinions.keys() & lexicon.opinions.keys()),
+        *sorted(aspects.keys() & lexicon.aspects.keys()),
+    ]
     digest = hashlib.sha256(f"{lexicon.digest} {folder_digest(folder, '*.tsv')}".encode()).hexdigest()[:16]
     return replace(
         lexicon,
@@ -189,7 +202,9 @@ def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> L
     )
 
 
-def _entries(folder: Path, kinds: Mapping[str, float], variants: Variants, make: Callable[[str, str, str], Entry]) -> Mapping[str, Entry]:
+def _entries(
+    folder: Path, kinds: Mapping[str, float], variants: Variants, make: Callable[[str, str, str], Entry]
+) -> Mapping[str, Entry]:
     """`word kind` rows of all files of a folder, words as the view writes them; a word may stand in one row only."""
     seen: dict[str, str] = {}
     out: dict[str, Entry] = {}
@@ -226,7 +241,9 @@ def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
             continue
         cells = line.split("\t")
         if len(cells) != columns or not all(cell and cell == cell.strip() for cell in cells):
-            raise ResourceError(f"{len(cells)} cells where {columns} are due, or a blank one: {line!r}", where=f"{path}:{number}")
+            raise ResourceError(
+                f"{len(cells)} cells where {columns} are due, or a blank one: {line!r}", where=f"{path}:{number}"
+            )
         yield cells, f"{shown}:{number}"
 
 

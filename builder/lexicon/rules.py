@@ -113,13 +113,17 @@ def _read_rule(name: str, body: object, where: str, lines: Mapping[str, str]) ->
     kind, order, about = params.pop("kind"), params.pop("order"), params.pop("about")
     for key, value, wanted in (("kind", kind, str), ("order", order, int), ("about", about, str)):
         if not isinstance(value, wanted):
-            raise ResourceError(f"rule {name!r}: {key} is {value!r}, not {_TYPE_NAMES[wanted]}", where=lines.get(key, where))
+            raise ResourceError(
+                f"rule {name!r}: {key} is {value!r}, not {_TYPE_NAMES[wanted]}", where=lines.get(key, where)
+            )
     examples = [
         _read_example(name, example, must, lines.get(key, where))
         for key, must in (("hit", True), ("miss", False))
         for example in params.pop(key, ())
     ]
-    return Rule(name, kind, order, about, MappingProxyType(params), tuple(examples), where, MappingProxyType(dict(lines)))
+    return Rule(
+        name, kind, order, about, MappingProxyType(params), tuple(examples), where, MappingProxyType(dict(lines))
+    )
 
 
 _TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}

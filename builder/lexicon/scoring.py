@@ -32,13 +32,22 @@ class WordScore:
 
 
 def opinion_scores(
-    uses: Mapping[str, Uses], pool: Sequence[str], lexicon: Lexicon, opinions: Mapping[str, float], aspects: Mapping[str, str]
+    uses: Mapping[str, Uses],
+    pool: Sequence[str],
+    lexicon: Lexicon,
+    opinions: Mapping[str, float],
+    aspects: Mapping[str, str],
 ) -> dict[str, WordScore]:
     """How probable it is that a word is an opinion."""
-    against = _used(uses, {**lexicon.aspects, **lexicon.general, **lexicon.not_aspects}.keys() - lexicon.opinions.keys())
+    against = _used(
+        uses, {**lexicon.aspects, **lexicon.general, **lexicon.not_aspects}.keys() - lexicon.opinions.keys()
+    )
     examples = {**dict.fromkeys(against, 0.0), **dict.fromkeys(_used(uses, lexicon.opinions), 1.0)}
     spelling = Characters.of(
-        {**dict.fromkeys({*lexicon.aspects, *lexicon.general, *lexicon.not_aspects}, 0.0), **dict.fromkeys(lexicon.opinions, 1.0)}
+        {
+            **dict.fromkeys({*lexicon.aspects, *lexicon.general, *lexicon.not_aspects}, 0.0),
+            **dict.fromkeys(lexicon.opinions, 1.0),
+        }
     )
     association = features.associations(uses, lambda use: use.described, aspects)
 
@@ -54,20 +63,31 @@ def opinion_scores(
 
 
 def aspect_scores(
-    uses: Mapping[str, Uses], pool: Sequence[str], lexicon: Lexicon, opinions: Mapping[str, float], aspects: Mapping[str, str]
+    uses: Mapping[str, Uses],
+    pool: Sequence[str],
+    lexicon: Lexicon,
+    opinions: Mapping[str, float],
+    aspects: Mapping[str, str],
 ) -> dict[str, WordScore]:
     """How probable it is that a word is an aspect."""
-    nouns = {word for word, pos in lexicon.general.items() if pos in ("NOUN", "PROPN", "VERB")} | lexicon.not_aspects.keys()
+    nouns = {
+        word for word, pos in lexicon.general.items() if pos in ("NOUN", "PROPN", "VERB")
+    } | lexicon.not_aspects.keys()
     against = _used(uses, nouns - lexicon.aspects.keys())
     examples = {**dict.fromkeys(against, 0.0), **dict.fromkeys(_used(uses, lexicon.aspects), 1.0)}
     spelling = Characters.of(
-        {**dict.fromkeys({*lexicon.opinions, *lexicon.general, *lexicon.not_aspects}, 0.0), **dict.fromkeys(lexicon.aspects, 1.0)}
+        {
+            **dict.fromkeys({*lexicon.opinions, *lexicon.general, *lexicon.not_aspects}, 0.0),
+            **dict.fromkeys(lexicon.aspects, 1.0),
+        }
     )
     association = features.associations(uses, lambda use: use.describing, opinions)
 
     def row(word: str) -> list[float]:
         own = examples.get(word)
-        return features.aspect(word, uses[word], aspects, association[word], spelling.mean(word, own), spelling.ending(word, own))
+        return features.aspect(
+            word, uses[word], aspects, association[word], spelling.mean(word, own), spelling.ending(word, own)
+        )
 
     votes = {word: _shared(uses[word].describing, opinions) + _shared(uses[word].peers, aspects) for word in pool}
     return _scored(pool, examples, uses, row, association, votes)
@@ -153,7 +173,9 @@ class Endings:
         for word, entry in lexicon.aspects.items():
             for length in range(1, min(3, len(word)) + 1):
                 counts.setdefault(word[-length:], Counter())[entry.cls] += 1
-        return cls({ending: min(classes, key=lambda name: (-classes[name], name)) for ending, classes in counts.items()})
+        return cls(
+            {ending: min(classes, key=lambda name: (-classes[name], name)) for ending, classes in counts.items()}
+        )
 
     def of_word(self, word: str, uses: Uses, aspects: Mapping[str, str]) -> str:
         """By the longest ending that known aspects share, else the commonest class among the word's peers, else the default."""

@@ -14,7 +14,9 @@ from builder.lexicon.resources import AGAINST, Lexicon
 from builder.records import Token
 from builder.text import HAN, Clause
 
-Role = Literal["opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"]
+Role = Literal[
+    "opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"
+]
 CANDIDATES: frozenset[Role] = frozenset({"noun", "adjective", "verb"})
 _CONTRAST = ("可惜", "唯一", "除了", "缺點")
 """What opens a contrast as well, beside the words of contrast.tsv; these say more than that."""

@@ -79,7 +79,9 @@ def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRo
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        findings.append(Finding("missing" if not path.is_file() else "format", table.name, name, f"cannot be read: {error}"))
+        findings.append(
+            Finding("missing" if not path.is_file() else "format", table.name, name, f"cannot be read: {error}")
+        )
         return
     for number, line in enumerate(lines[1:], start=2):
         if not line.strip() or line.startswith("#"):
@@ -87,9 +89,16 @@ def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRo
         where, cells = f"{name}:{number}", tuple(line.split("\t"))
         if len(cells) != table.columns or not all(cell and cell == cell.strip() for cell in cells):
             findings.append(
-                Finding("format", cells[0], where, f"{len(cells)} cells where {table.columns} are due, or a blank one: {line!r}")
+                Finding(
+                    "format",
+                    cells[0],
+                    where,
+                    f"{len(cells)} cells where {table.columns} are due, or a blank one: {line!r}",
+                )
             )
             continue
         if table.values and cells[1] not in table.values:
-            findings.append(Finding("unknown-kind", cells[0], where, f"{cells[1]!r}; known: {', '.join(sorted(table.values))}"))
+            findings.append(
+                Finding("unknown-kind", cells[0], where, f"{cells[1]!r}; known: {', '.join(sorted(table.values))}")
+            )
         rows.append(LexiconRow(cells, where))

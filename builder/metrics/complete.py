@@ -108,7 +108,9 @@ def _unmatched(predicted: Sequence[Answer], gold: Sequence[Ranged], polarity: bo
 def _hits(answer: Answer, triplet: Ranged, polarity: bool = True) -> bool:
     if polarity and answer[2] != triplet.polarity:
         return False
-    return _fits(answer[0], triplet.aspect, triplet.aspect_full) and _fits(answer[1], triplet.opinion, triplet.opinion_full)
+    return _fits(answer[0], triplet.aspect, triplet.aspect_full) and _fits(
+        answer[1], triplet.opinion, triplet.opinion_full
+    )
 
 
 def _fits(predicted: str, core: str, full: str) -> bool:

@@ -49,7 +49,9 @@ def names(metric: Metric) -> Names:
     return ("accuracy", "precision", "recall", "f1") if metric.match == "paper" else ("precision", "recall", "f1")
 
 
-def estimates(tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int) -> list[dict[str, Estimate]]:
+def estimates(
+    tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int
+) -> list[dict[str, Estimate]]:
     """Each value of each metric with its interval; all metrics see the same draws. `tallies`: of the same reviews, one
     a metric.
     """
@@ -62,13 +64,16 @@ def estimates(tallies: Sequence[Tally], metrics: Sequence[Metric], samples: int,
         if drawn is not None:
             low, high = np.percentile(_values(drawn[number], metric, len(counts)), [2.5, 97.5], axis=0)
             made = {
-                name: Estimate(estimate.value, float(a), float(b)) for (name, estimate), a, b in zip(made.items(), low, high, strict=True)
+                name: Estimate(estimate.value, float(a), float(b))
+                for (name, estimate), a, b in zip(made.items(), low, high, strict=True)
             }
         out.append(made)
     return out
 
 
-def differences(ours: Sequence[Tally], theirs: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int) -> list[Difference]:
+def differences(
+    ours: Sequence[Tally], theirs: Sequence[Tally], metrics: Sequence[Metric], samples: int, seed: int
+) -> list[Difference]:
     """For each metric its last value (F1; accuracy of polarity) of one system less that of another, over the same
     reviews.
     """
@@ -85,7 +90,9 @@ def differences(ours: Sequence[Tally], theirs: Sequence[Tally], metrics: Sequenc
         if not possible:
             out.append(Difference(observed, observed, observed, 1.0))
             continue
-        low, high = np.percentile(_gap(drawn[number], drawn[len(first) + number], metric, len(first[number])), [2.5, 97.5])
+        low, high = np.percentile(
+            _gap(drawn[number], drawn[len(first) + number], metric, len(first[number])), [2.5, 97.5]
+        )
         chance = _gap(a + moved[number], b - moved[number], metric, len(first[number]))
         # the observed order counts as one of the samples, so that p is never 0 (Phipson and Smyth 2010)
         p = (1 + int((np.abs(chance) >= abs(observed) - 1e-9).sum())) / (samples + 1)
@@ -112,7 +119,9 @@ def _values(sums: Floats, metric: Metric, reviews: int) -> Floats:
         return _share(sums[:, 0], sums[:, 1], np.zeros(len(sums)))[:, None]
     precision, recall = _share(sums[:, 0], sums[:, 1], sums[:, 2]), _share(sums[:, 0], sums[:, 2], sums[:, 1])
     total = precision + recall
-    return np.stack([precision, recall, np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)], axis=1)
+    return np.stack(
+        [precision, recall, np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)], axis=1
+    )
 
 
 def _share(part: Floats, whole: Floats, other: Floats) -> Floats:
@@ -138,10 +147,14 @@ def _swapped(gaps: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
     return _products(lambda words: (words >> np.uint64(63)).astype(np.float64), gaps, samples, seed + 1)
 
 
-def _products(weights: Callable[[NDArray[np.uint64]], Floats], matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
+def _products(
+    weights: Callable[[NDArray[np.uint64]], Floats], matrices: Sequence[Floats], samples: int, seed: int
+) -> list[Floats]:
     """`weights` of a word for each review and sample, times each matrix, some samples at a time."""
     words, counts = np.random.PCG64(seed), np.hstack(list(matrices))
     step = max(1, _CELLS // len(counts))
-    parts = [weights(words.random_raw((min(step, samples - at), len(counts)))) @ counts for at in range(0, samples, step)]
+    parts = [
+        weights(words.random_raw((min(step, samples - at), len(counts)))) @ counts for at in range(0, samples, step)
+    ]
     edges = np.cumsum([matrix.shape[1] for matrix in matrices])[:-1]
     return list(np.split(np.concatenate(parts), edges, axis=1))

@@ -101,7 +101,9 @@ def signature(metric: Metric, mode: Mode = "open", more: Mapping[str, object] | 
     """
     name, match = ("paper-example", "exact") if metric.match == "paper" else (f"micro-{metric.part}", metric.match)
     given = {} if mode == "open" and more is None else {"input": mode}
-    parts = {"match": match, "duplicates": "once", "null": "excluded"} | given | dict(more or {}) | {"version": __version__}
+    parts = (
+        {"match": match, "duplicates": "once", "null": "excluded"} | given | dict(more or {}) | {"version": __version__}
+    )
     return "|".join([name, *(f"{key}:{value}" for key, value in parts.items())])
 
 

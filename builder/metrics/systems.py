@@ -53,7 +53,11 @@ class Measured:
 
 def metrics(asked: Asked = "all", mode: Mode = "open") -> tuple[Metric, ...]:
     """The metrics of a name. Where the aspects are given, finding them is no score."""
-    return tuple(metric for metric in ALL if asked in ("all", metric.match) and not (mode == "given-aspects" and metric.part == "aspect"))
+    return tuple(
+        metric
+        for metric in ALL
+        if asked in ("all", metric.match) and not (mode == "given-aspects" and metric.part == "aspect")
+    )
 
 
 def measure(
@@ -63,10 +67,14 @@ def measure(
     chosen_metrics = tuple(chosen)
     ours = [tally(gold, predicted, metric, settings.mode) for metric in chosen_metrics]
     theirs = None if other is None else [tally(gold, other, metric, settings.mode) for metric in chosen_metrics]
-    return _measured(chosen_metrics, ours, theirs, [ceiling(gold, metric) for metric in chosen_metrics], digest(gold), settings)
+    return _measured(
+        chosen_metrics, ours, theirs, [ceiling(gold, metric) for metric in chosen_metrics], digest(gold), settings
+    )
 
 
-def measure_complete(gold: CompleteGold, predicted: Answers, settings: Settings, other: Answers | None = None) -> list[Measured]:
+def measure_complete(
+    gold: CompleteGold, predicted: Answers, settings: Settings, other: Answers | None = None
+) -> list[Measured]:
     """As `measure`, of triplets and pairs over gold by two annotators."""
     ours, theirs = (
         None if answers is None else [tally_complete(gold, answers, metric.part == "triplet") for metric in COMPLETE]
@@ -84,13 +92,17 @@ def _measured(
     gold: str,
     settings: Settings,
 ) -> list[Measured]:
-    more = {"gold": gold} | ({"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {})
+    more = {"gold": gold} | (
+        {"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {}
+    )
     values = estimates(ours, chosen_metrics, settings.samples, settings.seed)
     against: list[Difference | None] = [None] * len(chosen_metrics)
     if theirs is not None:
         against = list(differences(ours, theirs, chosen_metrics, settings.samples, settings.seed))
     return [
-        Measured(metric, values[i], _sums(ours[i], metric), ceilings[i], signature(metric, settings.mode, more), against[i])
+        Measured(
+            metric, values[i], _sums(ours[i], metric), ceilings[i], signature(metric, settings.mode, more), against[i]
+        )
         for i, metric in enumerate(chosen_metrics)
     ]
 
@@ -98,7 +110,9 @@ def _measured(
 def _sums(counts: Tally, metric: Metric) -> tuple[int, ...]:
     if metric.match == "paper":
         return ()
-    return tuple(int(sum(column)) for column in zip(*counts, strict=True)) or ((0, 0) if metric.part == "polarity" else (0, 0, 0))
+    return tuple(int(sum(column)) for column in zip(*counts, strict=True)) or (
+        (0, 0) if metric.part == "polarity" else (0, 0, 0)
+    )
 
 
 def ceiling(gold: Answers, metric: Metric) -> float:
@@ -115,7 +129,12 @@ def digest(gold: Answers) -> str:
 
 def digest_complete(gold: CompleteGold) -> str:
     """As `digest`, of gold by two annotators."""
-    return _digest([[key, *(sorted(map(astuple, part)) for part in (gold[key].required, gold[key].optional))] for key in sorted(gold)])
+    return _digest(
+        [
+            [key, *(sorted(map(astuple, part)) for part in (gold[key].required, gold[key].optional))]
+            for key in sorted(gold)
+        ]
+    )
 
 
 def _digest(rows: list[list[object]]) -> str:
@@ -129,4 +148,7 @@ def together(signatures: Iterable[str]) -> list[str]:
         name, _, rest = text.partition("|")
         kind, _, part = name.partition("-")
         parts.setdefault((kind, rest), []).append(part)
-    return [f"{kind}-{names[0] if len(names) == 1 else '{' + ','.join(names) + '}'}|{rest}" for (kind, rest), names in parts.items()]
+    return [
+        f"{kind}-{names[0] if len(names) == 1 else '{' + ','.join(names) + '}'}|{rest}"
+        for (kind, rest), names in parts.items()
+    ]

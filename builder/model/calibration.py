@@ -128,6 +128,10 @@ def load_curve(folder: Path) -> Curve | None:
     path = folder / _FILE
     try:
         kept = json.loads(path.read_text("utf-8"))
-        return None if kept is None else Curve(tuple((float(a), float(b)) for a, b in kept["knots"]), str(kept["source"]))
+        return (
+            None if kept is None else Curve(tuple((float(a), float(b)) for a, b in kept["knots"]), str(kept["source"]))
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"no readable calibration: {error!r}", where=str(path), fix="`builder run self_train --force`") from error
+        raise ModelError(
+            f"no readable calibration: {error!r}", where=str(path), fix="`builder run self_train --force`"
+        ) from error

@@ -50,7 +50,9 @@ class Taggers:
         every = [_proposals(member, texts, progress) for member in self.members]
         return [together(listed) for listed in zip(*every, strict=True)]
 
-    def apart(self, keys: Sequence[str], texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
+    def apart(
+        self, keys: Sequence[str], texts: Sequence[str], progress: Progress | None = None
+    ) -> list[list[Proposal]]:
         """For each review, by its key, what the tagger proposes that was not trained on it."""
         out: list[list[Proposal]] = [[] for _ in keys]
         for fold, member in enumerate(self.members):
@@ -91,7 +93,9 @@ def load_taggers(folder: Path) -> Taggers:
     found = [load(one) for one in sorted(folder.iterdir()) if one.name.isdigit()]
     taggers = Taggers(tuple(one for one in found if isinstance(one, Tagger)))
     if taggers.digest != digest:
-        raise ModelError("the members are not those that were trained together", where=str(folder), fix="train them again")
+        raise ModelError(
+            "the members are not those that were trained together", where=str(folder), fix="train them again"
+        )
     return taggers
 
 
@@ -135,13 +139,20 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
         own = triplet.aspect_full
         best = next((other for _, other in likely if clashes(triplet, other)), triplet)
         wide = best.aspect_full
-        if wide.spans != own.spans and wide.start <= own.start and own.end <= wide.end and not shared(wide, triplet.opinion):
+        if (
+            wide.spans != own.spans
+            and wide.start <= own.start
+            and own.end <= wide.end
+            and not shared(wide, triplet.opinion)
+        ):
             triplet = replace(triplet, aspect=best.aspect, aspect_full=wide, owner=None)
         out.setdefault(triplet.key, triplet)
     return list(out.values())
 
 
-def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float) -> tuple[Triplet, ...]:
+def merged(
+    rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float
+) -> tuple[Triplet, ...]:
     """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet keeps its story."""
     if not trust:
         return tuple(rules)
@@ -152,7 +163,12 @@ def merged(rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequenc
 
 
 def held(
-    engine: Engine, doc: Doc, rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float
+    engine: Engine,
+    doc: Doc,
+    rules: Sequence[Triplet],
+    scores: Sequence[float],
+    proposals: Sequence[Proposal],
+    trust: float,
 ) -> tuple[Triplet, ...]:
     """As `merged`, with every proposal as the engine weighs it. What the release holds and what `extract` finds are made here."""
     if not trust:

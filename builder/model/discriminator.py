@@ -58,7 +58,11 @@ class DiscriminatorNetwork(nn.Module):
         right = polarity.log_softmax(-1)
         wrong = torch.stack([right[:, [j for j in range(3) if j != i]].logsumexp(-1) for i in range(3)], -1)
         yes, chosen = functional.logsigmoid(pair), flat[:, 4:]
-        out = [yes + right.gather(1, chosen).squeeze(1), yes + wrong.gather(1, chosen).squeeze(1), functional.logsigmoid(-pair)]
+        out = [
+            yes + right.gather(1, chosen).squeeze(1),
+            yes + wrong.gather(1, chosen).squeeze(1),
+            functional.logsigmoid(-pair),
+        ]
         return torch.stack(out, -1)
 
 
@@ -76,18 +80,27 @@ class Discriminator:
         settings = {"config": asdict(self.config), "vocabulary": self.vocabulary.codes}
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
 
-    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def classify(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Per item and triplet the most probable label and the probability of YY."""
-        return [tuple((VERDICTS[row.index(max(row))], round(row[YY], 4)) for row in rows.tolist()) for rows in self.shares(items, progress)]
+        return [
+            tuple((VERDICTS[row.index(max(row))], round(row[YY], 4)) for row in rows.tolist())
+            for rows in self.shares(items, progress)
+        ]
 
-    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def apart(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The paper's discriminator judges what it was trained on as it judges the rest."""
         return self.classify(items, progress)
 
     def shares(self, items: Sequence[Example], progress: Progress | None = None) -> list[NDArray[np.float64]]:
         """Per item [n, 3]: the probabilities of YY, YN, NX."""
         encoder = Encoder(self.vocabulary, self.config.bigram_buckets)
-        ready = [_item(encoder, JudgedReview(item.id, item.text, tuple((t, "YY") for t in item.triplets))) for item in items]
+        ready = [
+            _item(encoder, JudgedReview(item.id, item.text, tuple((t, "YY") for t in item.triplets))) for item in items
+        ]
         return [rows.double().numpy() for rows in probabilities(self.network, self.config, ready, progress)]
 
 
@@ -125,7 +138,11 @@ def train_discriminator(
     Raises ModelError where there is nothing to learn.
     """
     if not any(item.verdicts for item in train):
-        raise ModelError(f"no judged triplet in {len(train)} training items", where="discriminator", fix="train on reviews with triplets")
+        raise ModelError(
+            f"no judged triplet in {len(train)} training items",
+            where="discriminator",
+            fix="train on reviews with triplets",
+        )
     vocabulary = Vocabulary.of((item.text for item in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = DiscriminatorNetwork(vocabulary, config)
@@ -143,7 +160,16 @@ def train_discriminator(
 
     data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
     unique = fingerprint("discriminator", config, seed, *data)
-    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, Checkpoints(checkpoints, unique), progress)
+    fitted = fit(
+        network,
+        [len(item.text) for item in items],
+        loss,
+        evaluate,
+        config,
+        seed,
+        Checkpoints(checkpoints, unique),
+        progress,
+    )
     facts = {
         "valid_accuracy": fitted.score,
         "epoch": fitted.epoch,
@@ -155,7 +181,9 @@ def train_discriminator(
 
 def accuracy(found: Sequence[Tensor], items: Sequence[Item]) -> float:
     """The share of triplets whose most probable label is theirs."""
-    right = sum(int((rows.argmax(-1) == torch.from_numpy(item.verdicts)).sum()) for rows, item in zip(found, items, strict=True))
+    right = sum(
+        int((rows.argmax(-1) == torch.from_numpy(item.verdicts)).sum()) for rows, item in zip(found, items, strict=True)
+    )
     return right / max(1, sum(len(item.verdicts) for item in items))
 
 
@@ -167,9 +195,14 @@ def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable
 
 def _item(encoder: Encoder, item: JudgedReview) -> Item:
     """The triplets stand at their terms and core opinions (aspect, opinion), from the first to the last character."""
-    rows = [[t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)] for t, _ in item.verdicts]
+    rows = [
+        [t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)]
+        for t, _ in item.verdicts
+    ]
     for start, end, first, last, _ in rows:
         if not (0 <= start < end <= len(item.text) and 0 <= first < last <= len(item.text)):
-            raise ModelError(f"a triplet stands outside the {len(item.text)} characters of its text", where=f"review {item.id}")
+            raise ModelError(
+                f"a triplet stands outside the {len(item.text)} characters of its text", where=f"review {item.id}"
+            )
     labels = [VERDICTS.index(verdict) for _, verdict in item.verdicts]
     return Item(encoder(item.text), np.array(rows, np.int32).reshape(-1, 5), np.array(labels, np.int32))

@@ -28,7 +28,9 @@ TrainJudge = Callable[[Config, Sequence[JudgedReview], Sequence[JudgedReview], P
 class Informed(Protocol):
     """An extractor that can be told what is known about a text."""
 
-    def predict_examples(self, examples: Sequence[Example], progress: Progress | None = None) -> list[tuple[Triplet, ...]]: ...
+    def predict_examples(
+        self, examples: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[Triplet, ...]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +44,30 @@ class Kind:
 
 
 def _paper_extractor(
-    config: Config, train: Sequence[Example], valid: Sequence[Example], folder: Path, checkpoints: Path, progress: Progress | None
+    config: Config,
+    train: Sequence[Example],
+    valid: Sequence[Example],
+    folder: Path,
+    checkpoints: Path,
+    progress: Progress | None,
 ) -> Extractor:
     from builder.model.paper.fine_tuning import save, train_writer
 
     numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
-    made = save(train_writer(train, valid, config.paper.base, asking(config), numbers, config.seed, checkpoints, progress), folder)
+    made = save(
+        train_writer(train, valid, config.paper.base, asking(config), numbers, config.seed, checkpoints, progress),
+        folder,
+    )
     return _extractor(made, folder)
 
 
 def _paper_judge(
-    config: Config, train: Sequence[JudgedReview], valid: Sequence[JudgedReview], folder: Path, checkpoints: Path, progress: Progress | None
+    config: Config,
+    train: Sequence[JudgedReview],
+    valid: Sequence[JudgedReview],
+    folder: Path,
+    checkpoints: Path,
+    progress: Progress | None,
 ) -> Judge:
     from builder.model.paper.fine_tuning import save, train_referee
 
@@ -64,7 +79,9 @@ def _paper_judge(
 
 
 KINDS: dict[str, Kind] = {
-    "paper": Kind("a sequence-to-sequence model such as mT5, as in the paper", " tokens", _paper_extractor, _paper_judge),
+    "paper": Kind(
+        "a sequence-to-sequence model such as mT5, as in the paper", " tokens", _paper_extractor, _paper_judge
+    ),
 }
 
 
@@ -79,7 +96,11 @@ def check(config: Config) -> None:
 
     base = Path(config.paper.base)
     if is_folder(config.paper.base) and not (base / "config.json").is_file():
-        raise ModelError("no model here: there is no config.json", where=str(base), fix="set paper.base to a model's folder or a hub name")
+        raise ModelError(
+            "no model here: there is no config.json",
+            where=str(base),
+            fix="set paper.base to a model's folder or a hub name",
+        )
 
 
 def unit(config: Config) -> str:
@@ -113,7 +134,9 @@ def asking(config: Config) -> Asking:
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
 
 
-def predict(model: Extractor, examples: Sequence[Example], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
+def predict(
+    model: Extractor, examples: Sequence[Example], progress: Progress | None = None
+) -> list[tuple[Triplet, ...]]:
     """The triplets of each example's text. Its own triplets give the aspects that are known, to a model that is asked about them."""
     if isinstance(model, Informed):
         return model.predict_examples(examples, progress)

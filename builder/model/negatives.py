@@ -31,7 +31,9 @@ def discriminator_data(example: Example, seed: int, hard: bool = False) -> Judge
     unpaired = [(a, o) for a in sorted(aspects) for o in sorted(opinions) if (a, o) not in pairs]
     most = min(2 * len(example.triplets), len(unpaired))
     chosen = sorted(
-        sorted(range(len(unpaired)), key=lambda i: _apart(*unpaired[i]))[:most] if hard else draw.sample(range(len(unpaired)), most)
+        sorted(range(len(unpaired)), key=lambda i: _apart(*unpaired[i]))[:most]
+        if hard
+        else draw.sample(range(len(unpaired)), most)
     )
     crossed = [_cross(aspects[a], opinions[o], draw) for a, o in (unpaired[i] for i in chosen)]
     labelled: list[tuple[Triplet, Verdict]] = [(t, "YY") for t in example.triplets]
@@ -47,7 +49,9 @@ def _apart(aspect: tuple[Span, ...], opinion: tuple[Span, ...]) -> int:
 
 def _recast(triplet: Triplet, polarity: str) -> Triplet:
     chosen = next(p for p in POLARITIES if p == polarity)
-    return replace(triplet, polarity=chosen, valence=VALENCE[chosen], source="negative", rules=(), evidence=(), confidence=None)
+    return replace(
+        triplet, polarity=chosen, valence=VALENCE[chosen], source="negative", rules=(), evidence=(), confidence=None
+    )
 
 
 def _cross(aspect: Triplet, opinion: Triplet, draw: random.Random) -> Triplet:

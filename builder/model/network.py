@@ -28,7 +28,9 @@ class ResidualConvolution(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(width)
         self.mix = nn.Conv1d(width, 2 * width, 3, padding=dilation, dilation=dilation)
-        self.dropout = nn.Dropout1d(dropout)  # whole channels of a text: a draw per character cost a tenth of the training time
+        self.dropout = nn.Dropout1d(
+            dropout
+        )  # whole channels of a text: a draw per character cost a tenth of the training time
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         normal = self.norm(x.transpose(1, 2)).transpose(1, 2) * mask
@@ -44,11 +46,14 @@ class Trunk(nn.Module):
         self.bigrams = nn.Embedding(config.bigram_buckets, config.bigram_size)
         self.enter = nn.Linear(config.char_size + 2 * config.bigram_size, config.width)
         self.layers = nn.ModuleList(
-            ResidualConvolution(config.width, DILATIONS[i % len(DILATIONS)], config.dropout) for i in range(config.layers)
+            ResidualConvolution(config.width, DILATIONS[i % len(DILATIONS)], config.dropout)
+            for i in range(config.layers)
         )
         self.norm = nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
-        self.chars = nn.Embedding(len(vocabulary), config.char_size, padding_idx=PAD)  # last: its size is drawn from the data
+        self.chars = nn.Embedding(
+            len(vocabulary), config.char_size, padding_idx=PAD
+        )  # last: its size is drawn from the data
 
     def forward(self, batch: Batch) -> Tensor:
         bigrams = self.bigrams(batch.bigrams)
@@ -145,7 +150,9 @@ class PairScorer(nn.Module):
         steps: Tensor = self.get_buffer("steps")
         step = torch.bucketize(high - low, steps, right=True)
         clause, sentence = context.batch.clause, context.batch.sentence
-        clauses = (clause[opinions.row, opinions.start] - clause[aspects.row, aspects.start]).clamp(-MOST_CLAUSES, MOST_CLAUSES)
+        clauses = (clause[opinions.row, opinions.start] - clause[aspects.row, aspects.start]).clamp(
+            -MOST_CLAUSES, MOST_CLAUSES
+        )
         apart = (sentence[opinions.row, opinions.start] != sentence[aspects.row, aspects.start]).long()
         placed: Tensor = self.distance(2 * step + before) + self.clauses(clauses + MOST_CLAUSES) + self.sentence(apart)
         between: Tensor = self.between(context.mean(aspects.row, low, high))

@@ -58,14 +58,18 @@ class Panel:
         parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut, self.trust]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def classify(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The verdicts of all members together, for reviews that none was trained on."""
         found = self.taggers.proposals([item.text for item in items], progress)
         every = [one.shares(items, progress) for one in self.discriminators]
         asked = [np.mean(listed, axis=0) for listed in zip(*every, strict=True)]
         return [self.verdicts(shares) for shares in both(items, asked, found)]
 
-    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def apart(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Each item's verdicts from the member that was not trained on it."""
         return [self.verdicts(shares) for shares in unseen(self.taggers, self.discriminators, items, progress)]
 
@@ -85,7 +89,10 @@ def both(items: Sequence[Example], asked: Sequence[Shares], found: Sequence[Sequ
 
 
 def unseen(
-    taggers: Taggers, discriminators: Sequence[Discriminator], items: Sequence[Example], progress: Progress | None = None
+    taggers: Taggers,
+    discriminators: Sequence[Discriminator],
+    items: Sequence[Example],
+    progress: Progress | None = None,
 ) -> list[Shares]:
     """The probabilities of YY, YN, NX of each item's triplets by the member that was not trained on the item."""
     asked: list[Shares] = [np.empty((0, 3))] * len(items)

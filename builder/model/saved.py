@@ -59,9 +59,13 @@ def load(folder: Path) -> Tagger | Discriminator:
     except (KeyError, TypeError, ValueError, AttributeError, BuilderError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"not a model config of this version: {error!r}", where=str(path), fix="train the model again") from error
+        raise ModelError(
+            f"not a model config of this version: {error!r}", where=str(path), fix="train the model again"
+        ) from error
     if model.digest != digest:
-        raise ModelError(f"digest is {model.digest}, config.json says {digest}", where=str(folder), fix="train the model again")
+        raise ModelError(
+            f"digest is {model.digest}, config.json says {digest}", where=str(folder), fix="train the model again"
+        )
     return model
 
 
@@ -69,13 +73,17 @@ def _settings(path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelError(f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote") from error
+        raise ModelError(
+            f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote"
+        ) from error
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelError(f"not a model config of format {FORMAT}", where=str(path), fix="train the model again")
     return settings
 
 
-def _build(settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, float], weights: Path) -> Tagger | Discriminator:
+def _build(
+    settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, float], weights: Path
+) -> Tagger | Discriminator:
     if settings["kind"] == "tagger":
         config = TaggerConfig(**settings["config"])
         network = _filled(TaggerNetwork(vocabulary, config), weights)
@@ -83,7 +91,11 @@ def _build(settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, fl
     if settings["kind"] == "discriminator":
         judging = DiscriminatorConfig(**settings["config"])
         return Discriminator(_filled(DiscriminatorNetwork(vocabulary, judging), weights), vocabulary, judging, facts)
-    raise ModelError(f"unknown kind {settings['kind']!r}", where=str(weights.with_name("config.json")), fix="known: tagger, discriminator")
+    raise ModelError(
+        f"unknown kind {settings['kind']!r}",
+        where=str(weights.with_name("config.json")),
+        fix="known: tagger, discriminator",
+    )
 
 
 def _filled(network: Network, path: Path) -> Network:

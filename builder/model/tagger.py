@@ -67,7 +67,9 @@ def propose(
     network.eval()
     with scope(config.threads), torch.inference_mode():
         for chosen in batches([len(text) for text in encoded], config.batch_chars):
-            for row, proposal in _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor):
+            for row, proposal in _decode(
+                network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor
+            ):
                 out[row].append(proposal)
             done += sum(len(encoded[i]) for i in chosen)
             if progress:
@@ -84,16 +86,23 @@ def _decode(
     keep = (found.pair.sigmoid() >= floor).nonzero().squeeze(-1)
     if not len(keep):
         return []
-    elements = [_elements(network, context, found, layer, found.index[layer][keep], pieces, texts) for layer in (ASPECT, OPINION)]
+    elements = [
+        _elements(network, context, found, layer, found.index[layer][keep], pieces, texts)
+        for layer in (ASPECT, OPINION)
+    ]
     chance = found.pair[keep].sigmoid()
     polarity = found.polarity[keep].softmax(-1).max(-1)
     rows = found.aspects.row[found.index[0][keep]].tolist()
     numbers = zip(rows, chance.tolist(), polarity.values.tolist(), polarity.indices.tolist(), strict=True)
     out = []
-    for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(numbers, *elements, strict=True):
+    for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(
+        numbers, *elements, strict=True
+    ):
         named = POLARITIES[index]
         certainty = round(pair * sure, 4)
-        triplet = Triplet(aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty)
+        triplet = Triplet(
+            aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty
+        )
         out.append((pieces[row][0], (pair, triplet)))
     return out
 
@@ -134,7 +143,9 @@ def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
     """Of triplets whose aspects overlap and whose opinions overlap the most confident is kept; in text order."""
     kept: list[Triplet] = []
     for triplet in sorted(triplets, key=lambda t: (-(t.confidence or 0.0), t.aspect_full.spans, t.opinion_full.spans)):
-        if not any(overlap(triplet.aspect_full, t.aspect_full) and overlap(triplet.opinion_full, t.opinion_full) for t in kept):
+        if not any(
+            overlap(triplet.aspect_full, t.aspect_full) and overlap(triplet.opinion_full, t.opinion_full) for t in kept
+        ):
             kept.append(triplet)
     return tuple(sorted(kept, key=in_place))
 
@@ -162,7 +173,9 @@ def train_tagger(
     Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
     """
     if not any(example.triplets for example in train):
-        raise ModelError(f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets")
+        raise ModelError(
+            f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets"
+        )
     vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = TaggerNetwork(vocabulary, config)
@@ -182,7 +195,16 @@ def train_tagger(
 
     data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
     unique = fingerprint("tagger", config, seed, *data)
-    fitted = fit(network, [len(item.text) for item in items], loss, evaluate, config, seed, Checkpoints(checkpoints, unique), progress)
+    fitted = fit(
+        network,
+        [len(item.text) for item in items],
+        loss,
+        evaluate,
+        config,
+        seed,
+        Checkpoints(checkpoints, unique),
+        progress,
+    )
     threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {
         "valid_f1": fitted.score,

@@ -71,7 +71,9 @@ class SpanTable(nn.Module):
         begin, end, single = split.split([self.size, self.size, 3], -1)
         table = torch.matmul(begin, end.transpose(-1, -2)) / self.size**0.5
         inside = functional.pad(single[..., 2].cumsum(-1), (1, 0))
-        table = table + (single[..., 0] - inside[..., :-1])[..., :, None] + (single[..., 1] + inside[..., 1:])[..., None, :]
+        table = (
+            table + (single[..., 0] - inside[..., :-1])[..., :, None] + (single[..., 1] + inside[..., 1:])[..., None, :]
+        )
         at = torch.arange(chars)
         length = at[None, :] - at[:, None]
         valid = (length >= 0) & (length < self.longest) & mask[:, None, :, None] & mask[:, None, None, :]
@@ -135,7 +137,9 @@ class TaggerNetwork(nn.Module):
         for layer in (ASPECT, OPINION):
             marked[gold.pairs[:, 0], layer, gold.pairs[:, 1 + 2 * layer], gold.pairs[:, 2 + 2 * layer] - 1] = True
         valid = torch.isfinite(table)
-        spans = functional.binary_cross_entropy_with_logits(table[valid], marked[valid].to(table.dtype), reduction="sum")
+        spans = functional.binary_cross_entropy_with_logits(
+            table[valid], marked[valid].to(table.dtype), reduction="sum"
+        )
         found = self.candidates(context, table, marked)
         return (spans + _pair_loss(found, gold, table.shape[-1] + 1) + self._core_loss(context, gold)) / len(windows)
 
@@ -147,7 +151,9 @@ class TaggerNetwork(nn.Module):
                 continue
             bits = self.cores(context, Spans(rows[:, 0], rows[:, 2], rows[:, 3]), layer)
             within = torch.arange(self.max_span) < (rows[:, 3] - rows[:, 2])[:, None]
-            total = total + functional.binary_cross_entropy_with_logits(bits[within], rows[:, 4:][within].to(bits.dtype), reduction="sum")
+            total = total + functional.binary_cross_entropy_with_logits(
+                bits[within], rows[:, 4:][within].to(bits.dtype), reduction="sum"
+            )
         return total
 
 
@@ -178,7 +184,9 @@ def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor,
     first, second = aspects.at(index[0]), opinions.at(index[1])
     low, high = gap(first, second)
     row, edge = first.row, begins.shape[-1] - 1
-    rivals = [torch.log1p((begins[row, layer, high] - begins[row, layer, low]).clamp(min=0)) for layer in (ASPECT, OPINION)]
+    rivals = [
+        torch.log1p((begins[row, layer, high] - begins[row, layer, low]).clamp(min=0)) for layer in (ASPECT, OPINION)
+    ]
     left = torch.minimum(first.start, second.start)
     right = torch.maximum(first.end, second.end)
     before = begins[row, ASPECT, left] - begins[row, ASPECT, (left - 12).clamp(min=0)]

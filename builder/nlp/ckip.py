@@ -66,10 +66,15 @@ class Ckip:
     def _tags(self, sentences: list[list[str]]) -> list[list[str]]:
         """Universal tags. The tagger reads a word's tag off its first character: of an endless one it is shown the start only."""
         answers = _batched(
-            self.tagger, [[word[: self.window] for word in words] for words in sentences], lambda words: sum(map(len, words))
+            self.tagger,
+            [[word[: self.window] for word in words] for words in sentences],
+            lambda words: sum(map(len, words)),
         )
         return [
-            ["SPACE" if word.isspace() else self.labels.ours("ckip-pos", tag, word) for word, tag in zip(words, tags, strict=True)]
+            [
+                "SPACE" if word.isspace() else self.labels.ours("ckip-pos", tag, word)
+                for word, tag in zip(words, tags, strict=True)
+            ]
             for words, tags in zip(sentences, answers, strict=True)
         ]
 
@@ -80,7 +85,9 @@ def _batched(driver: Driver, items: Sequence[DriverInput], size: Callable[[Drive
     order = sorted(range(len(items)), key=lambda i: (-size(items[i]), i))
     for first in range(0, len(order), _BATCH):
         batch = order[first : first + _BATCH]
-        for i, answer in zip(batch, driver([items[i] for i in batch], batch_size=_BATCH, show_progress=False), strict=True):
+        for i, answer in zip(
+            batch, driver([items[i] for i in batch], batch_size=_BATCH, show_progress=False), strict=True
+        ):
             out[i] = answer
     return out
 
@@ -123,7 +130,8 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
     known = segmenter.model.config.id2label
     if [known.get(0), known.get(1), len(known)] != ["B", "I", 2]:
         raise ResourceError(
-            f"no word segmenter of CKIP's: its labels are {sorted(known.values())}, not B and I", where=_source("ws", models)
+            f"no word segmenter of CKIP's: its labels are {sorted(known.values())}, not B and I",
+            where=_source("ws", models),
         )
     table.require("ckip-pos", tagger.model.config.id2label.values())
     parts = [f"ws={_digest(segmenter)}", f"pos={_digest(tagger)}", f"labels={table.digest}", parser_signature]
@@ -152,13 +160,19 @@ def _driver(part: str, source: str) -> Any:
     except (OSError, ValueError, RuntimeError) as error:
         download = f"hf download {HUB.format(name=NAMES[0], part=part)} --local-dir DIR/{part}"
         fix = f"where there is a network, run `{download}`, and set annotate.models = DIR"
-        raise ResourceError(f"the model cannot be loaded: {' '.join(str(error).split())}", where=source, fix=fix) from error
+        raise ResourceError(
+            f"the model cannot be loaded: {' '.join(str(error).split())}", where=source, fix=fix
+        ) from error
     driver.model.eval()
     size, rows = len(driver.tokenizer), driver.model.config.vocab_size
     # transformers 5 makes an empty tokenizer without a word where it finds no vocabulary: every character would be unknown.
     if not _KNOWN_SHARE * rows <= size <= rows:
-        raise ResourceError(f"the tokenizer knows {size} tokens, the model {rows}", where=source, fix="add the vocab.txt of the model")
-    driver.tokenizer.model_max_length = min(driver.tokenizer.model_max_length, driver.model.config.max_position_embeddings)
+        raise ResourceError(
+            f"the tokenizer knows {size} tokens, the model {rows}", where=source, fix="add the vocab.txt of the model"
+        )
+    driver.tokenizer.model_max_length = min(
+        driver.tokenizer.model_max_length, driver.model.config.max_position_embeddings
+    )
     return driver
 
 
@@ -192,6 +206,8 @@ def _stanza(models: Path | None, table: Labels) -> tuple[TreeParser, str]:
     from builder.nlp import stanza
 
     if models is None or str(models) in NAMES:
-        raise ConfigError("ckip-stanza needs a folder of models", fix="set annotate.models to a folder with ws/, pos/ and stanza/")
+        raise ConfigError(
+            "ckip-stanza needs a folder of models", fix="set annotate.models to a folder with ws/, pos/ and stanza/"
+        )
     parser = stanza.load(models / "stanza", table)
     return parser, parser.signature

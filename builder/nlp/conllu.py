@@ -35,7 +35,9 @@ def read(path: Path) -> list[Sentence]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the treebank: {error}", where=str(path), fix="give a CoNLL-U file in UTF-8") from error
+        raise InputError(
+            f"cannot read the treebank: {error}", where=str(path), fix="give a CoNLL-U file in UTF-8"
+        ) from error
     return list(_sentences(text, str(path)))
 
 
@@ -57,7 +59,9 @@ def _sentences(text: str, name: str) -> Iterator[Sentence]:
 def _row(line: str, where: str) -> tuple[str, str, int, str] | None:
     columns = line.rstrip("\r").split("\t")
     if len(columns) != 10:
-        raise InputError(f"{len(columns)} columns instead of 10", where=where, fix="columns of CoNLL-U are separated by tabs")
+        raise InputError(
+            f"{len(columns)} columns instead of 10", where=where, fix="columns of CoNLL-U are separated by tabs"
+        )
     if not columns[0].isdigit():
         return None
     if not columns[6].isdigit():

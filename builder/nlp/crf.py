@@ -44,7 +44,11 @@ class Crf:
 def emissions(crf: Crf, chains: Sequence[str]) -> Floats:
     """State scores [characters, 4 × tags] of all chains, end to end without separators."""
     text, starts = lay_out(chains)
-    keep = np.concatenate([np.arange(s, s + len(c)) for s, c in zip(starts, chains, strict=True)]) if chains else np.zeros(0, np.int64)
+    keep = (
+        np.concatenate([np.arange(s, s + len(c)) for s, c in zip(starts, chains, strict=True)])
+        if chains
+        else np.zeros(0, np.int64)
+    )
     scores = np.zeros((len(keep), 4 * len(crf.tags)), np.float32)
     for name, atoms in streams(text).items():
         ids = np.fromiter(map(crf.rows[name].get, atoms, repeat(0)), np.int32, len(atoms))
@@ -71,7 +75,9 @@ def margins(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Floats:
     return out
 
 
-def _passes(crf: Crf, scores: Floats, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _passes(
+    crf: Crf, scores: Floats, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> tuple[Floats, Floats]:
     """Best scores [longest, chains, labels] up to and with each label, and after it, for chains sorted by falling length."""
     t2 = 2 * len(crf.tags)
     t = t2 // 2
@@ -102,7 +108,11 @@ def _passes(crf: Crf, scores: Floats, starts: npt.NDArray[np.int64], lengths: np
 
 
 def constrain(
-    tags: Sequence[str], scores: Floats, lengths: Sequence[int], gaps: npt.NDArray[np.int8], fixed: npt.NDArray[np.int16]
+    tags: Sequence[str],
+    scores: Floats,
+    lengths: Sequence[int],
+    gaps: npt.NDArray[np.int8],
+    fixed: npt.NDArray[np.int16],
 ) -> None:
     """Rule out, in place, labels that contradict `gaps` (before each character: FREE, JOIN, SPLIT) and `fixed` tags.
 
@@ -145,7 +155,9 @@ def _batches(lengths: Sequence[int]) -> Iterator[tuple[npt.NDArray[np.int64], np
         yield starts[batch], np.array([lengths[i] for i in batch])
 
 
-def _viterbi_batch(crf: Crf, scores: Floats, out: Ints, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> None:
+def _viterbi_batch(
+    crf: Crf, scores: Floats, out: Ints, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> None:
     """Decode chains sorted by falling length into `out`; step t touches only the chains that are that long.
 
     Only E and S precede B and S, and only B and I of the same tag precede I and E, so a step is a [2T, 2T] maximum, not [4T, 4T].
@@ -218,7 +230,9 @@ def tag_words(crf: Crf, sentences: Sequence[Sequence[str]]) -> list[tuple[str, .
     lengths = [len(chain) for chain in chains]
     scores = emissions(crf, chains)
     constrain(crf.tags, scores, lengths, np.array(gaps, np.int8), np.full(len(gaps), ANY, np.int16))
-    tags = iter([crf.tags[tag] for chain in spans(viterbi(crf, scores, lengths), lengths, len(crf.tags)) for _, _, tag in chain])
+    tags = iter(
+        [crf.tags[tag] for chain in spans(viterbi(crf, scores, lengths), lengths, len(crf.tags)) for _, _, tag in chain]
+    )
     return [tuple(next(tags) for _ in words) for words in sentences]
 
 
@@ -251,7 +265,11 @@ def load(path: Path) -> Crf:
         tags = _unpack(tensors["tags"])
         width = 4 * len(tags)
         rows = {name: {atom: i for i, atom in enumerate(_unpack(tensors[f"atoms.{name}"]), 1)} for name in WINDOWS}
-        tables = {(name, offset): _table(tensors, f"{name}.{offset}", width) for name, offsets in WINDOWS.items() for offset in offsets}
+        tables = {
+            (name, offset): _table(tensors, f"{name}.{offset}", width)
+            for name, offsets in WINDOWS.items()
+            for offset in offsets
+        }
         return Crf(tags, rows, tables, tensors["transitions"].astype(np.float32))
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         fix = "train it again or reinstall builder"

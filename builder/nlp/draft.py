@@ -42,7 +42,11 @@ class Draft:
     def of(cls, text: str, words: Iterable[tuple[Span, str, int]]) -> Draft:
         """`words`: (span, tag, number of the sentence); they tile the text, whitespace has the tag SPACE."""
         rows = list(words)
-        spans, tags, unit = [span for span, _, _ in rows], [tag for _, tag, _ in rows], [number for _, _, number in rows]
+        spans, tags, unit = (
+            [span for span, _, _ in rows],
+            [tag for _, tag, _ in rows],
+            [number for _, _, number in rows],
+        )
         return cls(text, spans, tags, unit, [-1] * len(rows), ["space"] * len(rows))
 
     def surface(self, i: int) -> str:

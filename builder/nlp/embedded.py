@@ -120,7 +120,9 @@ def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list
     return crf.spans(crf.viterbi(segmenter, scores, lengths), lengths, len(segmenter.tags))
 
 
-def _steered(chain: str, words: Words, margins: Sequence[float], numbers: Mapping[str | None, int]) -> tuple[list[int], list[int]]:
+def _steered(
+    chain: str, words: Words, margins: Sequence[float], numbers: Mapping[str | None, int]
+) -> tuple[list[int], list[int]]:
     """What is decided beforehand about a chain, per character: gaps and tags; runs first, user words over them."""
     size = len(chain)
     gaps, fixed, joined = [crf.FREE] * (size + 1), [crf.ANY] * size, [False] * size
@@ -173,16 +175,22 @@ def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segm
             raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
         if " " in tag:
             if "".join(tag.split()) != word:
-                raise ConfigError(f"user word {word!r} is not its parts {tag!r}", fix="write the parts in a row, with spaces between")
+                raise ConfigError(
+                    f"user word {word!r} is not its parts {tag!r}", fix="write the parts in a row, with spaces between"
+                )
         elif tag and TAGS_V1.get(tag, tag) not in segmenter.tags:
-            raise ConfigError(f"user word {word!r} has the unknown tag {tag!r}", fix=f"known: {', '.join(segmenter.tags)}")
+            raise ConfigError(
+                f"user word {word!r} has the unknown tag {tag!r}", fix=f"known: {', '.join(segmenter.tags)}"
+            )
     return Segmenter(segmenter, Words.of(words))
 
 
 def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:
     """Write config.json for the model files in `folder`: their digests and what they were trained on."""
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
-    text = json.dumps({"format": 1, "sha256": digests, "trained_on": dict(trained_on)}, indent=2, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(
+        {"format": 1, "sha256": digests, "trained_on": dict(trained_on)}, indent=2, ensure_ascii=False, sort_keys=True
+    )
     for name in FILES:
         (folder / name).chmod(0o644)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")

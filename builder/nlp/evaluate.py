@@ -66,7 +66,9 @@ def _gold_words(backend: Embedded, gold: Sequence[Sentence]) -> dict[str, float]
     right = {"upos": 0, "uas": 0, "las": 0}
     for sentence, predicted, (heads, rels) in zip(gold, tags, trees, strict=True):
         right["upos"] += sum(a == b for a, b in zip(sentence.tags, predicted, strict=True))
-        arcs = [(a == b, a == b and c == d) for a, b, c, d in zip(sentence.heads, heads, sentence.rels, rels, strict=True)]
+        arcs = [
+            (a == b, a == b and c == d) for a, b, c, d in zip(sentence.heads, heads, sentence.rels, rels, strict=True)
+        ]
         right["uas"] += sum(a for a, _ in arcs)
         right["las"] += sum(b for _, b in arcs)
     return {f"{name}_gold_words": 100 * count / words for name, count in right.items()}

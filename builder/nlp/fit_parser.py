@@ -61,9 +61,13 @@ def fit_parser(
     rare = _rare(sentences, known)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = _initial(ParserShape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors)
+        network = _initial(
+            ParserShape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors
+        )
         parser = Parser(known, network, {})
-        optimiser = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3)
+        optimiser = torch.optim.AdamW(
+            [p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3
+        )
         total = epochs * max(1, sum(map(len, sentences)) // batch_words)
         warm = max(1, min(60, total // 10))
         losses, numbers = list[float](), count()
@@ -84,7 +88,10 @@ def fit_parser(
             epochs=epochs,
             batches=lambda epoch: _drawn(sentences, tags, random, batch_words),
             gradient=gradient,
-            rate=lambda step: rate * (min(1.0, (step.number + 1) / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, step.number / total)))),
+            rate=lambda step: (
+                rate
+                * (min(1.0, (step.number + 1) / warm) * 0.5 * (1 + math.cos(math.pi * min(1.0, step.number / total))))
+            ),
             clip=lambda: torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0),
             validate=report,
             size=len,
@@ -94,7 +101,9 @@ def fit_parser(
     return parser
 
 
-def _loss(network: Network, columns: torch.Tensor, lengths: torch.Tensor, heads: torch.Tensor, rels: torch.Tensor) -> torch.Tensor:
+def _loss(
+    network: Network, columns: torch.Tensor, lengths: torch.Tensor, heads: torch.Tensor, rels: torch.Tensor
+) -> torch.Tensor:
     """Cross-entropy of the heads and of the relations to the gold heads."""
     states = network.encode(columns, lengths)
     arcs = network.arcs(states)
@@ -121,7 +130,9 @@ def _rare(sentences: Sequence[Sentence], known: ParserVocabulary) -> dict[str, f
     return {word: _WORD_LOST / (_WORD_LOST + counts[word] / 4) for word in known.words}
 
 
-def _drawn(sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int) -> list[list[Sentence]]:
+def _drawn(
+    sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int
+) -> list[list[Sentence]]:
     """An epoch: every sentence once, changed, in batches of like length in random order."""
     drawn = []
     for sentence, predicted in zip(sentences, tags, strict=True):

@@ -43,7 +43,9 @@ class Labels:
         missing = sorted({label for label in labels if (scheme, label) not in self.table})
         if missing:
             raise ResourceError(
-                f"no row for the {scheme} label {', '.join(map(repr, missing))}", where=self.where, fix="add it to the table"
+                f"no row for the {scheme} label {', '.join(map(repr, missing))}",
+                where=self.where,
+                fix="add it to the table",
             )
 
 
@@ -56,7 +58,9 @@ def load(path: Path | None = None) -> Labels:
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
     if not lines or tuple(lines[0].split("\t")) != HEADER:
-        raise ResourceError("the first line is not the header", where=f"{path}:1", fix=f"write {' '.join(HEADER)}, separated by tabs")
+        raise ResourceError(
+            "the first line is not the header", where=f"{path}:1", fix=f"write {' '.join(HEADER)}, separated by tabs"
+        )
     table: dict[tuple[str, str], str] = {}
     for number, line in enumerate(lines[1:], 2):
         if line.strip() and not line.startswith("#"):

@@ -66,7 +66,14 @@ class ParserVocabulary:
         shown = fold(word.lower())
         char = self.chars.get
         second = char(shown[1], 0) if len(shown) > 1 else 0
-        return self.words.get(shown, 0), self.vectors.get(shown, 0), char(shown[0], 0), second, char(shown[-1], 0), min(len(shown), 7)
+        return (
+            self.words.get(shown, 0),
+            self.vectors.get(shown, 0),
+            char(shown[0], 0),
+            second,
+            char(shown[-1], 0),
+            min(len(shown), 7),
+        )
 
 
 class Network(nn.Module):
@@ -82,7 +89,9 @@ class Network(nn.Module):
         self.tag = nn.Embedding(shape.tags + 1, shape.tag_dim)
         self.length = nn.Embedding(8, 8)
         width = shape.word_dim + shape.vector_dim + 3 * shape.char_dim + shape.tag_dim + 8
-        self.lstm = nn.LSTM(width, shape.hidden, shape.layers, bidirectional=True, batch_first=True, dropout=shape.dropout)
+        self.lstm = nn.LSTM(
+            width, shape.hidden, shape.layers, bidirectional=True, batch_first=True, dropout=shape.dropout
+        )
         self.root = nn.Parameter(torch.zeros(2 * shape.hidden))
         sizes = {"arc_head": shape.arc, "arc_dep": shape.arc, "rel_head": shape.rel, "rel_dep": shape.rel}
         self.views = nn.ModuleDict({name: nn.Linear(2 * shape.hidden, size) for name, size in sizes.items()})
@@ -92,7 +101,13 @@ class Network(nn.Module):
 
     def encode(self, columns: Tensor, lengths: Tensor) -> Tensor:
         """[units, words, FEATURES] -> [units, 1 + words, 2 hidden]; position 0 is the root."""
-        word, vector, chars, length, tag = columns[..., 0], columns[..., 1], columns[..., 2:5], columns[..., 5], columns[..., 6]
+        word, vector, chars, length, tag = (
+            columns[..., 0],
+            columns[..., 1],
+            columns[..., 2:5],
+            columns[..., 5],
+            columns[..., 6],
+        )
         parts = [self.word(word), self.vector(vector), self.char(chars).flatten(2), self.tag(tag), self.length(length)]
         packed = pack_padded_sequence(self.drop(torch.cat(parts, 2)), lengths, batch_first=True)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
@@ -122,7 +137,9 @@ class Network(nn.Module):
         weights = self.rel.permute(1, 0, 2).reshape(size, -1)
         rows = [
             ((left @ weights).view(len(left), -1, size) @ right[..., None])[..., 0]
-            for left, right in zip(torch.split(dependent.view(-1, size), _CACHED), torch.split(head.view(-1, size), _CACHED), strict=True)
+            for left, right in zip(
+                torch.split(dependent.view(-1, size), _CACHED), torch.split(head.view(-1, size), _CACHED), strict=True
+            )
         ]
         return torch.cat(rows).view(*heads.shape, -1)
 
@@ -229,9 +246,13 @@ def load(path: Path) -> Parser:
         network.load_state_dict({name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")})
         packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ResourceError(f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder") from error
+        raise ResourceError(
+            f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder"
+        ) from error
     network.eval()
     strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
     numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
-    known = ParserVocabulary(numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"]))
+    known = ParserVocabulary(
+        numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"])
+    )
     return Parser(known, network, {})

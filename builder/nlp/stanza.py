@@ -77,12 +77,21 @@ def load(folder: Path, labels: Labels) -> StanzaParser:
         raise ConfigError(f"trees from stanza need stanza: {error}", fix=install_command("stanza")) from error
     try:
         pipeline = stanza.Pipeline(
-            _LANGUAGE, dir=str(folder), processors=dict(_PROCESSORS), tokenize_pretokenized=True, download_method=None, verbose=False
+            _LANGUAGE,
+            dir=str(folder),
+            processors=dict(_PROCESSORS),
+            tokenize_pretokenized=True,
+            download_method=None,
+            verbose=False,
         )
     except (OSError, KeyError, ValueError, RuntimeError, UnpicklingError) as error:
-        raise ResourceError(f"stanza cannot load its models: {' '.join(str(error).split())}", where=str(folder), fix=fix) from error
+        raise ResourceError(
+            f"stanza cannot load its models: {' '.join(str(error).split())}", where=str(folder), fix=fix
+        ) from error
     labels.require("ud2", pipeline.processors["depparse"].get_known_relations())
-    files = sorted({Path(value) for value in pipeline.config.values() if isinstance(value, str) and Path(value).is_file()})
+    files = sorted(
+        {Path(value) for value in pipeline.config.values() if isinstance(value, str) and Path(value).is_file()}
+    )
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

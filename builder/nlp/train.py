@@ -69,14 +69,18 @@ def train(
     say("word vectors")
     texts = [line for path in files.raw for line in path.read_text(encoding="utf-8").split("\n")]
     shown = [*embedded.segmented(segmenter, files.words, texts), *(list(sentence.words) for sentence in trees)]
-    vectors = word_vectors([[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed)
+    vectors = word_vectors(
+        [[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed
+    )
     say(f"parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
 
     def report(epoch: int, loss: float, _: parser.Parser) -> None:
         say(f"epoch {epoch + 1}: loss {loss:.3f}")
 
     parser.save(fit_parser(trees, tags, vectors, seed, epochs=epochs, after_epoch=report), out / embedded.FILES[1])
-    embedded.write_config(out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*files.v1, *files.v2, *files.raw)})
+    embedded.write_config(
+        out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*files.v1, *files.v2, *files.raw)}
+    )
     return out
 
 
@@ -106,7 +110,13 @@ def chains_of(sentence: Sentence) -> list[tuple[str, list[str]]]:
 
 
 def fit_crf(
-    sentences: Sequence[Sentence], seed: int, *, iterations: int = 100, c1: float = 0.1, c2: float = 0.1, minfreq: int = 2
+    sentences: Sequence[Sentence],
+    seed: int,
+    *,
+    iterations: int = 100,
+    c1: float = 0.1,
+    c2: float = 0.1,
+    minfreq: int = 2,
 ) -> crf.Crf:
     """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file small."""
     try:
@@ -144,16 +154,27 @@ def _attributes(atoms: dict[str, list[str]], numbers: dict[str, dict[str, int]],
 
 
 def _unpack(
-    atoms: dict[str, list[str]], state: dict[tuple[str, str], float], moves: dict[tuple[str, str], float], smallest: float = 0.02
+    atoms: dict[str, list[str]],
+    state: dict[tuple[str, str], float],
+    moves: dict[tuple[str, str], float],
+    smallest: float = 0.02,
 ) -> crf.Crf:
     """CRFsuite's dictionaries as tables; weights below `smallest` decide nothing and are dropped."""
     tags = sorted({label[2:] for _, label in state})
-    labels = {f"{letter}-{tag}": i * len(tags) + j for i, letter in enumerate(crf.LETTERS) for j, tag in enumerate(tags)}
-    weights = [(attribute.split(" "), labels[label], w) for (attribute, label), w in state.items() if abs(w) >= smallest]
+    labels = {
+        f"{letter}-{tag}": i * len(tags) + j for i, letter in enumerate(crf.LETTERS) for j, tag in enumerate(tags)
+    }
+    weights = [
+        (attribute.split(" "), labels[label], w) for (attribute, label), w in state.items() if abs(w) >= smallest
+    ]
     rows: dict[str, dict[str, int]] = {name: {} for name in WINDOWS}
     for name, number in sorted({(name, int(number)) for (name, _, number), _, _ in weights}):
         rows[name][atoms[name][number]] = len(rows[name]) + 1
-    tables = {(name, o): np.zeros((len(rows[name]) + 1, len(labels)), np.float32) for name, offsets in WINDOWS.items() for o in offsets}
+    tables = {
+        (name, o): np.zeros((len(rows[name]) + 1, len(labels)), np.float32)
+        for name, offsets in WINDOWS.items()
+        for o in offsets
+    }
     for (name, offset, atom), column, weight in weights:
         tables[name, int(offset)][rows[name][atoms[name][int(atom)]], column] = weight
     transitions = np.full((len(labels), len(labels)), -5.0, np.float32)

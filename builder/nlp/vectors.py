@@ -19,7 +19,9 @@ _PLACES = (-2, -1, 1, 2)
 _CONTEXTS = 6000
 
 
-def word_vectors(sentences: Sequence[Sequence[str]], size: int, most: int, least: int, seed: int) -> dict[str, npt.NDArray[np.float32]]:
+def word_vectors(
+    sentences: Sequence[Sequence[str]], size: int, most: int, least: int, seed: int
+) -> dict[str, npt.NDArray[np.float32]]:
     """Vectors of the `most` most frequent words seen at least `least` times; their order is by frequency, then by code point."""
     counts = Counter(word for words in sentences for word in words)
     ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[:most]
@@ -35,7 +37,9 @@ def word_vectors(sentences: Sequence[Sequence[str]], size: int, most: int, least
     kept = information > 0
     places = torch.from_numpy(np.stack([row[kept], column[kept]]))
     weights = torch.from_numpy(information[kept].astype(np.float32))
-    matrix = torch.sparse_coo_tensor(places, weights, (len(ranked), len(_PLACES) * _CONTEXTS), check_invariants=True).coalesce()
+    matrix = torch.sparse_coo_tensor(
+        places, weights, (len(ranked), len(_PLACES) * _CONTEXTS), check_invariants=True
+    ).coalesce()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         left, values, _ = torch.svd_lowrank(matrix, q=min(size + 16, len(ranked)), niter=4)

@@ -134,7 +134,9 @@ def _bonus(chain: str, start: int, end: int, edge: Sequence[float]) -> float:
     """What a user word is worth. One character is worth less where breaking it off would break a dictionary word (使用, 可以)."""
     if end - start > 1:
         return _BONUS * math.pow(end - start, _GROWTH)
-    broken = (edge[start] > 0 and _in_dictionary(chain[start - 1 : end])) or (edge[end] > 0 and _in_dictionary(chain[start : end + 1]))
+    broken = (edge[start] > 0 and _in_dictionary(chain[start - 1 : end])) or (
+        edge[end] > 0 and _in_dictionary(chain[start : end + 1])
+    )
     return _SINGLE_IN_WORD_BONUS if broken else _SINGLE_BONUS
 
 

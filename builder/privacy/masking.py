@@ -114,9 +114,9 @@ def _to_source(masks: Sequence[Mask], span: Span) -> Span:
 _BLOT = "\ufffc"
 _TOKEN = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 # Full-width ，！？：；（） stay: they end a URL, which their ASCII twins may not.
-_ASCII = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code).isalnum() or chr(code) in "＠．／－＿＋＃％＆＝"} | {
-    0x3000: 0x20
-}
+_ASCII = {
+    code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code).isalnum() or chr(code) in "＠．／－＿＋＃％＆＝"
+} | {0x3000: 0x20}
 
 
 def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:

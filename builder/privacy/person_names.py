@@ -29,7 +29,9 @@ _NOT_AFTER = {
 """Surnames that end other words, by what stands before them there."""
 _HAN = "[\u4e00-\u9fff]"
 _ANY = f"[{''.join(_SURNAMES.split())}]"
-_TITLE = "老?先生|小姐|女士|老?太太|副?店长|副?经理|副理|主厨|师傅|领班|组长|大哥|大[姐姊]|小[哥妹弟]|老板娘?|阿姨|老师|主任"
+_TITLE = (
+    "老?先生|小姐|女士|老?太太|副?店长|副?经理|副理|主厨|师傅|领班|组长|大哥|大[姐姊]|小[哥妹弟]|老板娘?|阿姨|老师|主任"
+)
 _KIN = "姐姊妹弟哥姨妈妈婶婶伯叔婆爷爷爸父母事夫"
 _ROLE = "副?店长|店员|服务人?员|服务生|副?经理|领班|主厨|师傅|柜台|[外内]场|工读生|老板娘?|员工|侍酒师|调酒师|咖啡师|组长|外送员"
 _PRAISED = (
@@ -57,7 +59,9 @@ _SHORT = re.compile(f"{_ANY}[姐姊哥董](?![{_KIN}])")
 _NICK = re.compile(
     f"(?P<name>阿{_HAN})(?:[姐姊哥伯叔婶姨]|师傅?)(?![{_KIN}])|(?<![小大帅])(?P<nick>小?{_HAN})[姐姊哥](?=很|超|非常|的服|人很|真的|服务|亲切)"
 )
-_ROLED = re.compile(f"(?:{_ROLE})[ 「『:：]?(?P<name>[小阿]{_HAN}[姐姊哥]?|{_ANY}{_HAN}{{2}}|{_ANY}(?:[姐姊哥]|先生|小姐))(?={_PRAISED})")
+_ROLED = re.compile(
+    f"(?:{_ROLE})[ 「『:：]?(?P<name>[小阿]{_HAN}[姐姊哥]?|{_ANY}{_HAN}{{2}}|{_ANY}(?:[姐姊哥]|先生|小姐))(?={_PRAISED})"
+)
 _NAMED = re.compile(
     f"(?:名叫|名字(?:叫做?|是|为)|叫做?|姓)[ 「『:：]?(?P<name>[小阿]{_HAN}|{_ANY}{_HAN}{{1,2}}|{_LATIN})[」』]?(?={_STAFF})"
 )
@@ -94,7 +98,9 @@ def _word(text: str) -> bool:
 def _surname(text: str, at: int) -> bool:
     """Whether the surname at `at` ends no other word."""
     before = text[at - 1 : at]
-    return not before or (before not in _NOT_AFTER.get(text[at], "") and not (re.match(_HAN, before) and _word(before + text[at])))
+    return not before or (
+        before not in _NOT_AFTER.get(text[at], "") and not (re.match(_HAN, before) and _word(before + text[at]))
+    )
 
 
 def _given(name: str, after: str = "") -> bool:
@@ -132,7 +138,12 @@ def _nicknamed(text: str) -> Iterator[Span]:
     for match in _NICK.finditer(text):
         called = match["name"] or match["nick"]
         kin = called[-1] in _KIN + "小大老美空学女男这那位个的帅餐送骑士西墨服务店员"
-        if not kin and not _word(match[0]) and not _word(called) and not (match["nick"] and _in_word(text, match.start())):
+        if (
+            not kin
+            and not _word(match[0])
+            and not _word(called)
+            and not (match["nick"] and _in_word(text, match.start()))
+        ):
             yield match.span()
 
 
@@ -146,7 +157,10 @@ def _by_role(text: str) -> Iterator[Span]:
     for match in _ROLED.finditer(text):
         if _pet(match["name"], text[match.end() : match.end() + 1]) or (
             match["name"][0] not in "小阿"
-            and (match["name"][1:] in ("先生", "小姐", "姐", "姊", "哥") or _given(match["name"], text[match.end() : match.end() + 1]))
+            and (
+                match["name"][1:] in ("先生", "小姐", "姐", "姊", "哥")
+                or _given(match["name"], text[match.end() : match.end() + 1])
+            )
         ):
             yield match.span("name")
     yield from (match.span("name") for match in _FOREIGN.finditer(text) if match["name"] not in _NO_NAME)

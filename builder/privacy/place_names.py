@@ -27,7 +27,9 @@ _AREAS = _words("""台北 臺北 新北 桃園 台中 臺中 台南 臺南 高�
     永康 安平 仁德 東門 西門 西門町 東區 西區 南區 北區 中區 忠孝 復興 敦化 敦南 敦北 仁愛 南京 民生 民權 民族 長安 林森 延吉 永春 市府 公館 師大 台大 古亭
     站前 車站 火車站 高鐵 捷運 夜市 微風 京站 遠百 新光 三越 百貨 大遠百 漢神 統領 華泰 環球 統一 時代 誠品
     上海 北京 廣州 深圳 杭州 南京 成都 重慶 天津 武漢 西安 蘇州 廈門 香港 九龍 旺角 澳門 東京 大阪 京都""")
-_ORDINALS = _words("總 総 総本 總本 本 分 直營 加盟 旗艦 創始 創始總 概念 形象 一 二 三 四 五 1 2 3 4 5 新 舊 老 第一 第二 第三")
+_ORDINALS = _words(
+    "總 総 総本 總本 本 分 直營 加盟 旗艦 創始 創始總 概念 形象 一 二 三 四 五 1 2 3 4 5 新 舊 老 第一 第二 第三"
+)
 # Words that names are made of, and words that reviews are made of: a form of nothing else is no name.
 _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小館 食堂 食坊 食府 廚房 美食 料理 料理店 專賣店 專門店 名店 老店 總店 本店 分店 門市 店 館 坊 屋 亭 居
     火鍋 火鍋店 鍋物 麻辣鍋 麻辣火鍋 麻辣 涮涮鍋 小火鍋 石頭火鍋 壽喜燒 燒肉 烤肉 燒烤 串燒 居酒屋 鐵板燒 牛排 牛排館 排餐 排骨 雞排 炸雞 鹽酥雞 滷味
@@ -182,7 +184,10 @@ def _kind_pattern() -> re.Pattern[str]:
 @cache
 def _branch() -> str:
     """The branch that a review may name behind a place's name: 信義店, (台北信義店), 二店, 羅斯福路店. Never words about it: 這家店, 最好的店."""
-    kinds, plain = "(?:分店|門市|门市|(?:店|館|馆)(?![員员長长面家裡里]))", "[^\\W\\da-zA-Z的了很最真太超是在有好這这那家間间]"
+    kinds, plain = (
+        "(?:分店|門市|门市|(?:店|館|馆)(?![員员長长面家裡里]))",
+        "[^\\W\\da-zA-Z的了很最真太超是在有好這这那家間间]",
+    )
     named = f"(?:(?:{_any(_AREAS)})+{plain}{{0,3}}?|{plain}{{1,4}}?[路街]|(?:{_any(_ORDINALS)})){kinds}"
     return f"[ _-]?{named}|[ ]?[(（]{named}[)）]"
 

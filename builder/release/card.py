@@ -76,7 +76,11 @@ check with `sha256sum --check` or `builder verify`. Other formats: `builder expo
 
 def _by_source(facts: Facts) -> str:
     """The licences of the input's sources, where they are stated."""
-    return f" By source: {'; '.join(f'{source} {licence}' for source, licence in facts.licences.items())}." if facts.licences else ""
+    return (
+        f" By source: {'; '.join(f'{source} {licence}' for source, licence in facts.licences.items())}."
+        if facts.licences
+        else ""
+    )
 
 
 def _masks(facts: Facts) -> str:
@@ -102,21 +106,28 @@ def _splits(facts: Facts) -> str:
 def _dropped(facts: Facts) -> str:
     """What was left out, by reason and in words."""
     return (
-        ", ".join(f"{sections.REASONS.get(reason, reason)} ({number:,})" for reason, number in facts.dropped.items() if number) or "nothing"
+        ", ".join(
+            f"{sections.REASONS.get(reason, reason)} ({number:,})" for reason, number in facts.dropped.items() if number
+        )
+        or "nothing"
     )
 
 
 def _parent(facts: Facts) -> str:
     if facts.parent_name:
         return f"{facts.parent_name} {facts.parent}; all of it is here, the augmentation beside it"
-    return (facts.parent or "none") + (f"; this is a {facts.change} change of it, see CHANGES.md" if facts.parent else "")
+    return (facts.parent or "none") + (
+        f"; this is a {facts.change} change of it, see CHANGES.md" if facts.parent else ""
+    )
 
 
 def _augmented(facts: Facts) -> str:
     """What the augmentation layers are, and what was measured on each."""
     parts = []
     for layer, about in facts.augmentations.items():
-        numbers = "\n".join(f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in flattened(about.get("measures")))
+        numbers = "\n".join(
+            f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in flattened(about.get("measures"))
+        )
         parts.append(
             f"""## Augmentation: {layer}
 
@@ -166,7 +177,9 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     sizes = parquet.sizes(content)
     yield "dataset_info:"
     for name, splits in configs.items():
-        yield from _info(name, splits, sizes, content, layers.features() if name in facts.augmentations else parquet.features())
+        yield from _info(
+            name, splits, sizes, content, layers.features() if name in facts.augmentations else parquet.features()
+        )
 
 
 def _names(languages: object) -> list[str]:
@@ -185,7 +198,9 @@ def _configs(content: Mapping[str, Content], augmentations: Iterable[str] = ()) 
                 found["default"].setdefault(hub, []).append(path)
                 found.setdefault(layer, {})[hub] = [path]
     for layer in augmentations:
-        found[layer] = {hub: [path] for split, hub in HUB_SPLITS.items() if (path := parquet.path(split, layer)) in content}
+        found[layer] = {
+            hub: [path] for split, hub in HUB_SPLITS.items() if (path := parquet.path(split, layer)) in content
+        }
     return found
 
 

@@ -26,7 +26,11 @@ def citation(facts: Facts) -> str:
         *([f"date-released: {facts.date}"] if facts.date else []),
         *([f"license: {facts.licence}"] if listed(facts.licence) else []),
         *([f"url: {text(facts.url)}"] if facts.url else []),
-        *([f"contact:\n  - name: {text(creator(facts))}\n    email: {text(facts.contact)}"] if _MAIL.fullmatch(facts.contact) else []),
+        *(
+            [f"contact:\n  - name: {text(creator(facts))}\n    email: {text(facts.contact)}"]
+            if _MAIL.fullmatch(facts.contact)
+            else []
+        ),
         "authors:",
         f"  - name: {text(creator(facts))}",
         f"abstract: {text('Aspect sentiment triplets of Chinese restaurant reviews, found by weak supervision.')}",
@@ -37,7 +41,11 @@ def citation(facts: Facts) -> str:
         "    year: 2024",
         f"    collection-title: {text('LREC-COLING 2024')}",
         "    authors:",
-        *(line for given, family in AUTHORS for line in (f"      - family-names: {text(family)}", f"        given-names: {text(given)}")),
+        *(
+            line
+            for given, family in AUTHORS
+            for line in (f"      - family-names: {text(family)}", f"        given-names: {text(given)}")
+        ),
     ]
     return "\n".join(lines) + "\n"
 
@@ -50,4 +58,6 @@ def creator(facts: Facts) -> str:
 def cite_as(facts: Facts) -> str:
     """One line, for Croissant's citeAs."""
     year = f" ({facts.date[:4]})" if facts.date else ""
-    return f"{creator(facts)}{year}: {facts.name}, version {facts.version}. Method: Lu et al., {PAPER}, LREC-COLING 2024."
+    return (
+        f"{creator(facts)}{year}: {facts.name}, version {facts.version}. Method: Lu et al., {PAPER}, LREC-COLING 2024."
+    )

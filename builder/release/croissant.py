@@ -104,7 +104,10 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
     body["distribution"] = [_file(path, data) for path, data in content.items()]
     body["recordSet"] = [
         _splits(),
-        *(_records(path, augmented=any(path.endswith(f"-{one}.parquet") for one in facts.augmentations)) for path in content),
+        *(
+            _records(path, augmented=any(path.endswith(f"-{one}.parquet") for one in facts.augmentations))
+            for path in content
+        ),
     ]
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
 

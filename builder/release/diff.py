@@ -62,7 +62,8 @@ class Diff:
         """What lost more than a share of `most`: reviews and triplets over all splits, and in each split of at least `least` of them."""
         told = []
         total = tuple(
-            (sum(one[side][0] for one in self.sizes.values()), sum(one[side][1] for one in self.sizes.values())) for side in (0, 1)
+            (sum(one[side][0] for one in self.sizes.values()), sum(one[side][1] for one in self.sizes.values()))
+            for side in (0, 1)
         )
         for name, (old, new) in {"all splits": (total[0], total[1]), **self.sizes}.items():
             for what, before, after in (("reviews", old[0], new[0]), ("triplets", old[1], new[1])):
@@ -76,7 +77,9 @@ class _Tally:
     most: int
     counts: Counter[str] = field(default_factory=Counter)
     samples: dict[str, list[str]] = field(default_factory=dict)
-    sizes: defaultdict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=lambda: defaultdict(lambda: (Counter(), Counter())))
+    sizes: defaultdict[str, tuple[Counter[str], Counter[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: (Counter(), Counter()))
+    )
 
     def note(self, kind: str, told: str) -> None:
         self.counts[kind] += 1
@@ -112,7 +115,10 @@ def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: in
             for one in row["triplets"]:
                 tally.note("triplets_added", _shown(i, one))
     counts = {kind: tally.counts[kind] for kind in KINDS}
-    sides = {name: tuple((one["reviews"], one["triplets"]) for one in pair) for name, pair in sorted(tally.sizes.items(), key=_place)}
+    sides = {
+        name: tuple((one["reviews"], one["triplets"]) for one in pair)
+        for name, pair in sorted(tally.sizes.items(), key=_place)
+    }
     return Diff(old_name, new_name, counts, {k: tuple(tally.samples[k]) for k in KINDS if k in tally.samples}, sides)
 
 
@@ -188,7 +194,9 @@ def markdown(diff: Diff, title: str = "") -> str:
         lines += ["No review and no triplet differs.", ""]
     else:
         lines += ["| change | number | raises |", "|---|---|---|"]
-        lines += [f"| {KINDS[kind][1]} | {count:,} | {KINDS[kind][0]} |" for kind, count in diff.counts.items() if count]
+        lines += [
+            f"| {KINDS[kind][1]} | {count:,} | {KINDS[kind][0]} |" for kind, count in diff.counts.items() if count
+        ]
         lines.append("")
     lines += ["| split | reviews before | after | triplets before | after |", "|---|---|---|---|---|"]
     lines += [f"| {name} | {a[0]:,} | {b[0]:,} | {a[1]:,} | {b[1]:,} |" for name, (a, b) in diff.sizes.items()]
@@ -206,7 +214,8 @@ def _one_line(text: str) -> str:
 def as_json(diff: Diff) -> dict[str, object]:
     sides = ("before", "after")
     sizes = {
-        name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)} for name, pair in diff.sizes.items()
+        name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)}
+        for name, pair in diff.sizes.items()
     }
     return {
         "before": diff.before,

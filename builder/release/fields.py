@@ -13,26 +13,44 @@ REVIEW: Mapping[str, tuple[str, str]] = {
     "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where scripts mix"),
     "rating": ("number or null", "stars, where the input had them"),
     "source": ("string or null", "where the review comes from, as the input had it"),
-    "annotation": ("string", "gold: people labelled the review in full; silver: rules and models did; else the augmentation layer"),
-    "unverified_negative": ("boolean", "true: nothing was found in the review, and nobody has checked that nothing is there"),
+    "annotation": (
+        "string",
+        "gold: people labelled the review in full; silver: rules and models did; else the augmentation layer",
+    ),
+    "unverified_negative": (
+        "boolean",
+        "true: nothing was found in the review, and nobody has checked that nothing is there",
+    ),
     "triplets": ("list", "what the review says, in the order of the opinions"),
 }
 TRIPLET: Mapping[str, tuple[str, str]] = {
-    "id": ("string", "the triplet's id: that of its review, a colon, eight hexadecimal digits of its places and polarity"),
+    "id": (
+        "string",
+        "the triplet's id: that of its review, a colon, eight hexadecimal digits of its places and polarity",
+    ),
     "aspect": ("element", "the term that is judged"),
     "aspect_full": ("element", "the term with its modifiers"),
     "aspect_category": ("string or null", "class of the aspect in the lexicon; null for a word that it does not hold"),
     "owner": ("element or null", "what the aspect is an attribute of, where the text names it (餐點 of 餐點口感)"),
-    "opinion": ("element", "the core of the judgement with its negator and without words of degree; may be interrupted"),
+    "opinion": (
+        "element",
+        "the core of the judgement with its negator and without words of degree; may be interrupted",
+    ),
     "opinion_full": ("element", "the whole phrase, never interrupted"),
-    "opinion_category": ("string or null", "category of the opinion in the lexicon; null for a word that it does not hold"),
+    "opinion_category": (
+        "string or null",
+        "category of the opinion in the lexicon; null for a word that it does not hold",
+    ),
     "polarity": ("string", "POS, NEG or NEU"),
     "valence": ("number", "1 (bad) to 10 (good); 5 is neutral"),
     "confidence": (
         "number or null",
         "how likely the triplet is right, 0 to 1, by the calibrated judge; null where none is, and in gold reviews",
     ),
-    "verdict": ("string or null", "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say"),
+    "verdict": (
+        "string or null",
+        "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say",
+    ),
     "sources": ("list of strings", "who proposed the triplet: rules, a model, gold (people)"),
     "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
 }
@@ -75,9 +93,15 @@ def example() -> ReviewRow:
 def shown_example() -> str:
     """The invented row as JSON that a person can read: a line for each key of the review and of its triplets."""
     row = example()
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in row.items() if key != "triplets"]
+    lines = [
+        f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},"
+        for key, value in row.items()
+        if key != "triplets"
+    ]
     triplets = [
-        "    {" + ",\n     ".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in one.items()) + "}"
+        "    {"
+        + ",\n     ".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in one.items())
+        + "}"
         for one in row["triplets"]
     ]
     return "{\n" + "\n".join(lines) + '\n  "triplets": [\n' + ",\n".join(triplets) + "\n  ]\n}"

@@ -42,12 +42,20 @@ def as_rows(figures: Iterable[Figure]) -> list[dict[str, Any]]:
 def markdown(figures: Sequence[Figure]) -> str:
     """A table."""
     head = "| figure | percent | 95% interval | of | judged by |\n|---|---|---|---|---|\n"
-    return head + "\n".join(f"| {one.figure} | {one.value:.1f} | {interval(one.low, one.high)} | {one.of} | {one.by} |" for one in figures)
+    return head + "\n".join(
+        f"| {one.figure} | {one.value:.1f} | {interval(one.low, one.high)} | {one.of} | {one.by} |" for one in figures
+    )
 
 
 def sentence(figures: Sequence[Figure]) -> str:
     """The same in a line."""
-    return "; ".join(f"{one.figure} of {one.of}: {one.value:.1f}% ({interval(one.low, one.high)}), by {one.by}" for one in figures) + "."
+    return (
+        "; ".join(
+            f"{one.figure} of {one.of}: {one.value:.1f}% ({interval(one.low, one.high)}), by {one.by}"
+            for one in figures
+        )
+        + "."
+    )
 
 
 def interval(low: float | None, high: float | None) -> str:

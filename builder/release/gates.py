@@ -56,13 +56,19 @@ def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
 def _review_fault(row: Any, layout: int) -> str | None:
     """What is wrong with a row beside its triplets."""
     flag = row.get("unverified_negative") if isinstance(row, dict) else None
-    rest = {key: value for key, value in row.items() if key != "unverified_negative"} if isinstance(flag, bool) and layout > 2 else row
+    rest = (
+        {key: value for key, value in row.items() if key != "unverified_negative"}
+        if isinstance(flag, bool) and layout > 2
+        else row
+    )
     if fault := _keys("row", rest, _REVIEW if layout > 2 else _OLD_REVIEW):
         return fault
     if row["annotation"] not in ("gold", "silver"):
         return f"unknown annotation {row['annotation']!r}"
     if layout > 2 and flag is not (row["annotation"] == "silver" and not row["triplets"]):
-        return f"unverified_negative is {flag}, but the review is {row['annotation']} with {len(row['triplets'])} triplets"
+        return (
+            f"unverified_negative is {flag}, but the review is {row['annotation']} with {len(row['triplets'])} triplets"
+        )
     return None
 
 
@@ -87,7 +93,9 @@ def _keys(what: str, value: Any, due: Mapping[str, tuple[type, ...]]) -> str | N
 def _element(name: str, value: Any) -> str | None:
     if fault := _keys(name, value, _ELEMENT):
         return fault
-    good = all(isinstance(span, list) and len(span) == 2 and all(type(i) is int for i in span) for span in value["spans"])
+    good = all(
+        isinstance(span, list) and len(span) == 2 and all(type(i) is int for i in span) for span in value["spans"]
+    )
     return None if good else f"{name} has spans {value['spans']!r}"
 
 
@@ -126,7 +134,9 @@ def _span_faults(text: str, one: TripletRow) -> Iterator[str]:
         yield f"aspect {one['aspect']['text']} overlaps its opinion {one['opinion']['text']}"
     for name in ("aspect", "aspect_full"):
         spans = one[name]["spans"]
-        if all(0 <= start < end <= len(text) for start, end in spans) and (fault := edge_fault(privacy.worded(text), spans)):
+        if all(0 <= start < end <= len(text) for start, end in spans) and (
+            fault := edge_fault(privacy.worded(text), spans)
+        ):
             yield f"{name} {fault}"
 
 

@@ -55,8 +55,14 @@ def plan(release: Path, repository: str) -> Plan:
     faults = verify(release)
     if faults:
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
-        raise ReleaseError(f"the release is not sound: {faults[0]}{more}", where=str(release), fix="`builder verify` lists all faults")
-    files = {path.relative_to(release).as_posix(): path.stat().st_size for path in sorted(release.rglob("*")) if path.is_file()}
+        raise ReleaseError(
+            f"the release is not sound: {faults[0]}{more}", where=str(release), fix="`builder verify` lists all faults"
+        )
+    files = {
+        path.relative_to(release).as_posix(): path.stat().st_size
+        for path in sorted(release.rglob("*"))
+        if path.is_file()
+    }
     return Plan(release, repository, release.resolve().name, files)
 
 
@@ -92,7 +98,9 @@ def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published
         operations = [hub.CommitOperationAdd(path, str(local[path])) for path in changed]
         operations += [hub.CommitOperationDelete(path) for path in gone]
         with _told(where):  # parent: somebody else's commit in between is not overwritten
-            commit = api.create_commit(where, operations, commit_message=planned.title, repo_type="dataset", parent_commit=head).oid
+            commit = api.create_commit(
+                where, operations, commit_message=planned.title, repo_type="dataset", parent_commit=head
+            ).oid
     with _told(where):
         api.create_tag(where, tag=planned.tag, revision=commit, tag_message=planned.title, repo_type="dataset")
     return Published(url, str(commit), len(changed), len(gone), tagged=True)
@@ -117,7 +125,9 @@ def _same(remote: Any, file: Path) -> bool:
         with file.open("rb") as handle:
             return bool(remote.lfs.sha256 == hashlib.file_digest(handle, "sha256").hexdigest())
     content = file.read_bytes()
-    return bool(remote.blob_id == hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest())
+    return bool(
+        remote.blob_id == hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    )
 
 
 def _client() -> Any:

@@ -70,7 +70,11 @@ def schema(layout: int = FORMAT) -> Any:
 def features() -> list[dict[str, object]]:
     """The same as a dataset card writes it."""
     edit = [{"name": "start", "dtype": "int32"}, {"name": "end", "dtype": "int32"}, {"name": "text", "dtype": "string"}]
-    aspect = [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}, {"name": "polarity", "dtype": "string"}]
+    aspect = [
+        {"name": "text", "dtype": "string"},
+        {"name": "spans", "list": {"list": "int32"}},
+        {"name": "polarity", "dtype": "string"},
+    ]
     text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source_id")]
     return [
         *parquet.features(), *text, {"name": "source_span", "list": "int32"}, {"name": "edits", "list": edit},
@@ -111,14 +115,20 @@ def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
         return
     wrong = [key for key, kinds in _OWN.items() if not isinstance(row[key], kinds)]
     if wrong or row.get("annotation") != layer:
-        yield f"{wrong[0]} = {row[wrong[0]]!r}" if wrong else f"annotation {row.get('annotation')!r} in the layer {layer}"
+        yield (
+            f"{wrong[0]} = {row[wrong[0]]!r}" if wrong else f"annotation {row.get('annotation')!r} in the layer {layer}"
+        )
         return
     if row["source_id"] not in texts:
         yield f"its source {row['source_id']!r} is not in the split"
         return
     try:
         made = rewritten(texts[row["source_id"]], row["source_span"], row["edits"])
-        astray = [one for one in row["aspects"] if "".join(row["text"][start:end] for start, end in one["spans"]) != one["text"]]
+        astray = [
+            one
+            for one in row["aspects"]
+            if "".join(row["text"][start:end] for start, end in one["spans"]) != one["text"]
+        ]
     except (ValueError, KeyError, TypeError) as error:
         yield f"its edits cannot be applied, or its aspects be found: {error}"
         return

@@ -153,9 +153,15 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "signatures": dict(facts.signatures),
         "config": dict(facts.config),
         "figures": as_rows(facts.figures),
-        "metrics": [dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics],
+        "metrics": [
+            dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics
+        ],
         "paper_input": "given-aspects",
-        **({"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}} if facts.augmentations else {}),
+        **(
+            {"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}}
+            if facts.augmentations
+            else {}
+        ),
         "files": {path: {"bytes": size_of(files[path]), "sha256": digest_of(files[path])} for path in sorted(files)},
     }
     return json.dumps(body, ensure_ascii=False, indent=2) + "\n"

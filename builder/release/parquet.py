@@ -131,7 +131,9 @@ class Twin:
         import pyarrow as pa
 
         if self.same and self._group < self._file.num_row_groups:
-            self.same = bool(self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=self._shape)))
+            self.same = bool(
+                self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=self._shape))
+            )
         elif self._waiting:
             self.same = False
         self._group += 1

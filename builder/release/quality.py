@@ -32,5 +32,10 @@ def quality_section(facts: Facts) -> str:
             for name, share in strata.items()
         ]
     if facts.figures:
-        lines += ["", "What the method makes of the reviews that people labelled, and no model learnt from:", "", markdown(facts.figures)]
+        lines += [
+            "",
+            "What the method makes of the reviews that people labelled, and no model learnt from:",
+            "",
+            markdown(facts.figures),
+        ]
     return "\n".join(lines) + "\n"

@@ -105,7 +105,11 @@ def opened(release: Path) -> Existing:
 def inside(release: Path, path: Path) -> Path:
     """`path`, if neither its name nor a link leads out of the release; ReleaseError otherwise."""
     if not path.resolve().is_relative_to(release.resolve()):
-        raise ReleaseError("leads out of the release", where=str(path), fix="copy the release with its files in place of links (`cp -rL`)")
+        raise ReleaseError(
+            "leads out of the release",
+            where=str(path),
+            fix="copy the release with its files in place of links (`cp -rL`)",
+        )
     return path
 
 

@@ -60,7 +60,9 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
     def _places(self, i: str) -> range:
         """Where those lie whose hash is that of an id."""
         number = np.uint64(_number(i))
-        return range(int(np.searchsorted(self._hashes, number)), int(np.searchsorted(self._hashes, number, side="right")))
+        return range(
+            int(np.searchsorted(self._hashes, number)), int(np.searchsorted(self._hashes, number, side="right"))
+        )
 
     def _read(self, n: int, start: int, length: int) -> ReviewRow:
         with open(self._paths[n], "rb", buffering=0) as handle:

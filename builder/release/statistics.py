@@ -99,7 +99,9 @@ class Tally:
             "sources": dict(sorted(self.sources.items())),
             "verdicts": {verdict: self.verdicts[verdict] for verdict in (*VERDICTS, "")},
             "aspect_categories": dict(sorted(self.categories.items())),
-            "confidences": {f"{tenth / 10:.1f}": number for tenth, number in enumerate(self.confidences)} if any(self.confidences) else {},
+            "confidences": {f"{tenth / 10:.1f}": number for tenth, number in enumerate(self.confidences)}
+            if any(self.confidences)
+            else {},
             "masked": {mask: self.masks[mask] for mask in REPLACEMENTS.values()},
         }
 
@@ -125,4 +127,6 @@ _SHOWN = {
 def table(numbers: Mapping[str, Numbers]) -> str:
     """A Markdown table with a column for each split."""
     head = f"| | {' | '.join(numbers)} |\n|---|{'---|' * len(numbers)}\n"
-    return head + "\n".join(f"| {said} | {' | '.join(f'{one[key]:,}' for one in numbers.values())} |" for key, said in _SHOWN.items())
+    return head + "\n".join(
+        f"| {said} | {' | '.join(f'{one[key]:,}' for one in numbers.values())} |" for key, said in _SHOWN.items()
+    )

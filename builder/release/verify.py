@@ -35,7 +35,9 @@ def verify(release: Path) -> list[str]:
     """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all."""
     path = release / "SHA256SUMS"
     if not path.is_file():
-        raise ReleaseError("no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0")
+        raise ReleaseError(
+            "no SHA256SUMS here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0"
+        )
     faults = list(_checksums(release, path))
     with uncollected():
         return faults or list(_content(release))
@@ -54,7 +56,9 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
     if not before and sums(listed).encode("utf-8", "replace") != told:
         yield "SHA256SUMS: its bytes have changed"
     found = {
-        one.relative_to(release).as_posix(): one for one in release.rglob("*") if one != path and (one.is_symlink() or not one.is_dir())
+        one.relative_to(release).as_posix(): one
+        for one in release.rglob("*")
+        if one != path and (one.is_symlink() or not one.is_dir())
     }
     for name in sorted(listed.keys() - found.keys()):
         yield f"{name}: missing"
@@ -64,7 +68,9 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
         if not found[name].is_file() or _sha256(found[name]) != listed[name]:
             yield f"{name}: its bytes have changed"
     due = {folder.as_posix() for name in listed for folder in Path(name).parents}
-    for folder in sorted(one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_dir() and not one.is_symlink()):
+    for folder in sorted(
+        one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_dir() and not one.is_symlink()
+    ):
         if folder not in due:
             yield f"{folder}/: not part of the release"
     if "manifest.json" not in listed:
@@ -105,17 +111,25 @@ def _content(release: Path) -> Iterator[str]:
         yield from seen.twice()
         if layout > 1:
             due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
-            yield from (f"{name}: should not be there" for name in sorted(files) if name.startswith("parquet/") and name not in due)
+            yield from (
+                f"{name}: should not be there"
+                for name in sorted(files)
+                if name.startswith("parquet/") and name not in due
+            )
             yield from seen.gates()
 
 
-def _reviews(release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
+def _reviews(
+    release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: _Seen
+) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
     path = f"data/{split}.jsonl"
     if not (release / path).is_file():
         yield f"{path}: missing"
         return
-    counted: Counter[str] = Counter(dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0))
+    counted: Counter[str] = Counter(
+        dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0)
+    )
     with closing(_Twins(release, split, layout)) as twins:
         for row in _split(release / path, path, counted, layout):
             if isinstance(row, str):
@@ -141,7 +155,10 @@ def _layer(release: Path, layer: str, told: Mapping[str, Any], layout: int, seen
     sound = []
     for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
         found = _row(line, layer, sources, layout)
-        yield from (f"{path}:{number}: {fault}" for fault in (found if isinstance(found, list) else row_faults(found, Counter())))
+        yield from (
+            f"{path}:{number}: {fault}"
+            for fault in (found if isinstance(found, list) else row_faults(found, Counter()))
+        )
         if not isinstance(found, list):
             sound.append(found)
     for row in sound:
@@ -182,7 +199,10 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
     if layout > 1:
         yield from (f"{name}: not named in manifest.json" for name in ALWAYS if name not in files)
         found = {one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_file()}
-        yield from (f"{name}: not named in manifest.json" for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"}))
+        yield from (
+            f"{name}: not named in manifest.json"
+            for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"})
+        )
 
 
 def _split(path: Path, name: str, counted: Counter[str], layout: int) -> Iterator[ReviewRow | str]:
@@ -246,7 +266,9 @@ def _lines(path: Path) -> Iterator[str]:
             yield line.decode("utf-8", "replace").removesuffix("\n")
 
 
-def _counts(split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None) -> Iterator[str]:
+def _counts(
+    split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None
+) -> Iterator[str]:
     said = facts.get("reviews"), facts.get("triplets")
     if said != (counted["reviews"], counted["triplets"]):
         yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {said[0]} and {said[1]}"
@@ -277,7 +299,8 @@ class _Seen:
         self._normal.append(normal(row["text"]))
         self._reviews[split] += 1
         self._shown += [
-            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in unmasked(row["text"], self._replacements)
+            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}"
+            for kind in unmasked(row["text"], self._replacements)
         ]
 
     def twice(self) -> Iterator[str]:

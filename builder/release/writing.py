@@ -61,4 +61,6 @@ def _locked(held: int, out: Path) -> None:
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise ReleaseError("another process makes a release here", where=str(out), fix="wait for it, or use another --out") from error
+        raise ReleaseError(
+            "another process makes a release here", where=str(out), fix="wait for it, or use another --out"
+        ) from error

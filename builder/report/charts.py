@@ -16,7 +16,9 @@ from builder.report.blocks import Figure
 
 _SERIES = ("#010101", "#020202", "#030303", "#040404", "#050505")
 _INK, _QUIET, _FAINT = "#060606", "#070707", "#080808"
-_VARIABLES = dict(zip((*_SERIES, _INK, _QUIET, _FAINT), ("s1", "s2", "s3", "s4", "s5", "ink", "quiet", "faint"), strict=True))
+_VARIABLES = dict(
+    zip((*_SERIES, _INK, _QUIET, _FAINT), ("s1", "s2", "s3", "s4", "s5", "ink", "quiet", "faint"), strict=True)
+)
 _MARKERS, _DASHES = "osD^v", ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1, 2)), (0, (1, 1)))
 _STYLE = {
     "svg.hashsalt": "builder", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 12, "text.color": _INK,
@@ -45,7 +47,9 @@ def _matplotlib() -> tuple[ModuleType, ModuleType]:
         import matplotlib
         import matplotlib.figure
     except ImportError as error:
-        raise ConfigError("the HTML report needs matplotlib", fix=f"{install_command('report')}, or use --markdown or --data") from error
+        raise ConfigError(
+            "the HTML report needs matplotlib", fix=f"{install_command('report')}, or use --markdown or --data"
+        ) from error
     return matplotlib, matplotlib.figure
 
 
@@ -63,10 +67,14 @@ def _lines(figure: Figure, axes: object) -> None:
     for number, line in enumerate(figure.lines):
         x, y = zip(*line.points, strict=True)
         colour = _SERIES[number % len(_SERIES)]
-        axes.plot(x, y, color=colour, linestyle=_DASHES[number % 5], marker=_MARKERS[number % 5], linewidth=2, markersize=6)  # type: ignore[attr-defined]
+        axes.plot(
+            x, y, color=colour, linestyle=_DASHES[number % 5], marker=_MARKERS[number % 5], linewidth=2, markersize=6
+        )  # type: ignore[attr-defined]
         ends.append((y[-1], x[-1], line.name, colour))
     for at, (_, x, name, colour) in zip(_apart([end[0] for end in sorted(ends)]), sorted(ends), strict=True):
-        axes.annotate(name, (x, at), xytext=(10, 0), textcoords="offset points", va="center", color=colour, annotation_clip=False)  # type: ignore[attr-defined]
+        axes.annotate(
+            name, (x, at), xytext=(10, 0), textcoords="offset points", va="center", color=colour, annotation_clip=False
+        )  # type: ignore[attr-defined]
     axes.set_xticks(sorted({x for line in figure.lines for x, _ in line.points}))  # type: ignore[attr-defined]
     axes.yaxis.set_major_formatter("{x:,.0f}")  # type: ignore[attr-defined]
     axes.grid(axis="x", visible=False)  # type: ignore[attr-defined]
@@ -88,7 +96,9 @@ def _intervals(figure: Figure, axes: object) -> None:
     for y, bar in rows:
         axes.plot([bar.low, bar.high], [y, y], color=_SERIES[0], linewidth=2.5, alpha=0.45, solid_capstyle="round")  # type: ignore[attr-defined]
         axes.plot([bar.value], [y], color=_SERIES[0], marker="o", markersize=7)  # type: ignore[attr-defined]
-        axes.annotate(f"{bar.value:.1f}", (bar.high, y), xytext=(8, 0), textcoords="offset points", va="center", color=_INK)  # type: ignore[attr-defined]
+        axes.annotate(
+            f"{bar.value:.1f}", (bar.high, y), xytext=(8, 0), textcoords="offset points", va="center", color=_INK
+        )  # type: ignore[attr-defined]
     axes.set_yticks([y for y, _ in rows], [bar.name for _, bar in rows])  # type: ignore[attr-defined]
     axes.set_ylim(-0.7, len(rows) - 0.3)  # type: ignore[attr-defined]
     axes.grid(axis="y", visible=False)  # type: ignore[attr-defined]
@@ -107,7 +117,9 @@ def _tidy(text: str, name: str) -> str:
     """Only the element; sizes to the page; ids of its own, for several figures share one page; sentinels as variables."""
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*(<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->)", "", text, flags=re.S)
-    text = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1)
+    text = re.sub(
+        r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" role="img" aria-hidden="true">', text, count=1
+    )
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(xlink:)?href="#', f'href="#{name}-', text)
     text = re.sub(r"url\(#", f"url(#{name}-", text)

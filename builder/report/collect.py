@@ -24,7 +24,13 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
     measured = yardsticks.find_yardsticks(connection)
     scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
     scores = replace(
-        scores, tables=(quality.stated(connection), *scores.tables[:-1], quality.templates(connection, settings), *scores.tables[-1:])
+        scores,
+        tables=(
+            quality.stated(connection),
+            *scores.tables[:-1],
+            quality.templates(connection, settings),
+            *scores.tables[-1:],
+        ),
     )
     sections = (
         made.in_and_out(connection),
@@ -56,12 +62,20 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
         reviews, triplets, aspects, opinions, covered = (
             out[name] for name in ("reviews", "triplets", "aspects", "opinions", "reviews with a triplet")
         )
-        names = ("released reviews", "released triplets", "aspects in them", "opinions in them", "of released reviews have a triplet")
+        names = (
+            "released reviews",
+            "released triplets",
+            "aspects in them",
+            "opinions in them",
+            "of released reviews have a triplet",
+        )
     else:
         triplets, aspects, opinions, covered = asked.totals(connection)
         reviews = int(done["ingest"].counts["reviews"]) if "ingest" in done else 0
         names = ("distinct reviews", "candidate triplets", "aspects", "opinions", "of reviews have a candidate")
-    tiles = [(f"{number:,}", name) for number, name in zip((reviews, triplets, aspects, opinions), names[:4], strict=True)]
+    tiles = [
+        (f"{number:,}", name) for number, name in zip((reviews, triplets, aspects, opinions), names[:4], strict=True)
+    ]
     tiles += [(f"{100 * covered / max(1, reviews):.0f}%", names[4])]
     tiles += [(f"{head[0]:.1f}", head[1])] if head else []
     tiles += [(f"{sum(run.seconds for run in done.values()) / 60:.0f} min", "computing time")]
@@ -78,4 +92,6 @@ def _examples(connection: sqlite3.Connection, number: int) -> Section:
         if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:
             shown.append(Example(public_id(key) if hashed else key, text, tuple(triplets)))
     lead = "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance among short reviews with two to five triplets, those with several polarities first; nothing in them needs masking."
-    return Section("examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown))
+    return Section(
+        "examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown)
+    )

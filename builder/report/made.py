@@ -44,12 +44,17 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         look="bars",
         missing="Nothing ingested yet: `builder build`.",
     )
-    left = [(f"{stage}: {reason}", n, "triplets" if stage == "release" else "rows") for stage, reason, n in asked.rejected(connection)]
+    left = [
+        (f"{stage}: {reason}", n, "triplets" if stage == "release" else "rows")
+        for stage, reason, n in asked.rejected(connection)
+    ]
     left += [(f"ingest: duplicate, {kind}", n, "rows") for kind, n in asked.duplicates(connection)]
     left.sort(key=lambda row: (row[2], -_int(row[1])))
     note = "Nothing is lost: rejected rows stay in the table `rejected` with their text, duplicates in `reviews` with the first of them."
     columns = ("stage: reason", "number", "of")
-    rejected = Table("rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out.")
+    rejected = Table(
+        "rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out."
+    )
     lead = _lead_in(counts)
     return Section("in-and-out", "What went in, what came out", lead, (flow, rejected, _released(connection)))
 
@@ -81,7 +86,12 @@ def triplets(connection: sqlite3.Connection) -> Section:
     columns = ("source", "reviews", "triplets", "POS", "NEG", "NEU")
     rows: tuple[tuple[Cell, ...], ...] = tuple((name, *numbers) for name, numbers in whole.items())
     sources = Table(
-        "by-source", "Candidates by source and polarity", columns, rows, look="polarity", missing="No triplets yet: `builder run seed`."
+        "by-source",
+        "Candidates by source and polarity",
+        columns,
+        rows,
+        look="polarity",
+        missing="No triplets yet: `builder run seed`.",
     )
     kinds = {source.name: source.kind for source in asked.sources(connection)}
     split: tuple[tuple[Cell, ...], ...] = tuple(row[1:] for row in by_source if kinds[str(row[0])] == "rules")
@@ -138,7 +148,9 @@ def growth(connection: sqlite3.Connection) -> Section:
     )
     columns = ("model", "reviews", "triplets in S", "proposed", "accepted", "new", "accepted %", "seconds")
     note = "S: the training set. Round 0 takes the rules' triplets (A and C: those the discriminator calls YY); later rounds add what the last model proposes and the variant accepts."
-    missing = 'No round yet: `builder run self_train`; all variants with --set \'self_train.variants=["A","B","C","D"]\'.'
+    missing = (
+        'No round yet: `builder run self_train`; all variants with --set \'self_train.variants=["A","B","C","D"]\'.'
+    )
     lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for done in rounds:
         lines[f"self-train-{done.variant}"].append((done.round, done.triplets))
@@ -151,7 +163,9 @@ def growth(connection: sqlite3.Connection) -> Section:
         "triplets",
         tuple(Line(name, tuple(points)) for name, points in lines.items()),
     )
-    lead = "Self-training adds what its models find to what the rules found." if rounds else "Self-training has not run."
+    lead = (
+        "Self-training adds what its models find to what the rules found." if rounds else "Self-training has not run."
+    )
     return Section(
         "growth",
         "Self-training",
@@ -170,12 +184,20 @@ def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
         entry = _ENTRY.match(detail)
-        name = entry["file"] if entry else "nouns in no lexicon" if detail.endswith("unlisted noun") else "compounds, made by rule"
+        name = (
+            entry["file"]
+            if entry
+            else "nouns in no lexicon"
+            if detail.endswith("unlisted noun")
+            else "compounds, made by rule"
+        )
         used[name] = [used[name][0] + times, used[name][1] + 1]
     ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
     rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:most]]
     if rest := ordered[most:]:
-        rows.append((f"{len(rest)} other files", sum(uses for _, (uses, _) in rest), sum(words for _, (_, words) in rest)))
+        rows.append(
+            (f"{len(rest)} other files", sum(uses for _, (uses, _) in rest), sum(words for _, (_, words) in rest))
+        )
     columns = ("file", "uses", "different entries")
     note = "Each rule triplet uses an aspect and an opinion."
     lexicons = Table("by-lexicon", "Uses of the lexicons, by file", columns, tuple(rows), note, rules.missing, "bars")
@@ -194,9 +216,20 @@ def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
         head = (column, "triplets", "POS", "NEG", "NEU")
         rows = _one_script(asked.words(connection, column), limit)
         tables.append(
-            Table(f"top-{column}s", f"Top {column}s", head, rows, look="polarity", missing="No triplets yet: `builder run seed`.")
+            Table(
+                f"top-{column}s",
+                f"Top {column}s",
+                head,
+                rows,
+                look="polarity",
+                missing="No triplets yet: `builder run seed`.",
+            )
         )
-    whose = "released triplets" if released.totals(connection)["triplets"] else "candidates of all sources, for nothing is released yet"
+    whose = (
+        "released triplets"
+        if released.totals(connection)["triplets"]
+        else "candidates of all sources, for nothing is released yet"
+    )
     lead = f"By the number of {whose}; Traditional and Simplified forms of a word count as one."
     return Section("words", "What people talk about, and how", lead, tuple(tables))
 
@@ -222,7 +255,9 @@ def sharing(connection: sqlite3.Connection) -> Section:
         (
             source.name,
             *(
-                100.0 * shared.get((source.id, other.id), 0) / shared[source.id, source.id] if (source.id, source.id) in shared else None
+                100.0 * shared.get((source.id, other.id), 0) / shared[source.id, source.id]
+                if (source.id, source.id) in shared
+                else None
                 for other in chosen
             ),
         )
@@ -238,7 +273,12 @@ def sharing(connection: sqlite3.Connection) -> Section:
         look="matrix",
         missing="Only one source yet.",
     )
-    return Section("sharing", "Agreement of the sources", "Where two independent sources agree, a triplet is more likely right.", (table,))
+    return Section(
+        "sharing",
+        "Agreement of the sources",
+        "Where two independent sources agree, a triplet is more likely right.",
+        (table,),
+    )
 
 
 def running(connection: sqlite3.Connection, lexicon: str) -> Section:
@@ -246,7 +286,11 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
     done = runs.runs(connection)
     rows = tuple((run.stage, round(run.seconds, 1), run.finished, describe_counts(run.counts)) for run in done.values())
     times = Table(
-        "times", "Stages", ("stage", "seconds", "finished (UTC)", "counts"), rows, missing="No stage is finished: `builder status`."
+        "times",
+        "Stages",
+        ("stage", "seconds", "finished (UTC)", "counts"),
+        rows,
+        missing="No stage is finished: `builder status`.",
     )
     signed = [(run.name, run.kind, run.signature) for run in asked.sources(connection)]
     signed += [("words", "annotations", asked.backend(connection))] if asked.backend(connection) else []
@@ -261,10 +305,17 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
         look="signatures",
     )
     settings = Table(
-        "settings", "Settings", ("setting", "value"), tuple(_settings(connection)), look="signatures", missing="No build was begun here."
+        "settings",
+        "Settings",
+        ("setting", "value"),
+        tuple(_settings(connection)),
+        look="signatures",
+        missing="No build was begun here.",
     )
     total = sum(run.seconds for run in done.values())
-    return Section("running", "How it was made", f"{total / 60:.1f} minutes of computing in all.", (times, signatures, settings))
+    return Section(
+        "running", "How it was made", f"{total / 60:.1f} minutes of computing in all.", (times, signatures, settings)
+    )
 
 
 def _settings(connection: sqlite3.Connection) -> list[tuple[Cell, ...]]:
@@ -286,7 +337,9 @@ def config(connection: sqlite3.Connection, key: str, default: str) -> str:
 def describe_counts(counts: runs.Counts) -> str:
     """Counts of a stage as one line; of a path only the name."""
     kept = {name: PurePath(str(value)).name if name == "path" else value for name, value in counts.items()}
-    return ", ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in kept.items())
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in kept.items()
+    )
 
 
 def _int(value: object) -> int:

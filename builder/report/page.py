@@ -30,9 +30,20 @@ def _environment() -> Environment:
     try:
         import jinja2
     except ImportError as error:
-        raise ConfigError("the HTML report needs jinja2", fix=f"{install_command('report')}, or use --markdown or --data") from error
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"shown": _cell, "pieces": pieces, "visible": visible, "prose": prose, "numeric": _numeric, "shares": _shares}
+        raise ConfigError(
+            "the HTML report needs jinja2", fix=f"{install_command('report')}, or use --markdown or --data"
+        ) from error
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "shown": _cell,
+        "pieces": pieces,
+        "visible": visible,
+        "prose": prose,
+        "numeric": _numeric,
+        "shares": _shares,
+    }
     environment.globals |= {"width": _width, "shade": _shade}
     return environment
 

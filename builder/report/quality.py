@@ -38,7 +38,9 @@ def stated(connection: sqlite3.Connection) -> Table:
     )
 
 
-def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) -> tuple[Section, tuple[float, str] | None]:
+def scored(
+    yardsticks: list[Yardstick], final: list[str], settings: Settings
+) -> tuple[Section, tuple[float, str] | None]:
     """The score tables of every yardstick, and the head's (F1, of what)."""
     tables: list[Table] = []
     figures: list[Figure] = []
@@ -59,7 +61,13 @@ def scored(yardsticks: list[Yardstick], final: list[str], settings: Settings) ->
     quality = any(yardstick.quality for yardstick in yardsticks)
     if signed_scores:
         tables.append(
-            Table("score-signatures", "Signatures of the scores", ("score", "signature"), tuple(signed_scores), look="signatures")
+            Table(
+                "score-signatures",
+                "Signatures of the scores",
+                ("score", "signature"),
+                tuple(signed_scores),
+                look="signatures",
+            )
         )
     if not tables:
         tables = [Table("table-5", "Table 5 of the paper: systems by gold", ("system", "F1"), (), missing=NO_GOLD)]
@@ -81,8 +89,12 @@ def audit(connection: sqlite3.Connection) -> Section:
             ("precision, exact words", result.exact),
             ("recall", result.recall),
         ]
-        rows = [(name, share.answers, share.value, share.low, share.high) for name, share in shares if share is not None]
-    lead = (describe_audit(result) if result is not None else "") or "Not measured: no person has judged a sample of this release."
+        rows = [
+            (name, share.answers, share.value, share.low, share.high) for name, share in shares if share is not None
+        ]
+    lead = (
+        describe_audit(result) if result is not None else ""
+    ) or "Not measured: no person has judged a sample of this release."
     table = Table(
         "audit", "What people found in a sample", ("measure", "answers", "percent", "from", "to"), tuple(rows),
         note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are weighted by their sizes.",
@@ -100,8 +112,15 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         tuple(asked.discriminator_data(connection, rules.id)) if rules else (), missing="No triplets yet: `builder run seed`.",
         note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as many unpaired aspects and opinions as NX.",
     )  # fmt: skip
-    rows = [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)] if judge else []
-    shown = [*(source.name for source in asked.sources(connection) if source.kind == "human"), *final_systems(connection)]
+    rows = (
+        [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)]
+        if judge
+        else []
+    )
+    shown = [
+        *(source.name for source in asked.sources(connection) if source.kind == "human"),
+        *final_systems(connection),
+    ]
     rows = [row for row in rows if row[0] in shown]
     verdicts = Table(
         "verdicts",
@@ -115,9 +134,19 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         tables += [_confusion(yardstick, number)]
     tables += [_labelling(pool, number) for number, pool in enumerate(labels.pools(connection), start=1) if pool.final]
     if len(tables) == 2:
-        tables.append(Table("figure-6", "Figure 6 of the paper: the discriminator against people", ("people say",), (), missing=NO_GOLD))
+        tables.append(
+            Table(
+                "figure-6",
+                "Figure 6 of the paper: the discriminator against people",
+                ("people say",),
+                (),
+                missing=NO_GOLD,
+            )
+        )
         tables.append(Table("table-4", "Table 4 of the paper: labelling methods", ("method",), (), missing=NO_GOLD))
-    lead = "YY: the opinion describes the aspect, with this polarity. YN: another polarity. NX: it does not describe it."
+    lead = (
+        "YY: the opinion describes the aspect, with this polarity. YN: another polarity. NX: it does not describe it."
+    )
     return Section("discriminator", "Discriminator", lead, tuple(tables))
 
 
@@ -187,7 +216,9 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
         for name in final_systems(connection)[1:]:
             triplets = asked.proposed(connection, by_name[name].id, split)
             new = [triplet for triplet in triplets if not known_opinion(triplet.opinion)]
-            verdicts = Counter(judged.get((triplet.review, triplet.aspect, triplet.opinion, triplet.polarity)) for triplet in new)
+            verdicts = Counter(
+                judged.get((triplet.review, triplet.aspect, triplet.opinion, triplet.polarity)) for triplet in new
+            )
             known = sum(verdicts[label] for label in VERDICTS)
             counts: tuple[Cell, ...] = tuple(verdicts[label] for label in VERDICTS) if known else (None, None, None)
             rows.append(
@@ -206,9 +237,16 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
     note = "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by human labels, where there are any."
     missing = "" if rows else "No model yet: `builder run self_train`."
     table = Table(
-        "table-6", "Tables 6 and 8 of the paper: opinions that no lexicon holds", columns, tuple(rows), note=note, missing=missing
+        "table-6",
+        "Tables 6 and 8 of the paper: opinions that no lexicon holds",
+        columns,
+        tuple(rows),
+        note=note,
+        missing=missing,
     )
-    return Section("beyond", "Beyond the lexicon", "A model is worth its training where it finds what the rules cannot.", (table,))
+    return Section(
+        "beyond", "Beyond the lexicon", "A model is worth its training where it finds what the rules cannot.", (table,)
+    )
 
 
 def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
@@ -231,13 +269,22 @@ def annotators(connection: sqlite3.Connection) -> Section:
     """How far the annotators of each pool agree: raw and beyond chance."""
     rows: list[tuple[Cell, ...]] = []
     for pool in labels.pools(connection):
-        proposed = {candidate.id for candidate in pool.candidates if candidate.sources}  # what a person found missing was put to nobody
+        proposed = {
+            candidate.id for candidate in pool.candidates if candidate.sources
+        }  # what a person found missing was put to nobody
         for annotator, other in combinations(pool.labels, 2):
             both = [i for i in pool.labels[annotator] if i in pool.labels[other] and i in proposed]
             first, second = ([pool.labels[who][i].label for i in both] for who in (annotator, other))
             if both:
                 rows.append(
-                    (pool.id, annotator, other, len(both), _percent(agreement.raw(first, second)), _percent(agreement.cohen(first, second)))
+                    (
+                        pool.id,
+                        annotator,
+                        other,
+                        len(both),
+                        _percent(agreement.raw(first, second)),
+                        _percent(agreement.cohen(first, second)),
+                    )
                 )
     columns = ("pool", "annotator", "annotator", "candidates", "same label %", "Cohen's kappa (percent)")
     note = "Kappa: agreement beyond chance (Cohen 1960); the dash stands where both always say the same one label."
@@ -250,7 +297,10 @@ def annotators(connection: sqlite3.Connection) -> Section:
         missing="Nobody has labelled a pool twice: `builder pool`, `builder annotate`, `builder judge`.",
     )
     return Section(
-        "agreement", "Agreement of the annotators", "People, language models and the discriminator over the same candidates.", (table,)
+        "agreement",
+        "Agreement of the annotators",
+        "People, language models and the discriminator over the same candidates.",
+        (table,),
     )
 
 

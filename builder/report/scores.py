@@ -58,9 +58,7 @@ def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     ceiling = next(iter(done.values()))[0].ceiling if done else 100.0
     empty = sum(not answers for answers in yardstick.gold.values())
     note = "From, to: the 95% interval. Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's released scorer computes it). "
-    note += (
-        f"A review without gold triplets counts 0, so that nothing can pass {ceiling:.1f}: {empty} of {len(yardstick.gold):,} are empty."
-    )
+    note += f"A review without gold triplets counts 0, so that nothing can pass {ceiling:.1f}: {empty} of {len(yardstick.gold):,} are empty."
     columns = ("system", "reviews", "A", "P", "R", "F1", "F1 from", "F1 to", *_GAINS)
     title = f"Table 5 of the paper: systems by {yardstick.name} ({yardstick.split} split)"
     return _table(f"table-5{_suffix(number)}", title, columns, rows, note)
@@ -72,9 +70,29 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     for name, measured in done.items():
         _, exact, lenient, pair, polarity = measured
         p, r, f1 = (lenient.values[value].value for value in ("precision", "recall", "f1"))
-        row = (name, exact.values["f1"].value, p, r, f1, *_interval(lenient), pair.values["f1"].value, polarity.values["accuracy"].value)
+        row = (
+            name,
+            exact.values["f1"].value,
+            p,
+            r,
+            f1,
+            *_interval(lenient),
+            pair.values["f1"].value,
+            polarity.values["accuracy"].value,
+        )
         rows.append((*row, *_gain(lenient)))
-    columns = ("system", "exact F1", "lenient P", "lenient R", "lenient F1", "F1 from", "F1 to", "pair F1", "polarity right", *_GAINS)
+    columns = (
+        "system",
+        "exact F1",
+        "lenient P",
+        "lenient R",
+        "lenient F1",
+        "F1 from",
+        "F1 to",
+        "pair F1",
+        "polarity right",
+        *_GAINS,
+    )
     note = "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference scorer's match). "
     note += "Pair: without the polarity. From, to: the 95% interval."
     if any(metric.against for measured in done.values() for metric in measured):
@@ -109,10 +127,15 @@ def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
 def signatures(yardstick: Yardstick, done: Scored) -> list[tuple[str, str]]:
     """(of what, signature), those that differ in the part only together."""
     signed = [scored.signature for measured in done.values() for scored in measured]
-    return [(f"{signature.partition('|match:')[2].partition('|')[0]}, {yardstick.name}", signature) for signature in together(signed)]
+    return [
+        (f"{signature.partition('|match:')[2].partition('|')[0]}, {yardstick.name}", signature)
+        for signature in together(signed)
+    ]
 
 
-def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Mapping[str, float], split: str, settings: Settings) -> Table:
+def template_table(
+    rules: Answers, systems: Mapping[str, Answers], accepted: Mapping[str, float], split: str, settings: Settings
+) -> Table:
     """Table 3: each model against the rules' output it was taught, in the paper's metric, with the share the discriminator calls YY."""
     rows: list[tuple[Cell, ...]] = []
     for name, predicted in systems.items():
@@ -120,11 +143,18 @@ def template_table(rules: Answers, systems: Mapping[str, Answers], accepted: Map
         values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
         rows.append((name, sum(map(len, predicted.values())), accepted.get(name), *values))
     note = f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. YY over all splits. "
-    note += "The paper compares its two templates so; the systems here are the models that this working directory holds."
+    note += (
+        "The paper compares its two templates so; the systems here are the models that this working directory holds."
+    )
     columns = ("model", "triplets", "YY %", "A", "P", "R", "F1")
     missing = "" if rows else "No model yet: `builder run self_train`."
     return Table(
-        "table-3", "Table 3 of the paper: models against the rules that taught them", columns, tuple(rows), note=note, missing=missing
+        "table-3",
+        "Table 3 of the paper: models against the rules that taught them",
+        columns,
+        tuple(rows),
+        note=note,
+        missing=missing,
     )
 
 
@@ -143,7 +173,9 @@ def _interval(measured: Measured) -> tuple[Cell, Cell]:
     return last.low, last.high
 
 
-def _table(name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str, missing: str = "") -> Table:
+def _table(
+    name: str, title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], note: str, missing: str = ""
+) -> Table:
     """Without the columns of the gain where nothing was compared with the rules."""
     kept = [i for i, column in enumerate(columns) if column not in _GAINS or any(row[i] is not None for row in rows)]
     shown = tuple(tuple(row[i] for i in kept) for row in rows)

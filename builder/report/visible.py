@@ -27,7 +27,9 @@ def markdown(text: str) -> str:
     """`visible`, with Markdown's and HTML's marks, links and mentions taken literally."""
     text = _MARKS.sub(r"\\\g<0>", visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
     return re.sub(
-        r"(?i)(https?|ftp)://|www\.|@", lambda match: match[0].replace(":", "&#58;").replace(".", "&#46;").replace("@", "&#64;"), text
+        r"(?i)(https?|ftp)://|www\.|@",
+        lambda match: match[0].replace(":", "&#58;").replace(".", "&#46;").replace("@", "&#64;"),
+        text,
     )
 
 

@@ -53,7 +53,11 @@ def final_systems(connection: sqlite3.Connection) -> list[str]:
 def _human(connection: sqlite3.Connection, sources: list[Source], gold: Source) -> Yardstick:
     keys = asked.reviews(connection, "test")
     due = answers(keys, asked.proposed(connection, gold.id, "test"))
-    proposals = {source.name: asked.proposed(connection, source.id, "test") for source in sources if source.kind in ("rules", "model")}
+    proposals = {
+        source.name: asked.proposed(connection, source.id, "test")
+        for source in sources
+        if source.kind in ("rules", "model")
+    }
     judge = next((source for source in sources if source.kind == "discriminator"), None)
     verdicts = asked.verdicts(connection, judge.id, "test") if judge else {}
     triplets = {triplet.id: triplet for rows in proposals.values() for triplet in rows}
@@ -68,7 +72,11 @@ def _rules(connection: sqlite3.Connection, sources: list[Source]) -> Yardstick:
     keys = asked.reviews(connection, "valid")
     by_name = {source.name: source for source in sources}
     due = answers(keys, asked.proposed(connection, by_name["rules"].id, "valid"))
-    models = {source.name: answers(keys, asked.proposed(connection, source.id, "valid")) for source in sources if source.kind == "model"}
+    models = {
+        source.name: answers(keys, asked.proposed(connection, source.id, "valid"))
+        for source in sources
+        if source.kind == "model"
+    }
     return Yardstick("the rules' own output", "valid", False, due, models, (), {})
 
 
@@ -83,7 +91,9 @@ def answers(keys: list[str], triplets: list[ProposedTriplet]) -> Answers:
 def _pooled(pool: LabelPool) -> list[Yardstick]:
     """One by what people decided, one by each language model that labelled all of a review's candidates somewhere."""
     labels_by_name = {f"people's labels of pool {pool.id}": pool.final} | {
-        f"{name}'s labels of pool {pool.id}": decisions for name, decisions in pool.labels.items() if pool.kinds[name] == "llm"
+        f"{name}'s labels of pool {pool.id}": decisions
+        for name, decisions in pool.labels.items()
+        if pool.kinds[name] == "llm"
     }
     return [_labelled(pool, name, decisions) for name, decisions in labels_by_name.items() if decisions]
 
@@ -92,7 +102,10 @@ def _labelled(pool: LabelPool, name: str, decided: dict[int, Label]) -> Yardstic
     """Reviews with an undecided candidate are left out; a review without candidates has nothing to decide (the paper counts it too)."""
     open_ = {candidate.review for candidate in pool.candidates if candidate.sources and candidate.id not in decided}
     keys = [key for key in pool.reviews if key not in open_]
-    names = sorted({source for candidate in pool.candidates for source in candidate.sources}, key=lambda name: (name != "rules", name))
+    names = sorted(
+        {source for candidate in pool.candidates for source in candidate.sources},
+        key=lambda name: (name != "rules", name),
+    )
     gold: Answers = {key: [] for key in keys}
     systems: dict[str, Answers] = {source: {key: [] for key in keys} for source in names}
     judged: dict[tuple[str, str, str, str], str] = {}
@@ -101,7 +114,9 @@ def _labelled(pool: LabelPool, name: str, decided: dict[int, Label]) -> Yardstic
             continue
         if candidate.id in decided:
             gold[candidate.review] += stands_for(candidate, decided[candidate.id])
-            judged[candidate.review, candidate.aspect, candidate.opinion, candidate.polarity] = decided[candidate.id].label
+            judged[candidate.review, candidate.aspect, candidate.opinion, candidate.polarity] = decided[
+                candidate.id
+            ].label
         for source in candidate.sources:
             systems[source][candidate.review].append((candidate.aspect, candidate.opinion, candidate.polarity))
     machine = next((decisions for name, decisions in pool.labels.items() if pool.kinds[name] == "discriminator"), {})

@@ -69,7 +69,10 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, report: Cal
             report(f"reading {release}")
             database = of_release(release, Path(folder))
         else:
-            title, source = f"working directory {workdir.resolve().name}", f"{workdir}, as it was when the server started"
+            title, source = (
+                f"working directory {workdir.resolve().name}",
+                f"{workdir}, as it was when the server started",
+            )
             report(f"copying {workdir}")
             database = of_workdir(workdir, Path(folder))
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
@@ -90,7 +93,9 @@ def _listen(host: str, port: int) -> socket.socket:
     """An open socket; ConfigError where the address cannot be had."""
     opened = None
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)

@@ -45,7 +45,9 @@ class Chart:
 LEGEND = (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral"))
 
 
-def by_polarity(rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = "") -> tuple[Bar, ...]:
+def by_polarity(
+    rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = ""
+) -> tuple[Bar, ...]:
     """Bars of POS, NEG and NEU. `label` is the column that names a row, `note` one that is shown as a percentage."""
     longest = max((sum(number(row[p]) for p in POLARITIES) for row in rows), default=1) or 1
     out = []
@@ -54,7 +56,14 @@ def by_polarity(rows: Sequence[Row], label: str, links: Mapping[str, str] | None
         percent = "" if not note or row[note] is None else f"{row[note]}%"
         title = ", ".join(f"{values[kind]:,.0f} {word}" for kind, word in LEGEND)
         out.append(
-            Bar(name, (links or {}).get(name, ""), stacked(values, longest), f"{sum(values.values()):,.0f}", percent, f"{name}: {title}")
+            Bar(
+                name,
+                (links or {}).get(name, ""),
+                stacked(values, longest),
+                f"{sum(values.values()):,.0f}",
+                percent,
+                f"{name}: {title}",
+            )
         )
     return tuple(out)
 

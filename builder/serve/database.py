@@ -59,7 +59,9 @@ def read_manifest(release: Path) -> dict[str, Any]:
             raise ValueError(f"a split is called {strange[0]!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ReleaseError(
-            f"no release here ({error})", where=str(path), fix="name the directory of a release, such as releases/v0.1.0"
+            f"no release here ({error})",
+            where=str(path),
+            fix="name the directory of a release, such as releases/v0.1.0",
         ) from error
     return dict(manifest)
 
@@ -74,7 +76,9 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
                     yield completed(json.loads(line))
                 except ValueError as error:
                     raise ReleaseError(
-                        f"no row of a release ({error})", where=f"{lines[0]}:{number}", fix="`builder verify` tells more"
+                        f"no row of a release ({error})",
+                        where=f"{lines[0]}:{number}",
+                        fix="`builder verify` tells more",
                     ) from error
     elif tables:
         from pyarrow import parquet
@@ -92,7 +96,14 @@ def _hash(triplet: TripletRow) -> int:
 
 
 def _score(metric: dict[str, Any]) -> runs.Score:
-    return metric["system"], metric["split"], metric["metric"], float(metric["value"]), metric.get("low"), metric.get("high")
+    return (
+        metric["system"],
+        metric["split"],
+        metric["metric"],
+        float(metric["value"]),
+        metric.get("low"),
+        metric.get("high"),
+    )
 
 
 def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) -> None:
@@ -102,7 +113,21 @@ def _store(connection: Any, version: str, split: str, batch: list[ReviewRow]) ->
         digest = hashlib.sha256(row["text"].encode()).hexdigest()
         language = row["language"]
         script = _SCRIPTS.get(language, "mixed")
-        made.append((row["id"], row["text"], row["source"], None, row["rating"], split, number, script, language, digest, digest))
+        made.append(
+            (
+                row["id"],
+                row["text"],
+                row["source"],
+                None,
+                row["rating"],
+                split,
+                number,
+                script,
+                language,
+                digest,
+                digest,
+            )
+        )
     reviews.insert(connection, made)
     ids = reviews.ids(connection, [row["id"] for row in batch])
     reviews.set_splits(connection, [(split, ids[row["id"]]) for row in batch])

@@ -47,15 +47,30 @@ def metadata(title: str, source: str) -> dict[str, Any]:
     }
     return {
         "title": title,
-        "databases": {DATABASE: {"description": source, "tables": tables, "queries": {name: _canned(name) for name in queries.names()}}},
+        "databases": {
+            DATABASE: {
+                "description": source,
+                "tables": tables,
+                "queries": {name: _canned(name) for name in queries.names()},
+            }
+        },
     }
 
 
 def _plain(about: str, columns: Mapping[str, str]) -> dict[str, Any]:
     """Datasette shows descriptions as text: no marks of code."""
-    return {"description": about.replace("`", ""), "columns": {name: sentence.replace("`", "") for name, sentence in columns.items()}}
+    return {
+        "description": about.replace("`", ""),
+        "columns": {name: sentence.replace("`", "") for name, sentence in columns.items()},
+    }
 
 
 def _canned(name: str) -> dict[str, Any]:
     query = queries.lookup(name)
-    return {"sql": query.sql, "title": query.title, "description": query.description, "params": list(query.params), "hide_sql": True}
+    return {
+        "sql": query.sql,
+        "title": query.title,
+        "description": query.description,
+        "params": list(query.params),
+        "hide_sql": True,
+    }

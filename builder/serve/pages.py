@@ -59,9 +59,17 @@ async def overview(request: Any, datasette: Any) -> Any:
 def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
     queried = browse.overview(connection, _OVERVIEW)
     totals = browse.totals(connection)
-    aspects = {str(row["aspect"]): f"/{DATABASE}/by-aspect?aspect={quoted(str(row['aspect']))}" for row in queried["top-aspects"]}
-    opinions = {str(row["opinion"]): f"/{DATABASE}/by-opinion?opinion={quoted(str(row['opinion']))}" for row in queried["top-opinions"]}
-    rules = {str(row["rule"]): f"/{DATABASE}/{browse.TABLE}?rule={quoted(str(row['rule']))}" for row in queried["by-rule"]}
+    aspects = {
+        str(row["aspect"]): f"/{DATABASE}/by-aspect?aspect={quoted(str(row['aspect']))}"
+        for row in queried["top-aspects"]
+    }
+    opinions = {
+        str(row["opinion"]): f"/{DATABASE}/by-opinion?opinion={quoted(str(row['opinion']))}"
+        for row in queried["top-opinions"]
+    }
+    rules = {
+        str(row["rule"]): f"/{DATABASE}/{browse.TABLE}?rule={quoted(str(row['rule']))}" for row in queried["by-rule"]
+    }
 
     def most(name: str) -> list[dict[str, object]]:
         return [row for row in queried[name][:15] if row["released"]]
@@ -106,7 +114,10 @@ async def find(request: Any, datasette: Any) -> Any:
         hits, triplets_of = await _ask(datasette, work)
         folded = [fold(word) for word in words]
         context["total"], context["more"] = hits.total, hits.total > number * PAGE
-        context["hits"] = [(hit, spans.hits(hit.text, folded_spans(hit.text, folded)), triplets_of.get(hit.id, [])) for hit in hits.shown]
+        context["hits"] = [
+            (hit, spans.hits(hit.text, folded_spans(hit.text, folded)), triplets_of.get(hit.id, []))
+            for hit in hits.shown
+        ]
     return await _page(datasette, request, "search.html", context)
 
 
@@ -159,7 +170,9 @@ async def triplet(request: Any, datasette: Any) -> Any:
     except QueryError as error:
         return await _missing(datasette, request, error)
     text = spans.marked(story.text, spans.marks([chosen.stored]))
-    return await _page(datasette, request, "triplet.html", {"story": story, "chosen": chosen, "text": text, "plain": spans.plain})
+    return await _page(
+        datasette, request, "triplet.html", {"story": story, "chosen": chosen, "text": text, "plain": spans.plain}
+    )
 
 
 async def row(request: Any, datasette: Any) -> Any:
@@ -173,7 +186,8 @@ async def named(request: Any, datasette: Any) -> Any:
     """The page of named queries, each with a link that runs it."""
     known_queries = [queries.lookup(name) for name in queries.names()]
     links = {
-        query.name: f"/{DATABASE}/{query.name}" + "".join(f"?{name}={quoted(value)}" for name, value in query.params.items())
+        query.name: f"/{DATABASE}/{query.name}"
+        + "".join(f"?{name}={quoted(value)}" for name, value in query.params.items())
         for query in known_queries
     }
     return await _page(datasette, request, "queries.html", {"queries": known_queries, "links": links})

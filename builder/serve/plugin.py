@@ -60,7 +60,11 @@ def render_cell(value: Any, column: str, table: str | None, database: str, datas
     if database != DATABASE or value is None or not pages.site(datasette):
         return None
     names = set(row.keys())
-    if column in ("id", "triplet") and isinstance(value, int) and (column == "triplet" or {"aspect", "opinion"} <= names):
+    if (
+        column in ("id", "triplet")
+        and isinstance(value, int)
+        and (column == "triplet" or {"aspect", "opinion"} <= names)
+    ):
         return Markup('<a href="/triplet/{}">{}</a>').format(value, value)
     if column == "key" or (column == "review" and isinstance(value, str)):
         return Markup('<a href="/review?key={}">{}</a>').format(pages.quoted(str(value)), plain(str(value)))

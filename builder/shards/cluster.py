@@ -51,7 +51,9 @@ class DaskCrew:
         _library()  # what is not installed is said before the work begins
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         client, cluster, self._client, self._cluster = self._client, self._cluster, None, None
         if client is None:
             return
@@ -105,7 +107,9 @@ class DaskCrew:
         except (OSError, ValueError, TypeError) as error:
             where = self._scheduler or "a cluster of this machine"
             raise WorkerLost(
-                f"no scheduler answers ({error})", where=where, fix="start one with `dask scheduler`, or correct --scheduler"
+                f"no scheduler answers ({error})",
+                where=where,
+                fix="start one with `dask scheduler`, or correct --scheduler",
             ) from error
         self._wait()
 
@@ -141,16 +145,21 @@ class DaskCrew:
                 self._wait()
             except KilledWorker as error:
                 fix = "is there enough memory on them? then `builder resume`"
-                raise WorkerLost(f"workers died {TRIES + 1} times over one task", where=self._scheduler, fix=fix) from error
+                raise WorkerLost(
+                    f"workers died {TRIES + 1} times over one task", where=self._scheduler, fix=fix
+                ) from error
             except (FutureCancelledError, CommClosedError) as error:
                 raise self._gone("the scheduler was stopped or restarted") from error
             except ModuleNotFoundError as error:
-                raise WorkerLost(f"a worker lacks {error.name}", fix="install the same builder there, with the same extras") from error
+                raise WorkerLost(
+                    f"a worker lacks {error.name}", fix="install the same builder there, with the same extras"
+                ) from error
             except RuntimeError as error:
                 if "deserialization" not in str(error):
                     raise
                 raise WorkerLost(
-                    "the scheduler lacks builder", fix="start it where the same version is installed, with its extra `scale`"
+                    "the scheduler lacks builder",
+                    fix="start it where the same version is installed, with its extra `scale`",
                 ) from error
 
     def _gone(self, what: str) -> WorkerLost:
@@ -194,14 +203,20 @@ def _at_worker(job: Job[State, Task, Answer], task: Task, due: tuple[str, ...]) 
     from distributed import get_worker
 
     worker = get_worker()
-    if different := [f"{theirs} where {ours} is due" for ours, theirs in zip(due, signature(), strict=True) if ours != theirs]:
+    if different := [
+        f"{theirs} where {ours} is due" for ours, theirs in zip(due, signature(), strict=True) if ours != theirs
+    ]:
         fix = "install the same versions on every machine, of builder and its libraries"
-        raise WorkerLost(f"a worker is unlike the machine that asks: {', '.join(different)}", where=worker.address, fix=fix)
+        raise WorkerLost(
+            f"a worker is unlike the machine that asks: {', '.join(different)}", where=worker.address, fix=fix
+        )
 
     def where(parcel: Parcel) -> Path:
         place = folder_of(parcel, Path(worker.local_directory) / _STORE)
         if not place.is_dir():
-            raise ResourceError("did not arrive", where=f"{parcel.name} at {worker.address}", fix="`builder resume` sends it again")
+            raise ResourceError(
+                "did not arrive", where=f"{parcel.name} at {worker.address}", fix="`builder resume` sends it again"
+            )
         return place
 
     return perform(job, task, where)

@@ -66,7 +66,9 @@ class LocalCrew:
     def __enter__(self) -> LocalCrew:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         broken = error is not None and not isinstance(error, GeneratorExit)
         if broken:
             self._kill()
@@ -108,7 +110,9 @@ class LocalCrew:
         with undisturbed(), _main_left_alone():
             others = set(multiprocessing.active_children())
             if self._pool is None:
-                self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"), initializer=_begin_worker)
+                self._pool = ProcessPoolExecutor(
+                    self._workers, mp_context=get_context("spawn"), initializer=_begin_worker
+                )
             for flight in flying:
                 if flight.future is None:
                     flight.future = self._pool.submit(perform, job, flight.task, here)
@@ -145,7 +149,9 @@ def undisturbed() -> Iterator[None]:
     both = (signal.SIGINT, signal.SIGTERM)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, both)
     mine = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, lambda number, frame: waiting.append(number)) for number in both} if mine else {}
+    before = (
+        {number: signal.signal(number, lambda number, frame: waiting.append(number)) for number in both} if mine else {}
+    )
     try:
         yield
     finally:

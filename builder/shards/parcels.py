@@ -27,7 +27,9 @@ class Parcel:
     def of(cls, root: Path, *patterns: str) -> Parcel:
         """The files under `root` that match one of `patterns` (all, if none is given)."""
         paths = sorted({path for pattern in patterns or ("**/*",) for path in root.glob(pattern) if path.is_file()})
-        return cls(str(root.resolve()), tuple((path.relative_to(root).as_posix(), _sha(path.read_bytes())) for path in paths))
+        return cls(
+            str(root.resolve()), tuple((path.relative_to(root).as_posix(), _sha(path.read_bytes())) for path in paths)
+        )
 
     @property
     def name(self) -> str:
@@ -48,9 +50,13 @@ def pack(parcel: Parcel) -> dict[str, bytes]:
         try:
             packed[name] = path.read_bytes()
         except OSError as error:
-            raise ResourceError(f"cannot be read: {error.strerror}", where=str(path), fix="put it back, then `builder resume`") from error
+            raise ResourceError(
+                f"cannot be read: {error.strerror}", where=str(path), fix="put it back, then `builder resume`"
+            ) from error
         if _sha(packed[name]) != digest:
-            raise ResourceError("changed while the build ran", where=str(path), fix="`builder resume` runs what depends on it again")
+            raise ResourceError(
+                "changed while the build ran", where=str(path), fix="`builder resume` runs what depends on it again"
+            )
     return packed
 
 
@@ -66,7 +72,9 @@ def unpack(parcel: Parcel, packed: Mapping[str, bytes], store: Path) -> Path:
             if target.is_absolute() or ".." in target.parts:
                 raise ResourceError(f"a parcel may not hold {name!r}", where=parcel.name)
             if _sha(packed[name]) != digest:
-                raise ResourceError("arrived damaged", where=f"{parcel.name}/{name}", fix="check the network and start again")
+                raise ResourceError(
+                    "arrived damaged", where=f"{parcel.name}/{name}", fix="check the network and start again"
+                )
             path = beside / parcel.name / target
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(packed[name])

@@ -63,17 +63,29 @@ _PLACE = ("place", "place_name", "restaurant", "restaurant_name", "shop", "shop_
 _RATING = ("review_rating", "review_stars", "rating", "stars", "star", "score", "評分", "星等", "星級", "星數", "评分", "星级", "打分")
 _SOURCE = ("source", "platform", "來源", "平台", "来源")
 # fmt: on
-GUESSES: dict[str, tuple[str, ...]] = {"text": _TEXT, "id": _ID, "place": _PLACE, "rating": _RATING, "source": _SOURCE, "group": ()}
+GUESSES: dict[str, tuple[str, ...]] = {
+    "text": _TEXT,
+    "id": _ID,
+    "place": _PLACE,
+    "rating": _RATING,
+    "source": _SOURCE,
+    "group": (),
+}
 
 
 def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
     """Positions of the columns; an `InputError` if there is no text column or a named one is missing."""
     keys = [_key(name) for name in names]
-    named = {role: _position(names, keys, role, name, where) for role in GUESSES if (name := getattr(columns, role)) is not None}
+    named = {
+        role: _position(names, keys, role, name, where)
+        for role in GUESSES
+        if (name := getattr(columns, role)) is not None
+    }
     taken = {position for role, position in named.items() if role != "group"}  # a group may be the place as well
     free = [None if i in taken else key for i, key in enumerate(keys)]
     picks = {
-        role: next((free.index(_key(guess)) for guess in table if _key(guess) in free), None) for role, table in GUESSES.items()
+        role: next((free.index(_key(guess)) for guess in table if _key(guess) in free), None)
+        for role, table in GUESSES.items()
     } | named
     if (text := picks.pop("text")) is None:
         fix = "name it with --text-column, or add a header row if there is none"
@@ -82,11 +94,19 @@ def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
 
 
 def review(
-    row: int, text: object, id: object = None, place: object = None, rating: object = None, source: object = None, group: object = None
+    row: int,
+    text: object,
+    id: object = None,
+    place: object = None,
+    rating: object = None,
+    source: object = None,
+    group: object = None,
 ) -> Row:
     """The cells of row `row` as a review. A missing text is "" and left to the stage, which rejects what is empty."""
     if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal | None):
-        return RejectedRow(row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(written(text)))
+        return RejectedRow(
+            row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(written(text))
+        )
     content = text if isinstance(text, str) else _label(text) or ""
     made = RawReview(row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group))
     return unfit(row, (made.text, made.id, made.source, made.place, made.group)) or made
@@ -96,11 +116,18 @@ def unfit(row: int, cells: Iterable[str | None]) -> RejectedRow | None:
     """A rejection if a cell holds NUL or a lone surrogate (a JSON escape such as \\ud83d, invalid bytes in Parquet): no database takes them."""
     for cell in cells:
         if cell and "\0" in cell:
-            return RejectedRow(row, "nul", f"row {row}: NUL character at character {cell.index(chr(0))} of a cell", storable(cell))
+            return RejectedRow(
+                row, "nul", f"row {row}: NUL character at character {cell.index(chr(0))} of a cell", storable(cell)
+            )
         try:
             (cell or "").encode()
         except UnicodeEncodeError as error:
-            return RejectedRow(row, "encoding", f"row {row}: invalid Unicode at character {error.start} of a cell", storable(cell or ""))
+            return RejectedRow(
+                row,
+                "encoding",
+                f"row {row}: invalid Unicode at character {error.start} of a cell",
+                storable(cell or ""),
+            )
     return None
 
 
@@ -139,7 +166,9 @@ def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, w
         return names.index(name)
     if _key(name) in keys:
         return keys.index(_key(name))
-    raise InputError(f"no column {one_line(name)!r}; columns found: {_listed(names)}", where=where, fix=f"correct --{role}-column")
+    raise InputError(
+        f"no column {one_line(name)!r}; columns found: {_listed(names)}", where=where, fix=f"correct --{role}-column"
+    )
 
 
 def _listed(names: Sequence[str], most: int = 40) -> str:
@@ -154,5 +183,7 @@ def _label(value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     if isinstance(value, float):
-        return None if math.isnan(value) else str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
+        return (
+            None if math.isnan(value) else str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
+        )
     return str(value)

@@ -39,7 +39,9 @@ def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
     if header is None:
         return
     if isinstance(header, str):
-        raise InputError(f"broken header ({header})", where=f"{source.where} line {feed.row[0].number}", fix="correct the first line")
+        raise InputError(
+            f"broken header ({header})", where=f"{source.where} line {feed.row[0].number}", fix="correct the first line"
+        )
     picks = resolve(header, columns, source.where)
     for row, cells in enumerate(table, 1):
         if rejected := _broken(row, cells, len(header), feed.row, codec):
@@ -81,7 +83,9 @@ class _Feed:
 
 def _parted(line: Line) -> Iterator[Line]:
     """The lines that a lone \\r ends inside a line that \\n ends."""
-    return (Line(part[0], line.number, line.bad) for part in re.finditer(r"[^\r]*(?:\r+\n?|\n|\Z)", line.text) if part[0])
+    return (
+        Line(part[0], line.number, line.bad) for part in re.finditer(r"[^\r]*(?:\r+\n?|\n|\Z)", line.text) if part[0]
+    )
 
 
 def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | str]:
@@ -124,4 +128,6 @@ def _unclosed(feed: _Feed, source: Source, delimiter: str) -> InputError:
     opening = re.search(rf'(?:\A|(?<=[{delimiter}\n\r]))"(?:[^"]|"")*+\Z', text)
     number = feed.row[0].number + (text.count("\n", 0, opening.start()) if opening else 0)
     what = "a quote opens here and does not close before the end of the file, or for 32 million characters"
-    return InputError(what, where=f"{source.where} line {number}", fix="close the quote, or write it twice if it belongs to the text")
+    return InputError(
+        what, where=f"{source.where} line {number}", fix="close the quote, or write it twice if it belongs to the text"
+    )

@@ -21,7 +21,12 @@ LINE_LIMIT = 64 << 20
 """Bytes. A text file without line ends would otherwise be read into memory whole."""
 _CHUNK = 1 << 18
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BOMS = ((b"\xff\xfe\0\0", "utf-32-le"), (b"\0\0\xfe\xff", "utf-32-be"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_BOMS = (
+    (b"\xff\xfe\0\0", "utf-32-le"),
+    (b"\0\0\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
 _NOT_TEXT = ((b"\x1f\x8b", "gzip", ".gz"), (b"PK\x03\x04", "zip or Excel", ".xlsx"), (b"PAR1", "Parquet", ".parquet"))
 _CANDIDATES = ("utf-8", "cp950", "big5hkscs", "gb18030", "utf-16-le", "utf-16-be", "shift_jis", "euc_kr")
 # The commonest characters of reviews in both scripts: the right decoding has many of them, a wrong one hardly any.
@@ -68,7 +73,11 @@ def codec_of(source: Source) -> Codec:
         head = stream.read(4)
     for magic, kind, ending in _NOT_TEXT:
         if head.startswith(magic):
-            raise InputError(f"holds {kind} data, not text", where=source.where, fix=f"give the file its right ending, such as {ending}")
+            raise InputError(
+                f"holds {kind} data, not text",
+                where=source.where,
+                fix=f"give the file its right ending, such as {ending}",
+            )
     codec = Codec(_named(source, head))
     with opened(source.silently()) as stream:
         _check(stream, codec, source)
@@ -107,7 +116,9 @@ def _named(source: Source, head: bytes) -> str:
         name = codecs.lookup(source.encoding).name
     except LookupError as error:
         known = ", ".join(_CANDIDATES)
-        raise InputError(f"unknown encoding {source.encoding!r}", where=source.where, fix=f"--encoding takes such as {known}") from error
+        raise InputError(
+            f"unknown encoding {source.encoding!r}", where=source.where, fix=f"--encoding takes such as {known}"
+        ) from error
     if name in ("utf-16", "utf-32"):
         return marked if marked and marked.startswith(name) else f"{name}-le"
     return name.removesuffix("-sig")
@@ -124,7 +135,9 @@ def _raw_lines(stream: BinaryIO, codec: Codec, source: Source) -> Iterator[bytes
         number += 1
         if len(raw) == LINE_LIMIT and not raw.endswith(b"\n"):
             raise InputError(
-                f"longer than {LINE_LIMIT >> 20} MB", where=f"{source.where} line {number}", fix="give each row a line of its own"
+                f"longer than {LINE_LIMIT >> 20} MB",
+                where=f"{source.where} line {number}",
+                fix="give each row a line of its own",
             )
         yield raw
 
@@ -140,7 +153,9 @@ def _check(stream: BinaryIO, codec: Codec, source: Source) -> None:
             text = decoder.decode(raw, final=not raw)
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{codec.label} text cut off in the middle of a character", where=f"{source.where} line {line}", fix="copy the file again"
+                f"{codec.label} text cut off in the middle of a character",
+                where=f"{source.where} line {line}",
+                fix="copy the file again",
             ) from error
         if not text.isascii():
             found = _SURROGATE.findall(text)
@@ -166,7 +181,9 @@ def _foreign(codec: Codec, source: Source, first: tuple[int, int], sample: bytes
         else "save it as UTF-8, or name its encoding with --encoding"
     )
     return InputError(
-        f"most of the file is not {codec.label}; first invalid byte at byte {first[1]}", where=f"{source.where} line {first[0]}", fix=fix
+        f"most of the file is not {codec.label}; first invalid byte at byte {first[1]}",
+        where=f"{source.where} line {first[0]}",
+        fix=fix,
     )
 
 

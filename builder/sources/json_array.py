@@ -81,7 +81,9 @@ def _items(window: _Window, codec: Codec) -> Iterator[Item | RejectedRow]:
         yield _bad_bytes(window, raw, codec) or Item(window.row, value)
         window.at = end
         if (mark := window.peek()) not in (",", "]"):
-            raise window.error(f"{mark!r} after an element, not ',' or ']'" if mark else "the file ends inside the array")
+            raise window.error(
+                f"{mark!r} after an element, not ',' or ']'" if mark else "the file ends inside the array"
+            )
         more = mark == ","
         window.at += more
     window.at += 1
@@ -111,5 +113,7 @@ def _bad_bytes(window: _Window, raw: str, codec: Codec) -> RejectedRow | None:
         raw.encode()
     except UnicodeEncodeError as error:
         at = window.byte(window.at + error.start)
-        return RejectedRow(window.row, "encoding", f"row {window.row}: invalid {codec.label} at byte {at}", storable(raw))
+        return RejectedRow(
+            window.row, "encoding", f"row {window.row}: invalid {codec.label} at byte {at}", storable(raw)
+        )
     return None

@@ -41,5 +41,8 @@ def reviews(items: Iterator[Item | RejectedRow], columns: Columns, where: str) -
 
 def _no_object(item: Item) -> RejectedRow:
     return RejectedRow(
-        item.row, "json", f"row {item.row}: {type(item.value).__name__} where an object should be", storable(written(item.value))
+        item.row,
+        "json",
+        f"row {item.row}: {type(item.value).__name__} where an object should be",
+        storable(written(item.value)),
     )

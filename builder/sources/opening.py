@@ -77,9 +77,13 @@ def check_readable(path: Path) -> None:
         if not path.exists():
             raise InputError("no such file", where=where, fix="check the path")
         if not path.is_file():
-            raise InputError("is not a regular file", where=where, fix="save its content to a file first: it is read more than once")
+            raise InputError(
+                "is not a regular file", where=where, fix="save its content to a file first: it is read more than once"
+            )
         if not path.stat().st_size:
-            raise InputError("empty file: no rows", where=where, fix="give a file with a header and at least one review")
+            raise InputError(
+                "empty file: no rows", where=where, fix="give a file with a header and at least one review"
+            )
     except OSError as error:
         raise _unreadable(error, where) from error
 
@@ -92,7 +96,10 @@ def opened(source: Source, *, unpack: bool = True) -> Iterator[BinaryIO]:
         raw = _Counted(source.path, source.progress)
         with io.BufferedReader(raw, _BUFFER) as packed:
             if unpack and source.path.suffix.lower() == ".gz":
-                with gzip.GzipFile(fileobj=packed) as unpacked, io.BufferedReader(_Bounded(unpacked, raw, source), _BUFFER) as stream:
+                with (
+                    gzip.GzipFile(fileobj=packed) as unpacked,
+                    io.BufferedReader(_Bounded(unpacked, raw, source), _BUFFER) as stream,
+                ):
                     yield stream
             else:
                 yield packed
@@ -108,18 +115,26 @@ def door(module: str, package: str, source: Source) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise InputError(f"reading it needs {package}, which is not installed", where=source.where, fix=f"pip install {package}") from error
+        raise InputError(
+            f"reading it needs {package}, which is not installed", where=source.where, fix=f"pip install {package}"
+        ) from error
 
 
 def _unreadable(error: OSError, where: str) -> InputError:
-    return InputError(f"cannot be read ({error.strerror or one_line(str(error))})", where=where, fix="check the file and its permissions")
+    return InputError(
+        f"cannot be read ({error.strerror or one_line(str(error))})",
+        where=where,
+        fix="check the file and its permissions",
+    )
 
 
 def check_size(unpacked: int, packed: int, source: Source) -> None:
     """An `InputError` for a bomb: a small file that unpacks to more than any disk or memory holds."""
     if unpacked > max(BOMB, RATIO * packed):
         what = f"unpacks to {unpacked >> 20:,} MB or more, over {RATIO} times its size"
-        raise InputError(what, where=source.where, fix="if it is what it should be, unpack it yourself and give the plain file")
+        raise InputError(
+            what, where=source.where, fix="if it is what it should be, unpack it yourself and give the plain file"
+        )
 
 
 class _Bounded(io.RawIOBase):

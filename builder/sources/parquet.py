@@ -22,17 +22,28 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
             picks = resolve(names, columns, source.where).used
             wanted = [None if i is None else names[i] for i in picks]
             share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(_BATCH, columns=[name for name in wanted if name is not None], use_threads=False):
+            for batch in file.iter_batches(
+                _BATCH, columns=[name for name in wanted if name is not None], use_threads=False
+            ):
                 read_names = list(batch.schema.names)
-                cells = [[None] * len(batch) if name is None else _cells(batch.column(read_names.index(name))) for name in wanted]
+                cells = [
+                    [None] * len(batch) if name is None else _cells(batch.column(read_names.index(name)))
+                    for name in wanted
+                ]
                 for values in zip(*cells, strict=True):
                     row += 1
                     yield review(row, *values)
                 if source.progress:
                     source.progress(round(share * row) - round(share * (row - len(batch))))
-    except (arrow.ArrowException, OSError, ValueError) as error:  # ValueError: names of columns that are no UTF-8, for one
+    except (
+        arrow.ArrowException,
+        OSError,
+        ValueError,
+    ) as error:  # ValueError: names of columns that are no UTF-8, for one
         where = f"{source.where} after row {row}" if row else source.where
-        raise InputError(f"broken Parquet file ({one_line(str(error), 120)})", where=where, fix="copy or export the file again") from error
+        raise InputError(
+            f"broken Parquet file ({one_line(str(error), 120)})", where=where, fix="copy or export the file again"
+        ) from error
 
 
 def _cells(column: Any) -> list[object]:
@@ -41,4 +52,7 @@ def _cells(column: Any) -> list[object]:
         return list(column.to_pylist())
     except UnicodeDecodeError:
         strings = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
-        return [None if cell.as_buffer() is None else cell.as_buffer().to_pybytes().decode("utf-8", "surrogateescape") for cell in strings]
+        return [
+            None if cell.as_buffer() is None else cell.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+            for cell in strings
+        ]

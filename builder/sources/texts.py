@@ -82,5 +82,7 @@ def _row(row: object, where: str) -> Text:
     try:
         json.dumps([i, text], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise InputError("a lone surrogate (half an emoji) in id or text", where=where, fix="write the whole character") from error
+        raise InputError(
+            "a lone surrogate (half an emoji) in id or text", where=where, fix="write the whole character"
+        ) from error
     return i, text

@@ -19,7 +19,17 @@ from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.opening import Source, check_size, door, one_line, opened
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
-_BROKEN = (zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError, EOFError, RuntimeError)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ParseError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+)
 """What openpyxl raises on files that are not, or not wholly, workbooks; zipfile a RuntimeError for what is encrypted or packed as it cannot read."""
 
 
@@ -55,14 +65,18 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
         if len(sheets) == 1:
             raise
         what = f"sheet {chosen.title!r}: {error.what}"
-        raise InputError(what, where=error.where, fix=f"{error.fix}, or choose another sheet with --sheet: {_titles(sheets)}") from error
+        raise InputError(
+            what, where=error.where, fix=f"{error.fix}, or choose another sheet with --sheet: {_titles(sheets)}"
+        ) from error
     row = 0
     for row, cells in enumerate(table, 1):
         yield review(row, *(cells[i] if i is not None and i < len(cells) else None for i in picks.used))
     for sheet in sheets:
         if sheet is not chosen and next(_rows(sheet, source), None) is not None:
             row += 1
-            yield RejectedRow(row, "sheet", f"sheet {sheet.title!r} was not read: only {chosen.title!r} is; --sheet chooses another")
+            yield RejectedRow(
+                row, "sheet", f"sheet {sheet.title!r} was not read: only {chosen.title!r} is; --sheet chooses another"
+            )
 
 
 def _choose(sheets: list[Any], source: Source) -> Any:
@@ -70,10 +84,14 @@ def _choose(sheets: list[Any], source: Source) -> Any:
     if source.sheet is None:
         return sheets[0]
     named = next((sheet for sheet in sheets if sheet.title == source.sheet), None)
-    numbered = sheets[int(source.sheet) - 1] if source.sheet.isdecimal() and 1 <= int(source.sheet) <= len(sheets) else None
+    numbered = (
+        sheets[int(source.sheet) - 1] if source.sheet.isdecimal() and 1 <= int(source.sheet) <= len(sheets) else None
+    )
     if named is None and numbered is None:
         raise InputError(
-            f"no sheet {one_line(source.sheet)!r}", where=source.where, fix=f"--sheet is one of {_titles(sheets)}, or a number from 1"
+            f"no sheet {one_line(source.sheet)!r}",
+            where=source.where,
+            fix=f"--sheet is one of {_titles(sheets)}, or a number from 1",
         )
     return numbered if named is None else named
 
@@ -98,7 +116,9 @@ def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
         number += 1
         if number > MOST_ROWS:
             raise InputError(
-                f"more than {MOST_ROWS:,} rows", where=source.where, fix="no spreadsheet has so many: save it again, or as .csv"
+                f"more than {MOST_ROWS:,} rows",
+                where=source.where,
+                fix="no spreadsheet has so many: save it again, or as .csv",
             )
         row = [_text(value) for value in values]
         if any(value is not None for value in row):
@@ -118,6 +138,10 @@ def _guarded(source: Source, row: int, step: Any) -> Any:
     except _BROKEN as error:
         with opened(source.silently()) as stream:
             old = stream.read(4) == b"\xd0\xcf\x11\xe0"
-        what = "an old Excel file (.xls) or one with a password" if old else f"broken XLSX file ({one_line(str(error), 120)})"
+        what = (
+            "an old Excel file (.xls) or one with a password"
+            if old
+            else f"broken XLSX file ({one_line(str(error), 120)})"
+        )
         where = f"{source.where} after row {row} of the sheet" if row else source.where
         raise InputError(what, where=where, fix="save it again as .xlsx, or as .csv") from error

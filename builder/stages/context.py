@@ -60,7 +60,9 @@ def advance(connection: sqlite3.Connection, stage: str, at: int) -> None:
 
 def bar(total: int | None, note: str, unit: str = " reviews") -> tqdm[None]:
     """A progress bar on stderr, silent where that is no terminal."""
-    return tqdm(total=total, desc=note, unit=unit, disable=None, leave=False, dynamic_ncols=True, unit_scale=unit == "B")
+    return tqdm(
+        total=total, desc=note, unit=unit, disable=None, leave=False, dynamic_ncols=True, unit_scale=unit == "B"
+    )
 
 
 class ModelBar:

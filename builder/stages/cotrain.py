@@ -41,7 +41,9 @@ def hold(context: Context, judge: Judge | None) -> None:
     shown = ModelBar("self-train E0")
     trusted = judge if judge is not None and judge.trust else None
     digest = judge.digest if judge is not None else triplets.RULES_REPEATED
-    predictions = (_ruled(context, split) if trusted is None else _held(context, trusted, split, shown) for split in SPLITS)
+    predictions = (
+        _ruled(context, split) if trusted is None else _held(context, trusted, split, shown) for split in SPLITS
+    )
     finish(
         context, judge, Made("E", 0, digest, chain.from_iterable(predictions), None), None, started, shown,
         lambda source: _rate(context, source, trusted),
@@ -71,7 +73,11 @@ def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterat
     rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, discriminate.NAME)
     assert rules is not None and judge is not None, "rules and discriminator have run"
     engine = Engine(context.lexicon, context.rules, context.config.rules.convention)
-    ruled = beside(reviews.in_split(connection, split), triplets.judged(connection, rules, judge, split), lambda one: one.stored.review)
+    ruled = beside(
+        reviews.in_split(connection, split),
+        triplets.judged(connection, rules, judge, split),
+        lambda one: one.stored.review,
+    )
 
     def items() -> Iterator[tuple[Example, tuple[Review, View, list[JudgedTriplet]]]]:
         for review, listed in ruled:
@@ -81,9 +87,19 @@ def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterat
     told, folder = predicting.Told(shown, reviews.characters(connection, split)), context.models / "panel"
     found = predicting.along(items(), partial(predicting.sure, context, panel, folder, told, apart=split == "train"))
     for (review, seen, listed), proposals in found:
-        pairs = [(verdict.score or 0.0, moved) for verdict in listed if (moved := to_view(verdict.stored.triplet, seen)) is not None]
-        doc = restored(review, reviews.words(connection, review.id), context.lexicon.variants).doc if proposals else Doc(seen.text, (), ())
-        for triplet in held(engine, doc, [own for _, own in pairs], [score for score, _ in pairs], proposals, panel.trust):
+        pairs = [
+            (verdict.score or 0.0, moved)
+            for verdict in listed
+            if (moved := to_view(verdict.stored.triplet, seen)) is not None
+        ]
+        doc = (
+            restored(review, reviews.words(connection, review.id), context.lexicon.variants).doc
+            if proposals
+            else Doc(seen.text, (), ())
+        )
+        for triplet in held(
+            engine, doc, [own for _, own in pairs], [score for score, _ in pairs], proposals, panel.trust
+        ):
             yield review.id, to_text(triplet, seen, review.text)
 
 
@@ -103,7 +119,10 @@ def _curve(context: Context, source: int) -> Curve:
     assert judge is not None, "there is a panel"
     return fitted(
         [
-            (verdict.score, matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1)
+            (
+                verdict.score,
+                matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
+            )
             for verdict in triplets.judged(connection, source, judge, "test")
             if verdict.score is not None and verdict.stored.review in due
         ],

@@ -38,12 +38,16 @@ def run(context: Context) -> runs.Counts:
     assert rules is not None, "seed has run"
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
     drawn = {"train": most, "valid": most // 10}
-    made = {split: examples(context, triplets.proposed(connection, rules, split, number)) for split, number in drawn.items()}
+    made = {
+        split: examples(context, triplets.proposed(connection, rules, split, number)) for split, number in drawn.items()
+    }
     if context.config.discriminate.mode == "cross-fit" and len(made["train"]) < context.config.discriminate.least:
         return _without(context, len(made["train"]))
     if not made["train"]:
         raise ModelError(
-            "the rules found no triplet in the train split", where="discriminate", fix="check the language of the reviews, or add more"
+            "the rules found no triplet in the train split",
+            where="discriminate",
+            fix="check the language of the reviews, or add more",
         )
     judge, facts, known = _MODES[context.config.discriminate.mode](context, made, shown)
     with db.atomic(connection):
@@ -86,13 +90,17 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
     chars = _chars(made["train"]) * (folds - 1) // folds
     tagging = sized(TaggerConfig(epochs=config.discriminate.epochs, threads=config.threads), chars)
     taggers = train_taggers(made["train"], made["valid"], folds, tagging, config.seed, folder / "taggers", shown)
-    judged = {split: [discriminator_data(one, config.seed, hard=True) for one in listed] for split, listed in made.items()}
+    judged = {
+        split: [discriminator_data(one, config.seed, hard=True) for one in listed] for split, listed in made.items()
+    }
     members = []
     for fold in range(folds):
         others = [one for one in judged["train"] if fold_of(one.id, folds) != fold]
         place = folder / "discriminators" / str(fold)
         settings = sized(_settings(config), chars)
-        members.append(train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown))
+        members.append(
+            train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown)
+        )
         save(members[-1], place)
     digest = Panel(taggers, tuple(members), 0.0, 0.0).digest
     said = list(predicting.unseen(context, digest, folder, _items(judged["train"]), shown))
@@ -105,7 +113,10 @@ def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Fa
     return panel, facts, _known(judged["train"], map(panel.verdicts, said)) | _known(judged["valid"], answers)
 
 
-_MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts, Known]]] = {"paper": _paper, "cross-fit": _cross_fit}
+_MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts, Known]]] = {
+    "paper": _paper,
+    "cross-fit": _cross_fit,
+}
 
 
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
@@ -115,7 +126,9 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
 
     config, folder, checkpoints = context.config, context.models / NAME, context.models / f"{NAME}.training"
     if config.profile in kinds.KINDS:
-        return kinds.KINDS[config.profile].train_judge(config, judged["train"], judged["valid"], folder, checkpoints, shown)
+        return kinds.KINDS[config.profile].train_judge(
+            config, judged["train"], judged["valid"], folder, checkpoints, shown
+        )
     settings = sized(_settings(config), sum(len(one.text) for one in judged["train"]))
     judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown)
     save(judge, folder)
@@ -163,7 +176,11 @@ def load(context: Context) -> Judge | None:
 def trust(context: Context) -> float | None:
     """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
     path = context.models / "panel" / "panel.json"
-    if context.config.discriminate.mode != "cross-fit" or triplets.source_id(context.connection, NAME) is None or not path.is_file():
+    if (
+        context.config.discriminate.mode != "cross-fit"
+        or triplets.source_id(context.connection, NAME) is None
+        or not path.is_file()
+    ):
         return None
     return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
 
@@ -184,14 +201,19 @@ def _answers(context: Context, judge: Judge, items: list[JudgedReview], shown: M
 def _agreement(items: list[JudgedReview], answers: list[predicting.Verdicts]) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
     right = [
-        label == due for one, labels in zip(items, answers, strict=True) for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
+        label == due
+        for one, labels in zip(items, answers, strict=True)
+        for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
     ]
     return round(sum(right) / max(1, len(right)), 4)
 
 
 def _known(items: list[JudgedReview], answers: Iterable[predicting.Verdicts]) -> Known:
     """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked about them again."""
-    return {one.id: labels[: sum(due == "YY" for _, due in one.verdicts)] for one, labels in zip(items, answers, strict=True)}
+    return {
+        one.id: labels[: sum(due == "YY" for _, due in one.verdicts)]
+        for one, labels in zip(items, answers, strict=True)
+    }
 
 
 def _settings(config: Config) -> DiscriminatorConfig:

@@ -28,14 +28,25 @@ def run(context: Context) -> runs.Counts:
         if rows:
             source = triplets.source(connection, "gold", "human", context.key)
             labelled = reviews.in_split(connection, "test")
-            triplets.propose(connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold), overrule=True)
-        labelled_keys = {str(row["id"]) for row in rows}  # the test split may hold silver reviews of earlier releases as well
+            triplets.propose(
+                connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold), overrule=True
+            )
+        labelled_keys = {
+            str(row["id"]) for row in rows
+        }  # the test split may hold silver reviews of earlier releases as well
         split = "test" if rows else "valid"
         against = "gold" if rows else "rules"
-        last = [f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants]
+        last = [
+            f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants
+        ]
         signatures = triplets.signatures(connection)
         systems = ["rules", *(name for name in last if signatures[name] != triplets.RULES_REPEATED)]
-        scores = [row for system in systems if system != against for row in _scores(context, system, against, split, labelled_keys)]
+        scores = [
+            row
+            for system in systems
+            if system != against
+            for row in _scores(context, system, against, split, labelled_keys)
+        ]
         runs.set_metrics(connection, scores)
     counts: dict[str, int | float | str] = {"split": split, "against": against}
     return counts | {f"{score[0]} {score[2]}": _told(score) for score, _ in scores if score[2].endswith("F1")}
@@ -49,13 +60,20 @@ def _told(score: runs.Score) -> str:
 
 def _scores(context: Context, system: str, against: str, split: str, only: set[str]) -> Iterable[Row]:
     """`only` these reviews, if there are any."""
-    listed = [(review.key, review.id) for review in reviews.in_split(context.connection, split) if not only or review.key in only]
+    listed = [
+        (review.key, review.id)
+        for review in reviews.in_split(context.connection, split)
+        if not only or review.key in only
+    ]
     gold, told = (_answers(context, name, split, listed) for name in (against, system))
     for one in measure(gold, told, METRICS, Settings()):
         for name, part in (("precision", "P"), ("recall", "R"), ("f1", "F1")):
             found = one.values[name]
             low, high = (None if end is None else round(end, 4) for end in (found.low, found.high))
-            yield (f"{system} against {against}", split, f"{one.metric.match} {part}", round(found.value, 4), low, high), one.signature
+            yield (
+                (f"{system} against {against}", split, f"{one.metric.match} {part}", round(found.value, 4), low, high),
+                one.signature,
+            )
 
 
 def _answers(context: Context, name: str, split: str, listed: list[tuple[str, int]]) -> dict[str, list[Answer]]:

@@ -33,7 +33,9 @@ def rows(path: str) -> list[dict[str, object]]:
             row = json.loads(line)
             found.append({"id": row["id"], "triplets": list(row["triplets"])})
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}') from error
+            raise InputError(
+                f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}'
+            ) from error
     return found
 
 
@@ -67,6 +69,11 @@ def _element(row: dict[str, Any], name: str, text: str) -> Element:
     """An element with its spans; gold without `_full` forms gives the plain ones for both."""
     given = name if name in row else name.removesuffix("_full")
     surface, spans = row[given], tuple((start, end) for start, end in row[f"{given}_spans"])
-    if not spans or spans[0][0] < 0 or not in_order(spans) or "".join(text[start:end] for start, end in spans) != surface:
+    if (
+        not spans
+        or spans[0][0] < 0
+        or not in_order(spans)
+        or "".join(text[start:end] for start, end in spans) != surface
+    ):
         raise ValueError(f"{surface!r} does not stand at {spans}")
     return Element(surface, spans)

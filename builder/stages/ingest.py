@@ -37,10 +37,14 @@ def run(context: Context) -> runs.Counts:
         keys = frozenset(str(row["id"]) for row in labelled)
         if strange := sorted(keys - reviews.distinct_keys(connection, sorted(keys))):
             what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
-            raise InputError(f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids")
+            raise InputError(
+                f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids"
+            )
         splits.place(context, keys)
         if labelled:
-            gold.labelled(labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold)  # now, not after the training
+            gold.labelled(
+                labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold
+            )  # now, not after the training
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
             raise InputError(
@@ -72,7 +76,11 @@ def _ingest(context: Context, path: Path) -> None:
                 kept.append((_row(item, path), item.group))
             else:
                 if context.config.ingest.on_bad_row == "stop":
-                    raise InputError(f"{reason[0]}: {reason[1]}", where=f"{path} row {item.row}", fix='or set ingest.on_bad_row = "reject"')
+                    raise InputError(
+                        f"{reason[0]}: {reason[1]}",
+                        where=f"{path} row {item.row}",
+                        fix='or set ingest.on_bad_row = "reject"',
+                    )
                 dropped.append((f"{storable(path.name)}:{item.row}", *reason))
             if len(kept) + len(dropped) >= _BATCH:
                 _flush(context, kept, dropped)

@@ -51,7 +51,9 @@ def verdicts(
     return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, told, "judging")
 
 
-def triplets(context: Context, model: Extractor, folder: Path, told: Told, items: Iterable[Example]) -> Iterator[tuple[Triplet, ...]]:
+def triplets(
+    context: Context, model: Extractor, folder: Path, told: Told, items: Iterable[Example]
+) -> Iterator[tuple[Triplet, ...]]:
     """What the extractor saved in `folder` finds in each item's text."""
     if context.config.profile in kinds.KINDS:
         return iter(kinds.predict(model, list(items), told.shown))
@@ -64,7 +66,9 @@ def unseen(context: Context, digest: str, folder: Path, items: Sequence[Example]
     return _spread(context, _members, folder, digest, _shares, items, told, "judging")
 
 
-def sure(context: Context, panel: Panel, folder: Path, told: Told, items: Iterable[Example], *, apart: bool) -> Iterator[list[Proposal]]:
+def sure(
+    context: Context, panel: Panel, folder: Path, told: Told, items: Iterable[Example], *, apart: bool
+) -> Iterator[list[Proposal]]:
     """Per item what the panel's taggers propose with the certainty that variant E asks for (`cotrain.WIDEN`)."""
     return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, told, "tagging")
 
@@ -94,7 +98,9 @@ def _spread(
         yield from answers
 
 
-def along(pairs: Iterable[tuple[Example, Beside]], ask: Callable[[Iterator[Example]], Iterator[Answer]]) -> Iterator[tuple[Beside, Answer]]:
+def along(
+    pairs: Iterable[tuple[Example, Beside]], ask: Callable[[Iterator[Example]], Iterator[Answer]]
+) -> Iterator[tuple[Beside, Answer]]:
     """What stands beside each item, with the item's answer; both are streams."""
     waiting = deque[Beside]()
 
@@ -145,7 +151,9 @@ def _extractor(folder: Path, digest: str) -> Extractor:
 def _checked(found: str, due: str, folder: Path) -> None:
     if found != due:
         raise ModelError(
-            f"the model's digest is {found}, not {due}: it was replaced", where=str(folder), fix="`builder resume` trains it again"
+            f"the model's digest is {found}, not {due}: it was replaced",
+            where=str(folder),
+            fix="`builder resume` trains it again",
         )
 
 

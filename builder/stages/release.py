@@ -38,7 +38,17 @@ from builder.stages.rows import Draft
 from builder.store import db, reviews, runs, triplets
 from builder.store import released as released_rows
 
-REASONS = ("unsure", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied", "empty")
+REASONS = (
+    "unsure",
+    "masked",
+    "span",
+    "contradiction",
+    "overlap",
+    "masked-duplicate",
+    "near-duplicate",
+    "emptied",
+    "empty",
+)
 UNTRUSTED = "The discriminator's panel is not trusted"
 NO_JUDGE = "There were too few reviews for a judge"
 _UNTOLD = (
@@ -75,7 +85,9 @@ def _run(context: Context, folder: Path) -> runs.Counts:
         writing.write(folder, target, files)
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
-        reviews.reject_stored(context.connection, "release", (left_out for one in drafts.values() for left_out in one.dropped))
+        reviews.reject_stored(
+            context.connection, "release", (left_out for one in drafts.values() for left_out in one.dropped)
+        )
         runs.set_setting(context.connection, "release.figures", json.dumps(as_rows(facts.figures)))
         runs.set_release(context.connection, version, str(target), package.digest(content))
         released_rows.clear(context.connection)
@@ -83,7 +95,9 @@ def _run(context: Context, folder: Path) -> runs.Counts:
         for name, draft in drafts.items():
             for review, row in zip(draft.released_ids(), rows(target, name), strict=True):
                 released_rows.add_row(context.connection, review, version, name, row)
-    told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {one.name: one.triplets for one in facts.splits}
+    told: dict[str, int | float | str] = {"version": version, "path": str(target)} | {
+        one.name: one.triplets for one in facts.splits
+    }
     silent = ((UNTRUSTED, "not trusted; releasing what the rules hold"), (NO_JUDGE, f"none: {discriminate.TOO_FEW}"))
     reasons = [why for start, why in silent if facts.panel.startswith(start)]
     return told | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
@@ -98,7 +112,9 @@ def _settled(context: Context, folder: Path, content: package.Files, facts: Fact
             return target, files, plan.version
         if plan.version == asked:
             raise ReleaseError(
-                "this version exists with other content", where=str(target), fix="a release is immutable: set release.version to a new one"
+                "this version exists with other content",
+                where=str(target),
+                fix="a release is immutable: set release.version to a new one",
             )
     plan = _next(context, folder)
     _refuse_drop(context, plan)
@@ -111,13 +127,17 @@ def _known(context: Context, folder: Path, digest: str) -> Iterator[_Plan]:
     """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
     ours, asked = existing(context.out, context.config.release.name), context.config.release.version
     if asked and (target := context.out / f"v{asked}").exists() and not any(one.path == target for one in ours):
-        raise ReleaseError("this version exists with other content", where=str(target), fix="set release.version to a new one")
+        raise ReleaseError(
+            "this version exists with other content", where=str(target), fix="set release.version to a new one"
+        )
     for n, one in enumerate(ours):
         version = str(one.manifest["version"])
         if version == asked if asked else _data_digest(one.path) == digest:
             parent = ours[n - 1] if n else None
             told = one.manifest
-            yield _Plan(version, parent, _diff(parent, version, folder), str(told.get("date", "")), str(told.get("reason", "")))
+            yield _Plan(
+                version, parent, _diff(parent, version, folder), str(told.get("date", "")), str(told.get("reason", ""))
+            )
 
 
 def _next(context: Context, folder: Path) -> _Plan:
@@ -210,7 +230,9 @@ def _licences(context: Context) -> dict[str, str]:
     sources = reviews.sources(context.connection) if licences else set()
     if strange := sorted(licences.keys() - sources):
         there = ", ".join(sorted(sources)) or "none: name the column with --source-column"
-        raise ConfigError(f"no review has the source {strange[0]!r}", where="release.licences", fix=f"there are {there}")
+        raise ConfigError(
+            f"no review has the source {strange[0]!r}", where="release.licences", fix=f"there are {there}"
+        )
     return licences
 
 
@@ -284,5 +306,7 @@ def _data_digest(release: Path) -> str:
 def _holds(target: Path, files: package.Files) -> bool:
     """Whether an existing release is this very one; a damaged one is an error."""
     if faults := verify(target):
-        raise ReleaseError(f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`")
+        raise ReleaseError(
+            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
+        )
     return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

@@ -69,7 +69,9 @@ class Draft:
         """Name what is near another split's, and let the file go."""
         if self.near:
             why = "it is a near-duplicate of a review in another split"
-            self.dropped += [(row["id"], "near-duplicate", why, self.ids[n], None) for n, row in self._lines() if n in self.near]
+            self.dropped += [
+                (row["id"], "near-duplicate", why, self.ids[n], None) for n, row in self._lines() if n in self.near
+            ]
         self.path.unlink()
 
     def released_ids(self) -> list[int]:
@@ -192,7 +194,9 @@ def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
         return triplets.training(connection, variant, last)
     rules = triplets.source_id(connection, "rules")
     sources = [(rules, 0), *([(model, last)] if name == "test" else [])]
-    pool = merge(*(_let_in(context, i, variant, number, name) for i, number in sources if i is not None), key=lambda one: one.id)
+    pool = merge(
+        *(_let_in(context, i, variant, number, name) for i, number in sources if i is not None), key=lambda one: one.id
+    )
     return (next(same) for _, same in groupby(pool, key=lambda one: one.id))
 
 
@@ -217,31 +221,65 @@ def _row(
     dropped: list[Dropped] = []
     order = sorted(
         stored,
-        key=lambda one: ("rules" not in known.get(one.id, _UNKNOWN).sources, one.triplet.opinion.start, one.triplet.aspect.start, one.id),
+        key=lambda one: (
+            "rules" not in known.get(one.id, _UNKNOWN).sources,
+            one.triplet.opinion.start,
+            one.triplet.aspect.start,
+            one.id,
+        ),
     )
     for one in order:
         i = f"{key}:{one.id & (1 << triplets.BITS) - 1:08x}"
         sure, least = known.get(one.id, _UNKNOWN).confidence, context.config.release.min_confidence
         if annotation == "silver" and sure is not None and sure < least:
-            dropped.append((i, "unsure", f"its confidence is {sure:.2f}, below release.min_confidence {least:g}", review.id, one.id))
+            dropped.append(
+                (
+                    i,
+                    "unsure",
+                    f"its confidence is {sure:.2f}, below release.min_confidence {least:g}",
+                    review.id,
+                    one.id,
+                )
+            )
             continue
         tidy = tidied(review.text, one.triplet) if annotation == "silver" else one.triplet
         if tidy is None:
-            dropped.append((i, "span", "aspect and opinion overlap, or a mark stands inside the aspect", review.id, one.id))
+            dropped.append(
+                (i, "span", "aspect and opinion overlap, or a mark stands inside the aspect", review.id, one.id)
+            )
             continue
         moved = _masked(tidy, masked, text)
         if moved is None:
             dropped.append((i, "masked", "it overlaps what privacy masks", review.id, one.id))
             continue
-        earlier = next((other for other, _ in kept if shared(other.aspect, moved.aspect) and shared(other.opinion, moved.opinion)), None)
+        earlier = next(
+            (other for other, _ in kept if shared(other.aspect, moved.aspect) and shared(other.opinion, moved.opinion)),
+            None,
+        )
         if earlier is None:
             of = known.get(one.id, _UNKNOWN)
-            kept.append((moved, triplet_row(i, moved, of.sources, of.rules, _judged(categories, one.triplet, of, annotation))))
+            kept.append(
+                (moved, triplet_row(i, moved, of.sources, of.rules, _judged(categories, one.triplet, of, annotation)))
+            )
         elif (earlier.aspect.spans, earlier.opinion.spans) == (moved.aspect.spans, moved.opinion.spans):
-            dropped.append((i, "contradiction", f"the pair is {earlier.polarity} from a source that comes first", review.id, one.id))
+            dropped.append(
+                (
+                    i,
+                    "contradiction",
+                    f"the pair is {earlier.polarity} from a source that comes first",
+                    review.id,
+                    one.id,
+                )
+            )
         else:
             dropped.append(
-                (i, "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}", review.id, one.id)
+                (
+                    i,
+                    "overlap",
+                    f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}",
+                    review.id,
+                    one.id,
+                )
             )
     listed = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     row: ReviewRow = {
@@ -257,7 +295,10 @@ def _judged(categories: Categories, triplet: Triplet, known: Provenance, annotat
     aspect, opinion = story_categories(known.story)
     confidence = None if known.confidence is None or annotation == "gold" else round(known.confidence, 4)
     return Judged(
-        confidence, known.verdict, aspect or categories.aspect(triplet.aspect.text), opinion or categories.opinion(triplet.opinion.text)
+        confidence,
+        known.verdict,
+        aspect or categories.aspect(triplet.aspect.text),
+        opinion or categories.opinion(triplet.opinion.text),
     )
 
 

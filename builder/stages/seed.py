@@ -59,7 +59,9 @@ def _prepare(words: tuple[Path, tuple[Path, ...], str], rules: Path, digest: str
     lexicon = arrived(*words)
     if rules_digest(rules) != digest:
         raise ResourceError(
-            "the rules changed while the build ran", where=str(rules), fix="`builder resume` seeds again with those there are now"
+            "the rules changed while the build ran",
+            where=str(rules),
+            fix="`builder resume` seeds again with those there are now",
         )
     engine = Engine(lexicon, load_rules(rules), convention)
     gc.freeze()  # the lexicon stays: the collector need not look at it again and again

@@ -104,7 +104,9 @@ def _accepted(context: Context, variant: str, number: int) -> _Proposed:
         kept = (one for one in kept if (one.confidence or 0.0) >= context.config.self_train.confidence)
     if number and variant in "AB":
         kept = (one for one in kept if not in_lexicon(context, one.stored))
-    return _Proposed(triplets.count(connection, source, "train"), [one.stored.id for one in kept if lets_in(variant, number, one)])
+    return _Proposed(
+        triplets.count(connection, source, "train"), [one.stored.id for one in kept if lets_in(variant, number, one)]
+    )
 
 
 def in_lexicon(context: Context, one: StoredTriplet) -> bool:
@@ -124,14 +126,18 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Extr
     if config.profile in kinds.KINDS:
         folder, checkpoints = context.models / name, context.models / f"{name}.training"
         return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
-    settings = sized(TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train))
+    settings = sized(
+        TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train)
+    )
     checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
     extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown)
     save(extractor, context.models / name)
     return extractor
 
 
-def _predicted(context: Context, model: Extractor, name: str, after: list[int], shown: ModelBar) -> Iterator[tuple[int, Triplet]]:
+def _predicted(
+    context: Context, model: Extractor, name: str, after: list[int], shown: ModelBar
+) -> Iterator[tuple[int, Triplet]]:
     """What M_i finds in every review that models read, in stored offsets. The reviews' views come with what is known of them before: S_i of the
     train split, the rules' triplets elsewhere."""
     connection = context.connection
@@ -139,7 +145,10 @@ def _predicted(context: Context, model: Extractor, name: str, after: list[int], 
     assert rules is not None
     for split in SPLITS:
         stored = triplets.subset(connection, after) if split == "train" else triplets.proposed(connection, rules, split)
-        pairs = (_known(context, review, known) for review, known in beside(asked(context, split), stored, lambda one: one.review))
+        pairs = (
+            _known(context, review, known)
+            for review, known in beside(asked(context, split), stored, lambda one: one.review)
+        )
         told = predicting.Told(shown, reviews.characters(connection, split))
         ask = partial(predicting.triplets, context, model, context.models / name, told)
         for (review, seen), found in predicting.along(pairs, ask):
@@ -149,4 +158,7 @@ def _predicted(context: Context, model: Extractor, name: str, after: list[int], 
 
 def _known(context: Context, review: Review, stored: list[StoredTriplet]) -> tuple[Example, tuple[Review, View]]:
     seen = review_view(review, context.lexicon.variants)
-    return Example(review.key, seen.text, tuple(moved for one in stored if (moved := to_view(one.triplet, seen)))), (review, seen)
+    return Example(review.key, seen.text, tuple(moved for one in stored if (moved := to_view(one.triplet, seen)))), (
+        review,
+        seen,
+    )

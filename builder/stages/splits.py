@@ -52,7 +52,9 @@ def place(context: Context, gold: frozenset[str]) -> None:
     several = {whose[a] for a, _ in near}
     reviews.set_clusters(connection, ((ids[n], ids[first]) for n, first in enumerate(whose) if first in several))
     reviews.clear_rejected(connection, "split")
-    reviews.reject_nowhere(connection, "split", "near-duplicate", "it is a near-duplicate, or of the group, of reviews in different splits")
+    reviews.reject_nowhere(
+        connection, "split", "near-duplicate", "it is a near-duplicate, or of the group, of reviews in different splits"
+    )
     reviews.remember_splits(connection)
     runs.set_setting(connection, "splits.shares", _shares(flat(context.config)))
 
@@ -115,7 +117,12 @@ def released(connection: sqlite3.Connection, parent: Existing) -> dict[int, str]
                 others.add(row["id"])
             else:
                 found.setdefault(review, split)
-    named = {name: review for review, key, *_ in reviews.distinct(connection) for name in (key, public_id(key)) if name in others}
+    named = {
+        name: review
+        for review, key, *_ in reviews.distinct(connection)
+        for name in (key, public_id(key))
+        if name in others
+    }
     for split in parent.splits if named else ():
         for row in rows(parent.path, split):
             if row["id"] in named and _alike(connection, named[row["id"]], row["text"]):

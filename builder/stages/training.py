@@ -32,7 +32,9 @@ def streamed(context: Context, stored: Iterable[StoredTriplet]) -> Iterator[tupl
             yield Example(review.key, shown.text, tuple(triplet for _, triplet in kept)), [i for i, _ in kept]
 
 
-def beside(listed: Iterable[Review], rows: Iterable[Row], review_of: Callable[[Row], int]) -> Iterator[tuple[Review, list[Row]]]:
+def beside(
+    listed: Iterable[Review], rows: Iterable[Row], review_of: Callable[[Row], int]
+) -> Iterator[tuple[Review, list[Row]]]:
     """Each review with its rows; both are streams in order of reviews."""
     left = iter(rows)
     first = next(left, None)

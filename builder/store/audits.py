@@ -48,7 +48,10 @@ def latest(connection: sqlite3.Connection) -> str | None:
 
 def is_audit(connection: sqlite3.Connection, pool: str) -> bool:
     """Whether a pool was drawn for an audit."""
-    return connection.execute("SELECT 1 FROM pools WHERE id = ? AND config ->> '$.kind' = 'audit'", (pool,)).fetchone() is not None
+    return (
+        connection.execute("SELECT 1 FROM pools WHERE id = ? AND config ->> '$.kind' = 'audit'", (pool,)).fetchone()
+        is not None
+    )
 
 
 def complete(connection: sqlite3.Connection, pool: str) -> frozenset[int]:

@@ -97,7 +97,9 @@ def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, 
     return out
 
 
-def polarities(connection: sqlite3.Connection, reviews: Sequence[int]) -> dict[int, list[tuple[str, str, Polarity, int, bool]]]:
+def polarities(
+    connection: sqlite3.Connection, reviews: Sequence[int]
+) -> dict[int, list[tuple[str, str, Polarity, int, bool]]]:
     """Review id -> (aspect, opinion, polarity, id, whether it is released) of its candidates, the released first, for the hits of a search.
     Before a release all count as released."""
     any_released = connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is not None

@@ -21,7 +21,8 @@ def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], fl
         return
     connection.create_function("calibrated", 1, curve, deterministic=True)
     connection.execute(
-        "UPDATE verdicts SET confidence = calibrated(score) WHERE source = (SELECT id FROM sources WHERE name = ?)", (judge,)
+        "UPDATE verdicts SET confidence = calibrated(score) WHERE source = (SELECT id FROM sources WHERE name = ?)",
+        (judge,),
     )
 
 

@@ -38,11 +38,15 @@ def lock(workdir: Path) -> Iterator[None]:
             handle.seek(0)
             holder = handle.read().strip() or "unknown"
             raise WorkdirError(
-                f"another build is running here (process {holder})", where=str(workdir), fix="wait for it, or use another --workdir"
+                f"another build is running here (process {holder})",
+                where=str(workdir),
+                fix="wait for it, or use another --workdir",
             ) from error
         except OSError as error:  # some network file systems lock nothing
             raise WorkdirError(
-                f"this file system cannot lock ({error.strerror})", where=str(workdir), fix="put the --workdir on a disk of this machine"
+                f"this file system cannot lock ({error.strerror})",
+                where=str(workdir),
+                fix="put the --workdir on a disk of this machine",
             ) from error
         handle.truncate(0)
         handle.write(str(os.getpid()))
@@ -69,8 +73,13 @@ def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
     """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other files, settings."""
     path = workdir / NAME
     if not path.is_file():
-        raise WorkdirError("no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir")
-    with _explained(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
+        raise WorkdirError(
+            "no database here", where=str(workdir), fix="run `builder build` first, or name it with --workdir"
+        )
+    with (
+        _explained(path),
+        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection,
+    ):
         connection.execute("PRAGMA query_only = ON")
         _check(connection, path)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -132,7 +141,16 @@ _TELLING = frozenset(
 )
 """Pragmas that tell something; what they take, if anything, is what they tell about."""
 _SET = frozenset(
-    ["application_id", "encoding", "foreign_keys", "journal_mode", "page_size", "query_only", "schema_version", "user_version"]
+    [
+        "application_id",
+        "encoding",
+        "foreign_keys",
+        "journal_mode",
+        "page_size",
+        "query_only",
+        "schema_version",
+        "user_version",
+    ]
 )
 """Of these the ones that would set a value given to them."""
 
@@ -173,18 +191,28 @@ def translated(error: sqlite3.Error, path: Path) -> WorkdirError | QueryError:
     """SQLite's error as one a user can act on."""
     text = str(error)
     if "disk is full" in text or "disk I/O" in text:
-        return WorkdirError(f"the disk is full or failing ({text})", where=str(path), fix="free some space, then `builder resume`")
+        return WorkdirError(
+            f"the disk is full or failing ({text})", where=str(path), fix="free some space, then `builder resume`"
+        )
     if "not a database" in text or "malformed" in text:
-        return WorkdirError(f"the database is damaged ({text})", where=str(path), fix="restore it, or build in a new --workdir")
+        return WorkdirError(
+            f"the database is damaged ({text})", where=str(path), fix="restore it, or build in a new --workdir"
+        )
     if "readonly" in text or "unable to open" in text:
-        return WorkdirError(f"cannot write here ({text})", where=str(path), fix="check the permissions, or choose another --workdir")
+        return WorkdirError(
+            f"cannot write here ({text})", where=str(path), fix="check the permissions, or choose another --workdir"
+        )
     if "locked" in text:
-        return WorkdirError(f"the database is in use ({text})", where=str(path), fix="try again when the other program is done")
+        return WorkdirError(
+            f"the database is in use ({text})", where=str(path), fix="try again when the other program is done"
+        )
     return QueryError(text, where=str(path))
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
     empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     newest = schema()[-1][0]
     if not empty and application != APPLICATION_ID:

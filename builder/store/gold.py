@@ -45,7 +45,10 @@ def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[
         "INSERT INTO labels (candidate, annotator, label, polarity, spans, note, at, tool) VALUES (?,?,?,?,?,?,?,?)"
         " ON CONFLICT (candidate, annotator) DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
         " note = excluded.note, at = excluded.at, tool = excluded.tool",
-        ((candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool) for candidate, label in rows),
+        (
+            (candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool)
+            for candidate, label in rows
+        ),
     )
 
 
@@ -53,7 +56,8 @@ def drop(connection: sqlite3.Connection, annotator_id: int, candidate: int) -> N
     """Take back a label. A triplet that a person found missing, and nobody holds any more, goes with it."""
     connection.execute("DELETE FROM labels WHERE annotator = ? AND candidate = ?", (annotator_id, candidate))
     connection.execute(
-        "DELETE FROM candidates WHERE id = ?1 AND n IS NULL AND NOT EXISTS (SELECT 1 FROM labels WHERE candidate = ?1)", (candidate,)
+        "DELETE FROM candidates WHERE id = ?1 AND n IS NULL AND NOT EXISTS (SELECT 1 FROM labels WHERE candidate = ?1)",
+        (candidate,),
     )
 
 
@@ -99,7 +103,10 @@ def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tup
     at = now()
     connection.executemany(
         "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool) VALUES (?,?,?,?,?,?,?,?)",
-        ((candidate, label.label, label.polarity, _spans(label), annotator_id, label.note, at, tool) for candidate, label in rows),
+        (
+            (candidate, label.label, label.polarity, _spans(label), annotator_id, label.note, at, tool)
+            for candidate, label in rows
+        ),
     )
 
 
@@ -131,7 +138,8 @@ def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, s
 def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, str]:
     """Payload hash -> raw answer, of those that are known."""
     rows = connection.execute(
-        "SELECT payload_hash, raw FROM judge_answers WHERE payload_hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
+        "SELECT payload_hash, raw FROM judge_answers WHERE payload_hash IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(hashes)),),
     )
     return dict(rows.fetchall())
 

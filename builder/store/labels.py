@@ -50,20 +50,26 @@ def pools(connection: sqlite3.Connection) -> list[LabelPool]:
     """Every pool, oldest first; but for audits, which hold a few triplets of a review and are no gold of it."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'pools'").fetchone() is None:
         return []
-    rows = connection.execute("SELECT id, split FROM pools WHERE config ->> '$.kind' IS NOT 'audit' ORDER BY created, id").fetchall()
+    rows = connection.execute(
+        "SELECT id, split FROM pools WHERE config ->> '$.kind' IS NOT 'audit' ORDER BY created, id"
+    ).fetchall()
     kinds = dict(connection.execute("SELECT name, kind FROM annotators ORDER BY id"))
     return [_pool(connection, i, split, kinds) for i, split in rows]
 
 
 def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str, str]) -> LabelPool:
-    keys = tuple(row[0] for row in connection.execute("SELECT key FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,)))
+    keys = tuple(
+        row[0] for row in connection.execute("SELECT key FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,))
+    )
     candidates = connection.execute(
         "SELECT c.id, r.key, r.text, c.aspect, c.opinion, c.polarity,"
         " (SELECT json_group_array(source) FROM (SELECT source FROM candidate_sources s WHERE s.candidate = c.id ORDER BY source))"
         " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY r.n, c.n IS NULL, c.n, c.id",
         (pool,),
     )
-    proposed = tuple(LabelCandidate(i, key, text, a, o, p, tuple(json.loads(names))) for i, key, text, a, o, p, names in candidates)
+    proposed = tuple(
+        LabelCandidate(i, key, text, a, o, p, tuple(json.loads(names))) for i, key, text, a, o, p, names in candidates
+    )
     labels: dict[str, dict[int, Label]] = {name: {} for name in kinds}
     for name, candidate, label, polarity, spans in connection.execute(
         "SELECT a.name, l.candidate, l.label, l.polarity, l.spans FROM labels l JOIN annotators a ON a.id = l.annotator"
@@ -78,7 +84,15 @@ def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str
         (pool,),
     )
     decided = {candidate: Label(label, polarity, _spans(spans)) for candidate, label, polarity, spans in final}
-    return LabelPool(pool, split, keys, proposed, kinds, {name: decisions for name, decisions in labels.items() if decisions}, decided)
+    return LabelPool(
+        pool,
+        split,
+        keys,
+        proposed,
+        kinds,
+        {name: decisions for name, decisions in labels.items() if decisions},
+        decided,
+    )
 
 
 def _spans(text: str | None) -> Spans:

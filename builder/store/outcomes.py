@@ -33,16 +33,21 @@ class _Known:
     people: bool
 
 
-def outcomes(connection: sqlite3.Connection, review: int, key: str, split: str | None, ids: Collection[int]) -> dict[int, Outcome]:
+def outcomes(
+    connection: sqlite3.Connection, review: int, key: str, split: str | None, ids: Collection[int]
+) -> dict[int, Outcome]:
     """Triplet id -> outcome, for the triplets of one review."""
     last = connection.execute("SELECT version FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
     if last is None:
         return dict.fromkeys(ids, Outcome(None, "this build is not released yet; `builder release` does that"))
     if connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is None:
-        return dict.fromkeys(ids, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one"))
+        return dict.fromkeys(
+            ids, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
+        )
     first = review << triplets.BITS
     rows = connection.execute(
-        "SELECT triplet, version, split, annotation FROM released WHERE triplet BETWEEN ? AND ?", (first, first | triplets.HASH)
+        "SELECT triplet, version, split, annotation FROM released WHERE triplet BETWEEN ? AND ?",
+        (first, first | triplets.HASH),
     )
     inside = {i: Outcome(True, f"in v{version}, {where}, {annotation}") for i, version, where, annotation in rows}
     if "release" not in runs.runs(connection):
@@ -50,7 +55,10 @@ def outcomes(connection: sqlite3.Connection, review: int, key: str, split: str |
         return {i: inside.get(i, due) for i in ids}
     left = {i: inside.get(i) or _left_out(connection, key, i) for i in ids}
     known = _known(connection, first) if None in left.values() else None
-    return {i: outcome or Outcome(False, f"not in v{last[0]}: {_why(connection, known, split, i)}") for i, outcome in left.items()}
+    return {
+        i: outcome or Outcome(False, f"not in v{last[0]}: {_why(connection, known, split, i)}")
+        for i, outcome in left.items()
+    }
 
 
 def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | None:
@@ -60,7 +68,9 @@ def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | Non
         "SELECT item, reason, detail FROM rejected WHERE stage = 'release' AND item IN (?,?,?,?)",
         (key + suffix, public_id(key) + suffix, key, public_id(key)),
     ).fetchone()
-    return row and Outcome(False, f"{row[1]}: {row[2]}" if row[0].endswith(suffix) else f"its review is left out, {row[1]}: {row[2]}")
+    return row and Outcome(
+        False, f"{row[1]}: {row[2]}" if row[0].endswith(suffix) else f"its review is left out, {row[1]}: {row[2]}"
+    )
 
 
 def _known(connection: sqlite3.Connection, first: int) -> _Known:
@@ -92,7 +102,9 @@ def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None
         return _kept_out(known, by, variant, last, split, i)
     if longer := _longer(connection, i, last):
         return f"{split} holds S_{rounds[-1].round} of variant {variant}, where its aspect is {longer}"
-    return _not_learnt(known, by, variant, rounds[-1].round if rounds else 0, i, split, float(config.get("self_train.confidence", 0)))
+    return _not_learnt(
+        known, by, variant, rounds[-1].round if rounds else 0, i, split, float(config.get("self_train.confidence", 0))
+    )
 
 
 def _kept_out(known: _Known, by: Mapping[str, float | None], variant: str, last: str, split: str, i: int) -> str:
@@ -100,7 +112,9 @@ def _kept_out(known: _Known, by: Mapping[str, float | None], variant: str, last:
     names = ("rules",) if split == "valid" else ("rules", last)
     label, score = known.verdicts.get(i, (None, None))
     if any(name in by for name in names) and score is not None:
-        return f"variant {variant} leaves out what the discriminator rejects; it says {label or 'nothing'} ({score:.3f})"
+        return (
+            f"variant {variant} leaves out what the discriminator rejects; it says {label or 'nothing'} ({score:.3f})"
+        )
     return f"{split} holds what {' and '.join(names)} propose{'' if len(names) > 1 else 's'}"
 
 
@@ -115,7 +129,9 @@ def _longer(connection: sqlite3.Connection, i: int, source: str) -> str | None:
     return row and str(row[0])
 
 
-def _not_learnt(known: _Known, by: Mapping[str, float | None], variant: str, last: int, i: int, split: str, least: float) -> str:
+def _not_learnt(
+    known: _Known, by: Mapping[str, float | None], variant: str, last: int, i: int, split: str, least: float
+) -> str:
     """Why a triplet is not in S_last of the variant."""
     held = f"{split} holds S_{last} of variant {variant}"
     label, score = known.verdicts.get(i, (None, None))

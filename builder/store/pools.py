@@ -115,7 +115,9 @@ def chosen(connection: sqlite3.Connection, pool: str | None) -> str:
 
 def read(connection: sqlite3.Connection, pool: str) -> Pool:
     """A pool with everything; candidates that people added come last in their review, with n None."""
-    seed, split, config, digest = connection.execute("SELECT seed, split, config, digest FROM pools WHERE id = ?", (pool,)).fetchone()
+    seed, split, config, digest = connection.execute(
+        "SELECT seed, split, config, digest FROM pools WHERE id = ?", (pool,)
+    ).fetchone()
     who = _sources(connection, pool)
     by_review: dict[int, list[Candidate]] = {}
     for row in connection.execute(
@@ -126,8 +128,13 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
         by_review.setdefault(row[1], []).append(
             Candidate(row[2], triplets.stored((row[0], row[1], *row[3:])).triplet, who.get(row[0], ()), row[0])
         )
-    rows = connection.execute("SELECT id, n, key, text, rating, stratum FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,))
-    reviews = tuple(PoolReview(n, key, text, tuple(by_review.get(i, ())), rating, stratum, i) for i, n, key, text, rating, stratum in rows)
+    rows = connection.execute(
+        "SELECT id, n, key, text, rating, stratum FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,)
+    )
+    reviews = tuple(
+        PoolReview(n, key, text, tuple(by_review.get(i, ())), rating, stratum, i)
+        for i, n, key, text, rating, stratum in rows
+    )
     return Pool(pool, seed, split, digest, json.loads(config), reviews)
 
 

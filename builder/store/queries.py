@@ -40,7 +40,11 @@ class Named:
 
 def names() -> list[str]:
     """The names of the shipped queries, in order."""
-    return sorted(item.name.removesuffix(".sql") for item in (files("builder.store") / "queries").iterdir() if item.name.endswith(".sql"))
+    return sorted(
+        item.name.removesuffix(".sql")
+        for item in (files("builder.store") / "queries").iterdir()
+        if item.name.endswith(".sql")
+    )
 
 
 def lookup(name: str) -> Named:
@@ -69,7 +73,11 @@ def named(connection: sqlite3.Connection, name: str, params: Mapping[str, str], 
 
 
 def free(
-    connection: sqlite3.Connection, statement: str, limit: int | None, params: Mapping[str, str] | None = None, seconds: float | None = None
+    connection: sqlite3.Connection,
+    statement: str,
+    limit: int | None,
+    params: Mapping[str, str] | None = None,
+    seconds: float | None = None,
 ) -> Table:
     """Run one statement and fetch up to `limit` rows; QueryError with SQLite's own words if it refuses, or after `seconds` (SECONDS)."""
     allowed = SECONDS if seconds is None else seconds
@@ -87,7 +95,9 @@ def free(
     finally:
         connection.set_progress_handler(None, 0)
     if cursor.description is None:
-        raise QueryError("the query asks nothing", fix='for example "SELECT * FROM reviews"; `builder query` lists named queries')
+        raise QueryError(
+            "the query asks nothing", fix='for example "SELECT * FROM reviews"; `builder query` lists named queries'
+        )
     return tuple(column[0] for column in cursor.description), rows
 
 
@@ -99,7 +109,10 @@ def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
         return ""
     words = set(re.findall(r"\w+", statement.lower()))
     named = [table for table in _tables(connection) if table.lower() in words]
-    columns = {table: [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))] for table in named}
+    columns = {
+        table: [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        for table in named
+    }
     return "; ".join(f"{table} has {', '.join(names)}" for table, names in columns.items())
 
 

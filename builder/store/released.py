@@ -74,7 +74,11 @@ def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provena
         (*ids, RULES_REPEATED),
     ):
         before = out.get(i, Provenance())
-        rules, steps = ((rule,), tuple((kind, detail) for kind, detail in json.loads(story))) if rule else (before.rules, before.story)
+        rules, steps = (
+            ((rule,), tuple((kind, detail) for kind, detail in json.loads(story)))
+            if rule
+            else (before.rules, before.story)
+        )
         out[i] = Provenance((*before.sources, name), rules, steps, *verdicts.get(i, (None, None)))
     return out
 
@@ -104,7 +108,8 @@ def add_row(connection: sqlite3.Connection, review: int, version: str, split: st
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:
     """Store what a release says of reviews."""
     connection.executemany(
-        "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)", map(astuple, rows)
+        "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)",
+        map(astuple, rows),
     )
 
 
@@ -132,7 +137,9 @@ def by_public_id(connection: sqlite3.Connection, identifier: str) -> int | None:
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
     """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0 without one."""
-    reviews, negatives = connection.execute("SELECT count(*), total(unverified_negative) FROM released_reviews").fetchone()
+    reviews, negatives = connection.execute(
+        "SELECT count(*), total(unverified_negative) FROM released_reviews"
+    ).fetchone()
     triplets, covered, aspects, opinions = connection.execute(
         "SELECT count(*), count(DISTINCT t.review), count(DISTINCT t.aspect), count(DISTINCT t.opinion)"
         " FROM released e JOIN triplets t ON t.id = e.triplet"

@@ -51,24 +51,36 @@ def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
 
 def sources(connection: sqlite3.Connection) -> set[str]:
     """What the source column says of the reviews that are no duplicates."""
-    return {row[0] for row in connection.execute("SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL")}
+    return {
+        row[0]
+        for row in connection.execute(
+            "SELECT DISTINCT source FROM reviews WHERE duplicate_of IS NULL AND source IS NOT NULL"
+        )
+    }
 
 
 def keys_taken(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
     """Those of `keys` that a stored review has already."""
-    rows = connection.execute("SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),))
+    rows = connection.execute(
+        "SELECT key FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
+    )
     return {row[0] for row in rows}
 
 
 def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, str]]) -> None:
     """`rows` of (item, reason, detail, raw)."""
-    connection.executemany("INSERT INTO rejected (stage, item, reason, detail, raw) VALUES (?,?,?,?,?)", ((stage, *row) for row in rows))
+    connection.executemany(
+        "INSERT INTO rejected (stage, item, reason, detail, raw) VALUES (?,?,?,?,?)", ((stage, *row) for row in rows)
+    )
 
 
-def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, int, int | None]]) -> None:
+def reject_stored(
+    connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, int, int | None]]
+) -> None:
     """`rows` of (item, reason, detail, review's row id, triplet's row id or None): what is rejected is stored, and stays so."""
     connection.executemany(
-        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet) VALUES (?,?,?,?,'',?,?)", ((stage, *row) for row in rows)
+        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet) VALUES (?,?,?,?,'',?,?)",
+        ((stage, *row) for row in rows),
     )
 
 
@@ -104,7 +116,8 @@ def set_splits(connection: sqlite3.Connection, splits: Iterable[tuple[str | None
 def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
     """Those of `keys` that a review has which is no duplicate."""
     rows = connection.execute(
-        "SELECT key FROM reviews WHERE duplicate_of IS NULL AND key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
+        "SELECT key FROM reviews WHERE duplicate_of IS NULL AND key IN (SELECT value FROM json_each(?))",
+        (json.dumps(keys),),
     )
     return {row[0] for row in rows}
 
@@ -130,12 +143,16 @@ def forget_splits(connection: sqlite3.Connection) -> None:
 
 def remembered_splits(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """Review ids with the split that their text is remembered in, of the reviews that are no duplicates."""
-    return connection.execute("SELECT r.id, s.split FROM reviews r JOIN splits s USING (norm_hash) WHERE r.duplicate_of IS NULL")
+    return connection.execute(
+        "SELECT r.id, s.split FROM reviews r JOIN splits s USING (norm_hash) WHERE r.duplicate_of IS NULL"
+    )
 
 
 def saying(connection: sqlite3.Connection, norm_hash: str) -> int | None:
     """The id of the review with this normalised text that is no duplicate."""
-    row = connection.execute("SELECT id FROM reviews WHERE norm_hash = ? AND duplicate_of IS NULL", (norm_hash,)).fetchone()
+    row = connection.execute(
+        "SELECT id FROM reviews WHERE norm_hash = ? AND duplicate_of IS NULL", (norm_hash,)
+    ).fetchone()
     return int(row[0]) if row else None
 
 
@@ -146,7 +163,9 @@ def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, st
 
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
     """The next `limit` distinct reviews with an id above `after`."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit))
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit)
+    )
     return [Review(*row) for row in rows]
 
 
@@ -173,7 +192,9 @@ def characters(connection: sqlite3.Connection, split: str, source: int | None = 
     return int(_of_split(connection, "SELECT coalesce(sum(length(text)), 0)", split, source).fetchone()[0])
 
 
-def _of_split(connection: sqlite3.Connection, select: str, split: str, source: int | None, order: str = "") -> sqlite3.Cursor:
+def _of_split(
+    connection: sqlite3.Connection, select: str, split: str, source: int | None, order: str = ""
+) -> sqlite3.Cursor:
     having = "" if source is None else f" AND {PROPOSED_FOR}"
     asked = f"{select} FROM reviews r WHERE duplicate_of IS NULL AND split = :split{having}{order}"
     return connection.execute(asked, {"split": split, "source": source})
@@ -201,13 +222,16 @@ def begin_annotations(connection: sqlite3.Connection, name: str, signature: str,
 def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[int, str]]) -> None:
     """`rows` of (review id, words as `dump_tokens` makes them)."""
     connection.executemany(
-        "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)", ((review, backend, words) for review, words in rows)
+        "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)",
+        ((review, backend, words) for review, words in rows),
     )
 
 
 def annotated_to(connection: sqlite3.Connection) -> int:
     """The last review that the current backend has annotated, or 0."""
-    return int(connection.execute(f"SELECT coalesce(max(review), 0) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0])
+    return int(
+        connection.execute(f"SELECT coalesce(max(review), 0) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0]
+    )
 
 
 def annotated_count(connection: sqlite3.Connection) -> int:
@@ -228,7 +252,9 @@ def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tu
 
 def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:
     """The words that the current backend gave a review; none if it has not read it."""
-    row = connection.execute(f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)).fetchone()
+    row = connection.execute(
+        f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)
+    ).fetchone()
     return load_words(row[0]) if row else []
 
 
@@ -271,7 +297,9 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
 def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
     """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like reviews of several."""
     near = connection.execute("SELECT count(*) FROM near_duplicates WHERE cluster <> review").fetchone()[0]
-    nowhere = connection.execute("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL").fetchone()[0]
+    nowhere = connection.execute(
+        "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"
+    ).fetchone()[0]
     return {"near_duplicates": int(near), "in_no_split": int(nowhere)}
 
 
@@ -289,4 +317,8 @@ def backend(connection: sqlite3.Connection) -> str:
 
 def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
     """Key -> row id of stored reviews."""
-    return dict(connection.execute("SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)))
+    return dict(
+        connection.execute(
+            "SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
+        )
+    )

@@ -107,7 +107,9 @@ def set_metrics(connection: sqlite3.Connection, rows: Iterable[tuple[Score, str]
 
 def metrics(connection: sqlite3.Connection) -> list[Score]:
     """The scores of the last evaluation."""
-    return list(connection.execute("SELECT system, split, metric, value, low, high FROM metrics ORDER BY system, split, metric"))
+    return list(
+        connection.execute("SELECT system, split, metric, value, low, high FROM metrics ORDER BY system, split, metric")
+    )
 
 
 def setting(connection: sqlite3.Connection, name: str) -> str | None:
@@ -138,7 +140,9 @@ def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
     """Remember where a version was released, and the digest of its files."""
-    connection.execute("INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest))
+    connection.execute(
+        "INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest)
+    )
 
 
 def release(connection: sqlite3.Connection, version: str) -> tuple[str, str] | None:

@@ -50,7 +50,9 @@ def match(words: Sequence[str]) -> str:
     folded = [word for word in map(fold, words) if word]
     if not folded:
         raise QueryError("nothing to look for", fix="give a word, for example 服務")
-    return " AND ".join(f'"{pairs(word).rpartition(" ")[0]}"' if len(word) > 1 else f'"{ord(word):x}z" *' for word in folded)
+    return " AND ".join(
+        f'"{pairs(word).rpartition(" ")[0]}"' if len(word) > 1 else f'"{ord(word):x}z" *' for word in folded
+    )
 
 
 def words_of(query: str) -> list[str]:
@@ -117,7 +119,13 @@ def find(
 
     `split` and `polarity` (of any of its triplets) narrow the search.
     """
-    given = {"match": match(words), "split": split or None, "polarity": polarity or None, "limit": limit, "offset": offset}
+    given = {
+        "match": match(words),
+        "split": split or None,
+        "polarity": polarity or None,
+        "limit": limit,
+        "offset": offset,
+    }
     try:
         total = connection.execute(f"SELECT count(*){_FILTER}", given).fetchone()[0]
         rows = connection.execute(
@@ -127,6 +135,8 @@ def find(
         ).fetchall()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
-            raise WorkdirError("nothing is indexed here", fix="`builder resume`, or search again with the right to write here") from error
+            raise WorkdirError(
+                "nothing is indexed here", fix="`builder resume`, or search again with the right to write here"
+            ) from error
         raise
     return Hits(total, [Hit(*row) for row in rows])

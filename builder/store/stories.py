@@ -74,23 +74,46 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     if row is None:
         raise QueryError(f"no review {i}")
     key, text, split, first, words, *known, repeated = row
-    stored = list(triplets.subset(connection, [t for (t,) in connection.execute("SELECT id FROM triplets WHERE review = ?", (i,))]))
+    stored = list(
+        triplets.subset(
+            connection, [t for (t,) in connection.execute("SELECT id FROM triplets WHERE review = ?", (i,))]
+        )
+    )
     facts = [
         (name, f"{value:g}" if isinstance(value, float) else str(value))
         for name, value in zip(("source", "place", "rating", "read from", "script"), known, strict=True)
         if value not in (None, "")
     ]
     facts += [("repeated by", f"{repeated} other reviews")] if repeated else []
-    tokens = tuple((text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]"))
-    negative = connection.execute("SELECT 1 FROM released_reviews WHERE review = ? AND unverified_negative", (i,)).fetchone() is not None
-    return Story(i, key, text, split, tuple(facts), first, tokens, tuple(_tell_triplets(connection, i, key, split, stored)), negative)
+    tokens = tuple(
+        (text[start:end], pos, head, relation) for start, end, pos, head, relation in json.loads(words or "[]")
+    )
+    negative = (
+        connection.execute("SELECT 1 FROM released_reviews WHERE review = ? AND unverified_negative", (i,)).fetchone()
+        is not None
+    )
+    return Story(
+        i,
+        key,
+        text,
+        split,
+        tuple(facts),
+        first,
+        tokens,
+        tuple(_tell_triplets(connection, i, key, split, stored)),
+        negative,
+    )
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | None]:
     """(review, triplet or None) of an id: a triplet's row id, KEY:HASH as in a release, or a review's key."""
     identifier = _own_id(connection, identifier)
     key, colon, suffix = identifier.rpartition(":")
-    if colon and re.fullmatch("[0-9a-f]{8}", suffix) and (review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", key)):
+    if (
+        colon
+        and re.fullmatch("[0-9a-f]{8}", suffix)
+        and (review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", key))
+    ):
         i = review << triplets.BITS | int(suffix, 16)
         if _read_value(connection, "SELECT 1 FROM triplets WHERE id = ?", i):
             return review, i
@@ -100,7 +123,8 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
     if review := _read_value(connection, "SELECT review FROM triplets WHERE id = ?", number):
         return review, number
     raise QueryError(
-        f"no triplet or review {identifier!r}", fix='ids are in the column id of `builder sql "SELECT * FROM candidate_triplets"`'
+        f"no triplet or review {identifier!r}",
+        fix='ids are in the column id of `builder sql "SELECT * FROM candidate_triplets"`',
     )
 
 
@@ -125,8 +149,15 @@ def _lines(story: Story, triplet_story: TripletStory) -> Iterable[str]:
     yield f"  text      {story.text}"
     if story.facts:
         yield "  review    " + ", ".join(f"{name} {value}" for name, value in story.facts)
-    spans = {"aspect": triplet.aspect, "aspect_full": triplet.aspect_full, "opinion": triplet.opinion, "opinion_full": triplet.opinion_full}
-    shown = {name: element.spans for name, element in spans.items()} | ({"owner": triplet.owner.spans} if triplet.owner else {})
+    spans = {
+        "aspect": triplet.aspect,
+        "aspect_full": triplet.aspect_full,
+        "opinion": triplet.opinion,
+        "opinion_full": triplet.opinion_full,
+    }
+    shown = {name: element.spans for name, element in spans.items()} | (
+        {"owner": triplet.owner.spans} if triplet.owner else {}
+    )
     yield "  spans     " + json.dumps(shown, separators=(",", ":"))
     if triplet.opinion_full.text != triplet.opinion.text:
         yield f"  full      {triplet.opinion_full.text}"
@@ -156,10 +187,16 @@ def _tell_triplets(
         if kind != "rules":
             late.append((i, Step(name, "proposed", "" if confidence is None else f"confidence {confidence:.3f}")))
     for i, name, label, score in _of(
-        connection, "v.triplet, s.name, v.label, v.score FROM verdicts v JOIN sources s ON s.id = v.source", "v", "s.id", stored
+        connection,
+        "v.triplet, s.name, v.label, v.score FROM verdicts v JOIN sources s ON s.id = v.source",
+        "v",
+        "s.id",
+        stored,
     ):
         steps[i].append(Step(name, "verdict", f"{label or 'abstains'} {score:.3f}"))
-    for i, variant, number in _of(connection, "x.triplet, x.variant, x.round FROM training_sets x", "x", "x.variant, x.round", stored):
+    for i, variant, number in _of(
+        connection, "x.triplet, x.variant, x.round FROM training_sets x", "x", "x.variant, x.round", stored
+    ):
         steps[i].append(Step(variant, "training set", f"S_{number}"))
     for i, step in late:
         steps[i].append(step)
@@ -169,13 +206,16 @@ def _tell_triplets(
         yield TripletStory(triplet, public, tuple(sources[triplet.id]), tuple(steps[triplet.id]), ends[triplet.id])
 
 
-def _of(connection: sqlite3.Connection, columns: str, table: str, order: str, stored: list[StoredTriplet]) -> Iterable[tuple[Any, ...]]:
+def _of(
+    connection: sqlite3.Connection, columns: str, table: str, order: str, stored: list[StoredTriplet]
+) -> Iterable[tuple[Any, ...]]:
     """Rows about the triplets of one review: their ids lie together."""
     if not stored:
         return []
     first = stored[0].review << triplets.BITS
     return connection.execute(
-        f"SELECT {columns} WHERE {table}.triplet BETWEEN ? AND ? ORDER BY {table}.triplet, {order}", (first, first | triplets.HASH)
+        f"SELECT {columns} WHERE {table}.triplet BETWEEN ? AND ? ORDER BY {table}.triplet, {order}",
+        (first, first | triplets.HASH),
     )
 
 
@@ -190,5 +230,9 @@ def _own_id(connection: sqlite3.Connection, identifier: str) -> str:
     if not _PUBLIC.fullmatch(key):
         return identifier
     row = connection.execute("SELECT key FROM reviews WHERE public_id = ?", (key,)).fetchone()
-    own = row[0] if row else next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
+    own = (
+        row[0]
+        if row
+        else next((own for (own,) in connection.execute("SELECT key FROM reviews") if public_id(own) == key), key)
+    )
     return str(own) + colon + suffix

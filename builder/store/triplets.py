@@ -78,10 +78,14 @@ def drop_sources(connection: sqlite3.Connection, kind: str, prefix: str = "") ->
 
 def drop_orphans(connection: sqlite3.Connection) -> None:
     """Delete triplets that nobody proposes any more."""
-    connection.execute("DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)")
+    connection.execute(
+        "DELETE FROM triplets WHERE NOT EXISTS (SELECT 1 FROM proposals p WHERE p.triplet = triplets.id)"
+    )
 
 
-def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> list[int]:
+def propose(
+    connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False
+) -> list[int]:
     """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
 
     Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.
@@ -89,12 +93,18 @@ def propose(connection: sqlite3.Connection, source: int, rows: Sequence[tuple[in
     ids = [triplet_id(review, triplet) for review, triplet in rows]
     insert(connection, ids, rows, overrule=overrule)
     connection.executemany(
-        _PROPOSE, ((source, i, t.confidence, t.rules[0] if t.rules else None, _story(t)) for i, (_, t) in zip(ids, rows, strict=True))
+        _PROPOSE,
+        (
+            (source, i, t.confidence, t.rules[0] if t.rules else None, _story(t))
+            for i, (_, t) in zip(ids, rows, strict=True)
+        ),
     )
     return ids
 
 
-def insert(connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False) -> None:
+def insert(
+    connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False
+) -> None:
     """Store triplets under given ids, without saying who proposes them."""
     connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
@@ -135,7 +145,8 @@ def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tupl
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:
     """`rows` of (triplet id, label or None for no verdict, score)."""
     connection.executemany(
-        "INSERT INTO verdicts (source, triplet, label, score) VALUES (?,?,?,?) ON CONFLICT DO NOTHING", ((source, *row) for row in rows)
+        "INSERT INTO verdicts (source, triplet, label, score) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+        ((source, *row) for row in rows),
     )
 
 
@@ -154,7 +165,9 @@ _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN re
 _DRAWN = f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash LIMIT :most)"
 
 
-def proposed(connection: sqlite3.Connection, source: int, split: str, most: int | None = None) -> Iterator[StoredTriplet]:
+def proposed(
+    connection: sqlite3.Connection, source: int, split: str, most: int | None = None
+) -> Iterator[StoredTriplet]:
     """The triplets that a source proposes for the reviews of a split, by review and place, as a stream.
 
     `most`: of so many reviews at most, those whose hashes come first, so that more reviews change few of them.
@@ -179,14 +192,18 @@ def judged(connection: sqlite3.Connection, source: int, judge: int, split: str) 
 
 def count(connection: sqlite3.Connection, source: int, split: str) -> int:
     """How many triplets a source proposes for the reviews of a split."""
-    asked = "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
+    asked = (
+        "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
+    )
     return int(connection.execute(asked, (source, split)).fetchone()[0])
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
     """Store the training set of a round: the ids of its triplets."""
     connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
-    connection.executemany("INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids))
+    connection.executemany(
+        "INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids)
+    )
 
 
 def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> None:
@@ -236,14 +253,21 @@ def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float,
 
 def spans_of(triplet: Triplet) -> str:
     """The spans of a triplet's elements as the JSON that the table `triplets` holds."""
-    named = {"aspect": triplet.aspect, "aspect_full": triplet.aspect_full, "opinion": triplet.opinion, "opinion_full": triplet.opinion_full}
+    named = {
+        "aspect": triplet.aspect,
+        "aspect_full": triplet.aspect_full,
+        "opinion": triplet.opinion,
+        "opinion_full": triplet.opinion_full,
+    }
     if triplet.owner:
         named["owner"] = triplet.owner
     return json.dumps({name: element.spans for name, element in named.items()}, separators=(",", ":"))
 
 
 def _story(triplet: Triplet) -> str:
-    return json.dumps([*(("rule", rule) for rule in triplet.rules), *triplet.evidence], ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        [*(("rule", rule) for rule in triplet.rules), *triplet.evidence], ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float | str]:
@@ -264,8 +288,12 @@ def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float |
 
 def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
     """How often a source said each label, and how often it abstained, if it did."""
-    counts = dict(connection.execute("SELECT label, count(*) FROM verdicts WHERE source = ? GROUP BY label", (source,)).fetchall())
-    return {label: int(counts.get(label, 0)) for label in ("YY", "YN", "NX")} | ({"abstained": int(counts[None])} if None in counts else {})
+    counts = dict(
+        connection.execute("SELECT label, count(*) FROM verdicts WHERE source = ? GROUP BY label", (source,)).fetchall()
+    )
+    return {label: int(counts.get(label, 0)) for label in ("YY", "YN", "NX")} | (
+        {"abstained": int(counts[None])} if None in counts else {}
+    )
 
 
 def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None = None) -> Iterator[StoredTriplet]:

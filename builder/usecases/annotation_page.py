@@ -42,7 +42,14 @@ class DatabaseBook:
         total = len(self._places)
         first = next((place for place in range(total) if not self._is_done(place)), max(total - 1, 0))
         mode = "adjudicate" if self._adjudicate else "label"
-        return {"pool": self._pool.id, "annotator": self._annotator, "mode": mode, "total": total, "done": self._done, "next": first}
+        return {
+            "pool": self._pool.id,
+            "annotator": self._annotator,
+            "mode": mode,
+            "total": total,
+            "done": self._done,
+            "next": first,
+        }
 
     def items(self, start: int, count: int) -> list[Json]:
         return [self._item(place) for place in range(start, min(start + count, len(self._places)))]
@@ -84,7 +91,9 @@ class DatabaseBook:
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
         polarity = _polarity(said["polarity"])
-        t = added_triplet(Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity)
+        t = added_triplet(
+            Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity
+        )
         if any(one.n is not None and one.triplet.key == t.key for one in review.candidates):
             raise ValueError("this triplet is a candidate already: label it 1 (YY)")
         i = pools.add(self._connection, review.id, Candidate(None, t))
@@ -123,7 +132,9 @@ class DatabaseBook:
                 yield from ((review.id, one) for one in review.candidates if one.id in self._said)
             else:
                 own: list[Candidate | None] = [one for one in review.candidates if one.n is not None]
-                last: list[Candidate | None] = [None] if not own or review.stratum == READ else []  # what is missing is asked for
+                last: list[Candidate | None] = (
+                    [None] if not own or review.stratum == READ else []
+                )  # what is missing is asked for
                 yield from ((review.id, one) for one in [*own, *last])
 
     def _candidate(self, place: int) -> tuple[PoolReview, Candidate]:
@@ -140,15 +151,32 @@ class DatabaseBook:
         i, one = self._places[place]
         review = self._reviews[i]
         same = [p for p in self._around(place) if self._places[p][0] == i]
-        item: Json = {"place": place, "text": review.text, "key": review.key, "of": len(same), "nth": same.index(place) + 1}
-        item |= {"checked": i in self._checked, "missing": [_shown(added) for added in self._added[i]], "candidate": None}
+        item: Json = {
+            "place": place,
+            "text": review.text,
+            "key": review.key,
+            "of": len(same),
+            "nth": same.index(place) + 1,
+        }
+        item |= {
+            "checked": i in self._checked,
+            "missing": [_shown(added) for added in self._added[i]],
+            "candidate": None,
+        }
         if one is None:
             return item | {"done": self._is_done(place)}
         label = self._labels.get(one.id)
         said = (
-            None if label is None else {"label": label.label, "polarity": label.polarity, "aspect": label.aspect, "opinion": label.opinion}
+            None
+            if label is None
+            else {"label": label.label, "polarity": label.polarity, "aspect": label.aspect, "opinion": label.opinion}
         )
-        return item | {"candidate": _shown(one), "label": said, "done": label is not None, "said": self._said.get(one.id, "")}
+        return item | {
+            "candidate": _shown(one),
+            "label": said,
+            "done": label is not None,
+            "said": self._said.get(one.id, ""),
+        }
 
     def _around(self, place: int) -> range:
         """Places of the same review, which lie together."""
@@ -187,7 +215,10 @@ def _label(said: Mapping[str, Any], review: PoolReview, one: Candidate) -> Label
         raise ValueError("YY says that the polarity is right")
     aspect, opinion = (_spans(said.get(name), review.text) for name in ("aspect", "opinion"))
     return Label(
-        verdict, polarity, None if aspect == one.triplet.aspect.spans else aspect, None if opinion == one.triplet.opinion.spans else opinion
+        verdict,
+        polarity,
+        None if aspect == one.triplet.aspect.spans else aspect,
+        None if opinion == one.triplet.opinion.spans else opinion,
     )
 
 
@@ -202,6 +233,10 @@ def _spans(given: Any, text: str) -> tuple[Span, ...] | None:
     if given is None:
         return None
     spans = tuple((int(start), int(end)) for start, end in given)
-    if not spans or not all(0 <= start < end <= len(text) for start, end in spans) or not all(a[1] <= b[0] for a, b in pairwise(spans)):
+    if (
+        not spans
+        or not all(0 <= start < end <= len(text) for start, end in spans)
+        or not all(a[1] <= b[0] for a, b in pairwise(spans))
+    ):
         raise ValueError(f"no spans of the text: {spans}")
     return spans

@@ -42,7 +42,9 @@ def draw(workdir: Path, settings: AuditSettings, sheet: Path | None = None, *, f
     with opened(workdir) as connection:
         version, reviews = audits.released(connection)
         if not any(review.candidates for review in reviews):
-            raise WorkdirError("no release with triplets that machines found", where=str(workdir), fix="run `builder build` first")
+            raise WorkdirError(
+                "no release with triplets that machines found", where=str(workdir), fix="run `builder build` first"
+            )
         drawn = draw_audit(reviews, version, settings)
         new = not pools.exists(connection, drawn.id)
         if new:
@@ -75,7 +77,9 @@ def _chosen(connection: sqlite3.Connection, workdir: Path, pool: str | None) -> 
     else:
         chosen = pools.chosen(connection, pool)
         if not audits.is_audit(connection, chosen):
-            raise ConfigError(f"pool {chosen} was drawn for no audit", where="--pool", fix="leave --pool out for the last audit")
+            raise ConfigError(
+                f"pool {chosen} was drawn for no audit", where="--pool", fix="leave --pool out for the last audit"
+            )
     if chosen is None:
         raise WorkdirError("no audit was drawn here", where=str(workdir), fix="draw one with `builder audit draw`")
     return chosen

@@ -41,7 +41,9 @@ class Written:
     lost: int
 
 
-def export_release(release: Path, name: str, to: Path, splits: Sequence[str] = (), opinion: Opinion = "opinion") -> list[Written]:
+def export_release(
+    release: Path, name: str, to: Path, splits: Sequence[str] = (), opinion: Opinion = "opinion"
+) -> list[Written]:
     """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
 
     An augmentation layer is written where it is named: train-synonym.

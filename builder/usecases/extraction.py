@@ -121,7 +121,9 @@ class Counts:
     seconds: float
 
 
-def extract_file(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> Counts:
+def extract_file(
+    source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int
+) -> Counts:
     """Extract from a file. InputError names the line that holds no id or no text."""
     started = time.monotonic()
     chosen = open_system(workdir, system, cast(Convention, convention))
@@ -159,7 +161,11 @@ def _written(target: Path) -> Iterator[TextIO]:
 
 
 def open_system(
-    workdir: Path | None, source: str = "", convention: Convention = "natural", backend: str = "embedded", models: Path | None = None
+    workdir: Path | None,
+    source: str = "",
+    convention: Convention = "natural",
+    backend: str = "embedded",
+    models: Path | None = None,
 ) -> System:
     """What finds triplets as a working directory does. `backend` and its `models` read for the rules.
 
@@ -171,7 +177,10 @@ def open_system(
     if source == "rules":
         return RuleSystem(recipe)
     if workdir is None:
-        raise ConfigError(f"--source {source} needs --workdir", fix="name the working directory that trained it, or use --source rules")
+        raise ConfigError(
+            f"--source {source} needs --workdir",
+            fix="name the working directory that trained it, or use --source rules",
+        )
     name = _model_name(workdir, source)
     predict = holder(workdir, recipe) if name == "E0" else _tagging(workdir, name)
     return ModelSystem(name, predict, load_lexicon(overlays=overlays(workdir)).variants)
@@ -183,7 +192,9 @@ def _model_name(workdir: Path, source: str) -> str:
     chosen = [name for variant, name in rounds if source in ("", variant, name)]
     if not chosen:
         missing = f"no model {source!r}" if source else "no model"
-        raise ConfigError(f"{missing} in {workdir}", fix="trained there: " + (", ".join(name for _, name in rounds) or "none"))
+        raise ConfigError(
+            f"{missing} in {workdir}", fix="trained there: " + (", ".join(name for _, name in rounds) or "none")
+        )
     return chosen[-1]
 
 

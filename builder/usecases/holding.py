@@ -72,10 +72,16 @@ def hold(rated: Rated, engine: Engine, docs: Sequence[Doc], ruled: Sequence[Trip
 
     panel = rated.panel
     scores = _scores(panel, docs, ruled)
-    proposals = [[pair for pair in pairs if pair[0] >= WIDEN] for pairs in panel.taggers.proposals([doc.text for doc in docs])]
+    proposals = [
+        [pair for pair in pairs if pair[0] >= WIDEN] for pairs in panel.taggers.proposals([doc.text for doc in docs])
+    ]
     both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, proposals, strict=True)]
     return [
-        tuple(replace(triplet, confidence=sure) for triplet, sure in zip(kept, map(rated.curve, own), strict=True) if sure >= least)
+        tuple(
+            replace(triplet, confidence=sure)
+            for triplet, sure in zip(kept, map(rated.curve, own), strict=True)
+            if sure >= least
+        )
         for kept, own in zip(both, _scores(panel, docs, both), strict=True)
     ]
 

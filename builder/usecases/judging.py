@@ -78,13 +78,24 @@ def plan(
     """What a run would ask, before anything is spent. ConfigError where it is over a cap, or the endpoint or key cannot be used."""
     key_of(endpoint)
     if limits.cost is not None and not (limits.price_in or limits.price_out):
-        raise ConfigError("a cost cap needs prices", where="--max-cost", fix="give --price-in and --price-out, per million tokens")
+        raise ConfigError(
+            "a cost cap needs prices", where="--max-cost", fix="give --price-in and --price-out, per million tokens"
+        )
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         listed = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
         known = gold.cached(connection, (one.hash for one in listed))
     due = tuple(one for one in listed if one.hash not in known)
-    made = Plan(pool.id, model, endpoint, listed, due, limits, sum(q.prompt_tokens for q in due), sum(q.answer_tokens for q in due))
+    made = Plan(
+        pool.id,
+        model,
+        endpoint,
+        listed,
+        due,
+        limits,
+        sum(q.prompt_tokens for q in due),
+        sum(q.answer_tokens for q in due),
+    )
     _capped(made)
     return made
 
@@ -125,7 +136,9 @@ def _capped(made: Plan) -> None:
         )
 
 
-def _store(connection: sqlite3.Connection, who: int, made: Plan, outcome: Reply | Failure, done: Judged, progress: Any) -> None:
+def _store(
+    connection: sqlite3.Connection, who: int, made: Plan, outcome: Reply | Failure, done: Judged, progress: Any
+) -> None:
     """One outcome, whole or not at all; `Spent` once a cap is reached (a server may use more than was estimated)."""
     progress.update(1)
     question = outcome.question
@@ -141,14 +154,21 @@ def _store(connection: sqlite3.Connection, who: int, made: Plan, outcome: Reply 
         payload = json.dumps(question.payload, ensure_ascii=False)
         endpoint, asked = made.endpoint.url.rstrip("/"), len(question.candidates)
         gold.keep(
-            connection, gold.JudgeAnswer(question.hash, made.model, endpoint, payload, outcome.raw, asked, parsed, prompt, completion)
+            connection,
+            gold.JudgeAnswer(
+                question.hash, made.model, endpoint, payload, outcome.raw, asked, parsed, prompt, completion
+            ),
         )
     done.answered += 1
     done.prompt_tokens += prompt
     done.completion_tokens += completion
     over = made.limits.tokens is not None and done.prompt_tokens + done.completion_tokens >= made.limits.tokens
     if (
-        over or (made.limits.cost is not None and made.limits.cost_of(done.prompt_tokens, done.completion_tokens) >= made.limits.cost)
+        over
+        or (
+            made.limits.cost is not None
+            and made.limits.cost_of(done.prompt_tokens, done.completion_tokens) >= made.limits.cost
+        )
     ) and (done.answered + sum(done.failed.values()) < len(made.due)):
         raise Spent
 

@@ -41,7 +41,9 @@ def opened(workdir: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def export(workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, force: bool = False) -> tuple[str, int]:
+def export(
+    workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, force: bool = False
+) -> tuple[str, int]:
     """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
@@ -51,7 +53,9 @@ def export(workdir: Path, pool_id: str | None, path: Path, form: Format, annotat
     return pool.id, pool.size
 
 
-def import_labels(workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, decide: bool = False) -> Imported:
+def import_labels(
+    workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, decide: bool = False
+) -> Imported:
     """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`: as decisions."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
@@ -68,7 +72,13 @@ def import_labels(workdir: Path, pool_id: str | None, path: Path, form: Format, 
         if not faults:
             with db.atomic(connection):
                 for name in names:
-                    _store(connection, name, [one for one in answers if one.annotator == name], f"import {path.suffix[1:]}", decide)
+                    _store(
+                        connection,
+                        name,
+                        [one for one in answers if one.annotator == name],
+                        f"import {path.suffix[1:]}",
+                        decide,
+                    )
     said_nothing = sum(one.candidate is not None and one.label is None for one in answers)
     missing, complete = sum(len(one.missing) for one in answers), sum(one.checked for one in answers)
     return Imported(pool.id, names, len(given), changed, missing, complete, said_nothing, tuple(faults))
@@ -107,11 +117,15 @@ def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
     for review in pool.reviews:
         for one in review.candidates:
             if one.id in open_:
-                listed.append(Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id]))
+                listed.append(
+                    Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id])
+                )
     return pool, listed
 
 
-def export_queue(workdir: Path, pool_id: str | None, path: Path, form: Format, *, force: bool = False) -> tuple[str, int]:
+def export_queue(
+    workdir: Path, pool_id: str | None, path: Path, form: Format, *, force: bool = False
+) -> tuple[str, int]:
     """Write the undecided disputes as a sheet with what each person said; (pool, disputes)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
@@ -133,7 +147,10 @@ def spoken(text: str, said: Iterable[tuple[str, Label]]) -> str:
     """`amy YY · bob YN → NEG`."""
 
     def one(label: Label) -> str:
-        right = [label.polarity or "", *("".join(text[s:e] for s, e in spans) for spans in (label.aspect, label.opinion) if spans)]
+        right = [
+            label.polarity or "",
+            *("".join(text[s:e] for s, e in spans) for spans in (label.aspect, label.opinion) if spans),
+        ]
         return told(label) + (" → " + " ".join(filter(None, right)) if any(right) else "")
 
     return " · ".join(f"{who} {one(label)}" for who, label in said)
@@ -152,7 +169,9 @@ def _checked(pool: Pool, path: Path, form: Format, annotator: str) -> tuple[list
             faults.append(fault)
     named = [_named(one, annotator) for one in answers]
     if not answers and not faults:
-        raise InputError("no rows", where=str(path), fix="give the file that `builder annotate export` wrote, filled in")
+        raise InputError(
+            "no rows", where=str(path), fix="give the file that `builder annotate export` wrote, filled in"
+        )
     return named, faults
 
 
@@ -166,7 +185,9 @@ def _named(answer: Answer, annotator: str) -> Answer:
 def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
     """The id of an annotator; ConfigError for a name that cannot be one."""
     if not name.strip() or len(name) > 64 or not name.isprintable():
-        raise ConfigError(f"{name!r} is no name of an annotator", where="--annotator", fix="use 1 to 64 printable characters")
+        raise ConfigError(
+            f"{name!r} is no name of an annotator", where="--annotator", fix="use 1 to 64 printable characters"
+        )
     try:
         return gold.annotator(connection, name, kind)
     except ValueError as error:
@@ -176,7 +197,9 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
 def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer], tool: str, decide: bool) -> None:
     who, listed = entered(connection, name), list(answers)
     rows = [(one.candidate.id, one.label) for one in listed if one.candidate is not None and one.label is not None]
-    added = [(pools.add(connection, one.review.id, Candidate(None, t)), Label("YY")) for one in listed for t in one.missing]
+    added = [
+        (pools.add(connection, one.review.id, Candidate(None, t)), Label("YY")) for one in listed for t in one.missing
+    ]
     gold.put(connection, who, added if decide else [*rows, *added], tool)
     if decide:
         gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
@@ -186,7 +209,9 @@ def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer],
 def write_items(path: Path, form: Format, listed: Iterable[Item], force: bool) -> None:
     """Write items beside the target, then renamed. A file that is there may hold somebody's work."""
     if path.exists() and not force:
-        raise InputError("exists already, and may hold labels", where=str(path), fix="choose another name, or --force to replace it")
+        raise InputError(
+            "exists already, and may hold labels", where=str(path), fix="choose another name, or --force to replace it"
+        )
     if path.suffix.lower() != form.ending:
         raise ConfigError(f"{path.name} does not end in {form.ending}", fix=f"name it {path.stem}{form.ending}")
     path.parent.mkdir(parents=True, exist_ok=True)

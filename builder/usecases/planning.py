@@ -105,7 +105,13 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
         alone = max(0.0, seconds - spread / measured.workers) * held / before
         fixed = measured.process + measured.fixed.get(stage, 0.0)
         told = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
-        by = f"{workers} workers" if stage in SPREAD else f"one process, prediction by {workers} workers" if spread else "one process"
+        by = (
+            f"{workers} workers"
+            if stage in SPREAD
+            else f"one process, prediction by {workers} workers"
+            if spread
+            else "one process"
+        )
         stages.append(StagePlan(stage, alone + grown * told, fixed + held * measured.memory.get(stage, 0.0), by))
     disk = {kind: float(size) * (1.0 if kind == "models" else grown) for kind, size in measured.disk.items()}
     return Plan(count, workers, tuple(stages), disk, measured.process, measured, _notes(measured, count))
@@ -114,7 +120,9 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
 def _notes(measured: Measured, count: int) -> tuple[str, ...]:
     out = [f"measured: {measured.what}, {measured.reviews:,} distinct reviews with {measured.workers} workers"]
     if count > 20 * measured.reviews:
-        out.append(f"{count / measured.reviews:,.0f} times as many: a rule of three over such a distance may be off by half")
+        out.append(
+            f"{count / measured.reviews:,.0f} times as many: a rule of three over such a distance may be off by half"
+        )
     if "discriminate" not in measured.seconds:
         lacking = "training and prediction" if "release" in measured.seconds else "training, prediction and release"
         large = " that has a judge" if "release" in measured.seconds else ""
@@ -130,10 +138,16 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
     with db.reading(workdir) as connection:
         done = runs.runs(connection)
         if lacking := [stage for stage in ("ingest", *SPREAD) if stage not in done]:
-            raise WorkdirError(f"{lacking[0]} is not done here", where=str(workdir), fix="`builder resume` it, or plan without --workdir")
+            raise WorkdirError(
+                f"{lacking[0]} is not done here",
+                where=str(workdir),
+                fix="`builder resume` it, or plan without --workdir",
+            )
         trained = "judge" not in done["discriminate"].counts if "discriminate" in done else True
         seconds = {stage: run.seconds for stage, run in done.items() if trained or stage not in _MODELS}
-        context = Context(connection, config, workdir, (), workdir, load_lexicon(overlays=overlays(workdir)), (), "", {})
+        context = Context(
+            connection, config, workdir, (), workdir, load_lexicon(overlays=overlays(workdir)), (), "", {}
+        )
         count = reviews.count(connection)
         predicted, training = _prediction(context, count)
         sample = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
@@ -147,9 +161,15 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
         if release is not None and release.is_dir():
             disk["release"] = _size(release, "**/*")
-        disk["temporary"] = (room(sample) + sum(len(text.encode()) + HASH for text in sample)) * count // max(1, len(sample))
+        disk["temporary"] = (
+            (room(sample) + sum(len(text.encode()) + HASH for text in sample)) * count // max(1, len(sample))
+        )
         written = _writing(connection, count)
-    order = [stage for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release") if stage in seconds]
+    order = [
+        stage
+        for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release")
+        if stage in seconds
+    ]
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
     return Measured(
         what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, process,
@@ -174,7 +194,9 @@ def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
     panel = on_one_thread(load_panel(folder))
     items = made[:_PREDICTED]
     judging = _timed(lambda: panel.apart(items)) / len(items) * count
-    tagging = _timed(lambda: panel.taggers.apart([one.id for one in items], [one.text for one in items])) / len(items) * count
+    tagging = (
+        _timed(lambda: panel.taggers.apart([one.id for one in items], [one.text for one in items])) / len(items) * count
+    )
     return {"discriminate": 2 * judging, "self_train": tagging}, bytes_
 
 
@@ -211,13 +233,25 @@ def _writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:
     assert source is not None, "seed is done"
     last = sample[-1][0].id
     everything = [triplets.proposed(connection, source, split) for split in ("train", "valid", "test")]
-    found = [(one.review, one.triplet) for listed in everything for one in takewhile(lambda one: one.review <= last, listed)]
+    found = [
+        (one.review, one.triplet) for listed in everything for one in takewhile(lambda one: one.review <= last, listed)
+    ]
     with tempfile.TemporaryDirectory() as folder, db.writing(Path(folder)) as other:
         with db.atomic(other):
             reviews.insert(
-                other, [(r.key, r.text, None, None, None, "", i, r.script, "", str(i), str(i)) for i, (r, _) in enumerate(sample)]
+                other,
+                [
+                    (r.key, r.text, None, None, None, "", i, r.script, "", str(i), str(i))
+                    for i, (r, _) in enumerate(sample)
+                ],
             )
-            made = dict(zip((r.id for r, _ in sample), sorted(reviews.ids(other, [r.key for r, _ in sample]).values()), strict=True))
+            made = dict(
+                zip(
+                    (r.id for r, _ in sample),
+                    sorted(reviews.ids(other, [r.key for r, _ in sample]).values()),
+                    strict=True,
+                )
+            )
             backend = reviews.begin_annotations(other, "plan", "plan", "", anew=False)
             rules = triplets.source(other, "rules", "rules", "")
         words = [(made[review.id], text) for review, text in sample]

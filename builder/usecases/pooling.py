@@ -35,11 +35,21 @@ def make_pool(workdir: Path, settings: Settings) -> Made:
     with opened(workdir) as connection:
         systems = pools.systems(connection)
         if not systems:
-            raise WorkdirError("no source has proposed triplets yet", where=str(workdir), fix="run `builder run seed`, or the whole build")
+            raise WorkdirError(
+                "no source has proposed triplets yet",
+                where=str(workdir),
+                fix="run `builder run seed`, or the whole build",
+            )
         reviews = pools.reviews_of(connection, settings.split)
         if not reviews:
-            raise WorkdirError(f"no review in split {settings.split!r}", where=str(workdir), fix="choose --split train, valid, test or all")
-        proposed = pools.proposals(connection, systems, [one.id for one in reviews]) if PROPOSED & set(settings.strata) else {}
+            raise WorkdirError(
+                f"no review in split {settings.split!r}",
+                where=str(workdir),
+                fix="choose --split train, valid, test or all",
+            )
+        proposed = (
+            pools.proposals(connection, systems, [one.id for one in reviews]) if PROPOSED & set(settings.strata) else {}
+        )
         chosen = sample(reviews, proposed, systems, settings)
         proposed = proposed or pools.proposals(connection, systems, [one.id for one, _ in chosen])
         pool = make(chosen, proposed, systems, settings)
@@ -60,6 +70,10 @@ def _keep_verdicts(connection: sqlite3.Connection, pool: Pool, ids: Mapping[tupl
     if judge is None:
         return
     verdicts = triplets.verdicts(connection, judge)
-    known = [(one.id, verdicts.get(ids[review.key, name_of(one.triplet)])) for review in pool.reviews for one in review.candidates]
+    known = [
+        (one.id, verdicts.get(ids[review.key, name_of(one.triplet)]))
+        for review in pool.reviews
+        for one in review.candidates
+    ]
     rows = [(i, Label(verdict)) for i, verdict in known if verdict is not None]
     gold.put(connection, gold.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")

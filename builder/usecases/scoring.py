@@ -48,7 +48,9 @@ def score_files(
         return _score_complete(gold, files, asked, keys, settings)
     if asked == "complete":
         raise ConfigError(
-            "the metric `complete` needs gold by two annotators", where=str(gold), fix="name a folder with A.jsonl and B.jsonl"
+            "the metric `complete` needs gold by two annotators",
+            where=str(gold),
+            fix="name a folder with A.jsonl and B.jsonl",
         )
     gold_file = answers.load(gold)
     rows: Rows = []
@@ -65,12 +67,20 @@ def score_files(
     return Scored(rows, counts, tuple(summary), tuple(_notes(due.answers, read, settings.mode) + _faults(due)))
 
 
-def _score_complete(gold: Path, files: Mapping[str, File], asked: Asked, keys: tuple[str, ...], settings: Settings) -> Scored:
+def _score_complete(
+    gold: Path, files: Mapping[str, File], asked: Asked, keys: tuple[str, ...], settings: Settings
+) -> Scored:
     if asked not in ("all", "complete"):
         fix = "leave --metric out, or say --metric complete"
-        raise ConfigError(f"gold by two annotators has core and full forms, which {asked} does not know", where=str(gold), fix=fix)
+        raise ConfigError(
+            f"gold by two annotators has core and full forms, which {asked} does not know", where=str(gold), fix=fix
+        )
     if settings.mode != "open":
-        raise ConfigError(f"gold by two annotators is scored in open mode, not {settings.mode}", where=str(gold), fix="leave --mode out")
+        raise ConfigError(
+            f"gold by two annotators is scored in open mode, not {settings.mode}",
+            where=str(gold),
+            fix="leave --mode out",
+        )
     reviews = load_complete(gold)
     rows: Rows = []
     hits = {}
@@ -81,10 +91,17 @@ def _score_complete(gold: Path, files: Mapping[str, File], asked: Asked, keys: t
     read = {name: file.read() for name, file in files.items()}
     required, optional = (sum(len(getattr(one, name)) for one in reviews.values()) for name in ("required", "optional"))
     agreed = agreement(reviews)
-    counts: dict[str, object] = {"gold": len(reviews), "required": required, "optional": optional, "agreement_f1": agreed}
+    counts: dict[str, object] = {
+        "gold": len(reviews),
+        "required": required,
+        "optional": optional,
+        "agreement_f1": agreed,
+    }
     counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
     head = f"gold: {len(reviews)} reviews, {required} required and {optional} optional triplets; F1 of one annotator against the other {agreed:.1f}"
-    tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(f"{n} by {key}" for key, n in hits.items())
+    tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(
+        f"{n} by {key}" for key, n in hits.items()
+    )
     return Scored(rows, counts, (_join(head, reviews, read["pred"]), tail), tuple(_notes(reviews, read, settings.mode)))
 
 
@@ -105,7 +122,9 @@ def _ceiling(rows: Rows, due: Read) -> list[str]:
     if low is None:
         return []
     empty = sum(not triplets for triplets in due.answers.values())
-    return [f"ceiling of the paper metric: {low:.1f}, for {empty} of {len(due.answers)} gold reviews are empty and count 0"]
+    return [
+        f"ceiling of the paper metric: {low:.1f}, for {empty} of {len(due.answers)} gold reviews are empty and count 0"
+    ]
 
 
 def _notes(gold: Mapping[str, object], read: Mapping[str, Read], mode: str) -> list[str]:
@@ -126,4 +145,8 @@ def _faults(due: Read) -> list[str]:
     what = "faulty gold line is left out" if len(due.faults) == 1 else "faulty gold lines are left out"
     more = len(due.faults) - _MOST_FAULTS
     tail = [f"  and {more} more (all of them: --format json)"] if more > 0 else []
-    return [f"note: {len(due.faults)} {what} (--strict refuses them):", *(f"  {fault}" for fault in due.faults[:_MOST_FAULTS]), *tail]
+    return [
+        f"note: {len(due.faults)} {what} (--strict refuses them):",
+        *(f"  {fault}" for fault in due.faults[:_MOST_FAULTS]),
+        *tail,
+    ]

@@ -18,7 +18,10 @@ NO_RULES = ("kind", "order", "about", "conventions", "hit", "miss")
 def describe_stages() -> str:
     return _table(
         ("stage", "what it makes", "reads", "writes", "settings"),
-        ((f"`{stage.name}`", stage.about, _codes(stage.reads), _codes(stage.writes), _codes(stage.settings)) for stage in STAGES),
+        (
+            (f"`{stage.name}`", stage.about, _codes(stage.reads), _codes(stage.writes), _codes(stage.settings))
+            for stage in STAGES
+        ),
     )
 
 
@@ -43,7 +46,12 @@ def describe_rules() -> str:
         rules = tomllib.loads(path.read_text(encoding="utf-8"))
         parts += [f"## `rules/{path.name}`", ""]
         rows = (
-            (f"`{name}`", f"`{rule['kind']}`", rule["about"], "; ".join(f"{hit['text']}" for hit in rule.get("hit", [])[:2]))
+            (
+                f"`{name}`",
+                f"`{rule['kind']}`",
+                rule["about"],
+                "; ".join(f"{hit['text']}" for hit in rule.get("hit", [])[:2]),
+            )
             for name, rule in sorted(rules.items(), key=lambda item: item[1].get("order", 0))
         )
         parts += [_table(("rule", "kind", "what it does", "examples"), rows), ""]

@@ -35,7 +35,9 @@ def _describe(name: str, command: click.Command) -> str:
         "```",
         "",
     ]
-    rows = [_row(option, context) for option in command.params if isinstance(option, click.Option) and not option.hidden]
+    rows = [
+        _row(option, context) for option in command.params if isinstance(option, click.Option) and not option.hidden
+    ]
     if rows:
         parts += ["| option | meaning | default |", "|---|---|---|", *rows, ""]
     return "\n".join(parts)

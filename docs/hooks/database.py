@@ -19,9 +19,19 @@ def describe_database() -> str:
         parts += [f"## {title}", ""]
         for name in (name for name in sentences if name in tables[kind]):
             rows = [
-                f"| `{column}` | {type_ or '&nbsp;'} | {sentences[name].columns[column]} |" for column, type_ in tables[kind][name].items()
+                f"| `{column}` | {type_ or '&nbsp;'} | {sentences[name].columns[column]} |"
+                for column, type_ in tables[kind][name].items()
             ]
-            parts += [f"### `{name}`", "", sentences[name].about, "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
+            parts += [
+                f"### `{name}`",
+                "",
+                sentences[name].about,
+                "",
+                "| column | type | meaning |",
+                "|---|---|---|",
+                *rows,
+                "",
+            ]
     return "\n".join(parts)
 
 

@@ -35,7 +35,9 @@ _LINK = re.compile(r"\]\(docs/")
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by MkDocs for each page."""
-    return _INCLUDE.sub(lambda found: include_file(found[1]), _GENERATE.sub(lambda found: GENERATED[found[1]](), markdown))
+    return _INCLUDE.sub(
+        lambda found: include_file(found[1]), _GENERATE.sub(lambda found: GENERATED[found[1]](), markdown)
+    )
 
 
 def include_file(name: str) -> str:

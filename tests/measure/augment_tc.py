@@ -32,7 +32,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--models", default="cnn,rnn")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the methods: context.epochs=5")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the methods: context.epochs=5"
+    )
     options = parser.parse_args()
     found: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
     for name in options.sets:

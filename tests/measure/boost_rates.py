@@ -45,7 +45,9 @@ def main() -> None:
         if options.peers:
             theirs = beside(options.peers, name, options)
             show(f"{name} EDA", theirs)
-            print(f"  eda is {ours[0] / theirs[0]:.0f} times as fast by the clock, {ours[1] / theirs[1]:.0f} times by processor seconds")
+            print(
+                f"  eda is {ours[0] / theirs[0]:.0f} times as fast by the clock, {ours[1] / theirs[1]:.0f} times by processor seconds"
+            )
         else:
             print(f"{name}: not measured, name an environment that has it with --peers")
     reading(options)
@@ -54,7 +56,9 @@ def main() -> None:
 def read(path: Path) -> list[str]:
     """The distinct texts of a file, in order."""
     lines = path.read_text("utf-8").splitlines()
-    return list(dict.fromkeys(a.replace("$T$", b.strip()).strip() for a, b in zip(lines[::3], lines[1::3], strict=False)))
+    return list(
+        dict.fromkeys(a.replace("$T$", b.strip()).strip() for a, b in zip(lines[::3], lines[1::3], strict=False))
+    )
 
 
 def show(name: str, rate: Rate) -> None:
@@ -80,7 +84,8 @@ def eda(texts: list[str]) -> Rate:
 
     def work(texts: list[str]) -> int:
         sentences = [
-            Sentence(str(i), text, tuple(m.span() for m in re.finditer(r"\S+", text)), (), None, "en") for i, text in enumerate(texts)
+            Sentence(str(i), text, tuple(m.span() for m in re.finditer(r"\S+", text)), (), None, "en")
+            for i, text in enumerate(texts)
         ]
         rows = made.propose(sentences, COPIES, 1)
         return sum(len([applied(one.text, c.edits) for c in row]) for one, row in zip(sentences, rows, strict=True))
@@ -113,7 +118,10 @@ def made(make: Callable[[], Callable[[str], list[str]]]) -> Callable[[str], list
     import nltk
 
     nltk.download = lambda *args, **kwargs: True
-    for module in ("flair", "flair.data"):  # a tagger that no transformation of EDA calls; importing it takes half a minute
+    for module in (
+        "flair",
+        "flair.data",
+    ):  # a tagger that no transformation of EDA calls; importing it takes half a minute
         sys.modules[module] = MagicMock(__spec__=None)
     while True:
         try:
@@ -142,9 +150,15 @@ def nlpaug() -> Callable[[str], list[str]]:
         nltk.pos_tag(["good"])
     except LookupError:
         tagger = nltk.PerceptronTagger(load=False)
-        tagger.train([[("the", "DT"), ("good", "JJ"), ("soup", "NN"), ("was", "VBD"), ("brought", "VBN"), ("quickly", "RB")]] * 3)
+        tagger.train(
+            [[("the", "DT"), ("good", "JJ"), ("soup", "NN"), ("was", "VBD"), ("brought", "VBN"), ("quickly", "RB")]] * 3
+        )
         nltk.pos_tag = lambda words, *args, **kwargs: tagger.tag(words)
-    synonym, swap, delete = word.SynonymAug(aug_p=0.1), word.RandomWordAug("swap", aug_p=0.1), word.RandomWordAug("delete", aug_p=0.1)
+    synonym, swap, delete = (
+        word.SynonymAug(aug_p=0.1),
+        word.RandomWordAug("swap", aug_p=0.1),
+        word.RandomWordAug("delete", aug_p=0.1),
+    )
     turns = (synonym, swap, delete, synonym)[:COPIES]
     return lambda text: [one for method in turns for one in method.augment(text)]
 
@@ -166,14 +180,20 @@ def reading(options: argparse.Namespace) -> None:
     for i, (text, aspect, polarity) in enumerate(zip(lines[::3], lines[1::3], lines[2::3], strict=False)):
         at, whole = text.strip().index("$T$"), text.strip().replace("$T$", aspect.strip(), 1)
         marks = (Mark(at, at + len(aspect.strip()), "aspect", named[polarity.strip().lower()]),)  # type: ignore[arg-type]
-        sentences.append(Sentence(str(i), whole, tuple(m.span() for m in re.finditer(r"\S+", whole)), marks, None, "en"))
+        sentences.append(
+            Sentence(str(i), whole, tuple(m.span() for m in re.finditer(r"\S+", whole)), marks, None, "en")
+        )
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         surrogate = ClassTrainer(TwoWayConfig(), options.epochs, options.threads).fit(sentences, (), 1, Path(folder))
-        print(f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in {time.perf_counter() - started:.1f} s")
+        print(
+            f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in {time.perf_counter() - started:.1f} s"
+        )
     backend = catalog.load("eda", replace(AugmentSettings(), given=Given(language="en")))
     rows = zip(sentences, backend.propose(sentences, 16, 1), strict=True)
-    made = [one for sentence, row in rows for candidate in row if (one := boostaug.changed(sentence, candidate))][: options.candidates]
+    made = [one for sentence, row in rows for candidate in row if (one := boostaug.changed(sentence, candidate))][
+        : options.candidates
+    ]
     surrogate.read(made[:500])
     clock, processor, count = timed(lambda: len(surrogate.read(made)), len(made))
     words = sum(len(one.text.split()) for one in made) / len(made)

@@ -37,7 +37,13 @@ def main() -> None:
     train, test = split(options.file, options.workdir, "test")
     if options.dev:
         train, test = split(train, options.workdir, "dev")
-    asked = {"task": "absc", "train": train, "test": test, "methods": options.methods or TABLES[options.table], "workdir": options.workdir}
+    asked = {
+        "task": "absc",
+        "train": train,
+        "test": test,
+        "methods": options.methods or TABLES[options.table],
+        "workdir": options.workdir,
+    }
     command = ["bench", *(part for key, value in asked.items() for part in (f"--{key}", str(value))), *more]
     sys.argv = ["builder", *command]
     print(shlex.join(sys.argv), flush=True)

@@ -31,7 +31,8 @@ def read(path: Path) -> Iterator[tuple[str, list[Gold]]]:
         tokens = spaced.split(" ")
         starts = [0, *accumulate(map(len, tokens))]
         gold = [
-            ((starts[first], starts[min(last + 1, len(tokens))]), word[:3].upper()) for _, (first, last), word in ast.literal_eval(listed)
+            ((starts[first], starts[min(last + 1, len(tokens))]), word[:3].upper())
+            for _, (first, last), word in ast.literal_eval(listed)
         ]
         yield "".join(tokens), [one for one in gold if one[0][1] > one[0][0]]
 
@@ -72,7 +73,10 @@ def main() -> None:
     print(
         f"{len(rows):,} sentences, {total:,} opinions: one of ours in {found / total:.1%}; of those {agreed / found:.1%} have the gold polarity"
     )
-    print("gold / ours: " + ", ".join(f"{due} / {said or 'none'} {number:,}" for (due, said), number in counts.most_common(12)))
+    print(
+        "gold / ours: "
+        + ", ".join(f"{due} / {said or 'none'} {number:,}" for (due, said), number in counts.most_common(12))
+    )
     print(*random.Random(1).sample(drawn, min(options.draw, len(drawn))), sep="\n" if options.draw else "")
 
 

@@ -46,7 +46,9 @@ def main() -> None:
         first = folder / "first"
 
         def build(workdir: Path, **more: Any) -> Build:
-            return Build(workdir, workdir / "out", (source,), resolve(options=given | {"evaluate.gold": str(gold)} | more))
+            return Build(
+                workdir, workdir / "out", (source,), resolve(options=given | {"evaluate.gold": str(gold)} | more)
+            )
 
         pipeline.run(build(first))
         for crew in options.crews.split(","):
@@ -57,7 +59,11 @@ def main() -> None:
             def kill(*arguments: Any, count: int = int(workers), met: list[int] = met) -> None:
                 real(*arguments)
                 if count > 1 and not met:
-                    worker = next(one for one in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(one.cmdline()))
+                    worker = next(
+                        one
+                        for one in psutil.Process().children(recursive=True)
+                        if "spawn_main" in " ".join(one.cmdline())
+                    )
                     worker.kill()
                     met.append(worker.pid)
 
@@ -71,7 +77,10 @@ def main() -> None:
                 digest.update(repr(connection.execute(question).fetchall()).encode())
             connection.close()
             digests.add(digest.hexdigest())
-            print(f"{crew:8} {digest.hexdigest()[:16]} {seconds:6.1f} s" + (f", worker {met[0]} killed" if met else ""), flush=True)
+            print(
+                f"{crew:8} {digest.hexdigest()[:16]} {seconds:6.1f} s" + (f", worker {met[0]} killed" if met else ""),
+                flush=True,
+            )
     print("all the same" if len(digests) == 1 else "NOT the same")
     raise SystemExit(len(digests) != 1)
 

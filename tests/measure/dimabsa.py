@@ -48,7 +48,9 @@ def predict(readings: Mapping[str, Reading], engine: Engine) -> dict[str, dict[s
     for key, reading in readings.items():
         triplets = extract(engine, reading)
         for name, answers in out.items():
-            answers[key] = [(triplet.aspect.text, getattr(triplet, name).text, triplet.polarity) for triplet in triplets]
+            answers[key] = [
+                (triplet.aspect.text, getattr(triplet, name).text, triplet.polarity) for triplet in triplets
+            ]
     return out
 
 

@@ -50,13 +50,18 @@ def main() -> None:
     options = parser.parse_args()
     started = time.monotonic()
     told, failures = run(options.count, options.seed, options.workers, options.keep)
-    print(f"{options.count} files in {time.monotonic() - started:.0f} s: " + ", ".join(f"{what} {n}" for what, n in sorted(told.items())))
+    print(
+        f"{options.count} files in {time.monotonic() - started:.0f} s: "
+        + ", ".join(f"{what} {n}" for what, n in sorted(told.items()))
+    )
     for failure in failures:
         print("FAILED", failure)
     raise SystemExit(bool(failures))
 
 
-def run(count: int, seed: int, workers: int, keep: Path | None = None, traps: bool = True) -> tuple[Counter[str], list[str]]:
+def run(
+    count: int, seed: int, workers: int, keep: Path | None = None, traps: bool = True
+) -> tuple[Counter[str], list[str]]:
     """What became of the files, and those that failed; a process that dies is begun anew behind the file that killed it."""
     told: Counter[str] = Counter()
     failures: list[str] = []
@@ -65,7 +70,9 @@ def run(count: int, seed: int, workers: int, keep: Path | None = None, traps: bo
         while left:
             chunks, left = left, []
             with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-                for chunk, future in [(chunk, pool.submit(read_all, chunk, seed, folder, keep, traps)) for chunk in chunks]:
+                for chunk, future in [
+                    (chunk, pool.submit(read_all, chunk, seed, folder, keep, traps)) for chunk in chunks
+                ]:
                     try:
                         some, bad = future.result()
                         told.update(some)
@@ -89,7 +96,9 @@ def read_all(numbers: range, seed: int, folder: str, keep: Path | None, traps: b
         try:
             told[outcome(path, rows)] += 1
         except BaseException as error:
-            failures.append(f"file {number} of seed {seed} ({name}, {len(content)} bytes): {type(error).__name__}: {str(error)[:200]}")
+            failures.append(
+                f"file {number} of seed {seed} ({name}, {len(content)} bytes): {type(error).__name__}: {str(error)[:200]}"
+            )
             if keep:
                 keep.mkdir(parents=True, exist_ok=True)
                 (keep / path.name).write_bytes(content)
@@ -128,7 +137,9 @@ def outcome(path: Path, rows: int | None) -> str:
                 assert row.reason and row.detail, f"row {row.row} is rejected without a reason"
                 row.raw.encode()
     except InputError as error:
-        assert "\n" not in str(error) and str(error).isprintable(), f"an error of several lines or with control characters: {str(error)!r}"
+        assert "\n" not in str(error) and str(error).isprintable(), (
+            f"an error of several lines or with control characters: {str(error)!r}"
+        )
         assert rows is None, f"a sound file is refused: {error}"
         return "refused"
     finally:
@@ -158,14 +169,31 @@ def made(number: int, seed: int, traps: bool = True) -> tuple[str, bytes, int | 
     if rng.random() < 0.6:
         plain = gzip.decompress(content) if ending.endswith(".gz") and rng.random() < 0.7 else content
         plain = damaged(plain, rng)
-        content = gzip.compress(plain, 1) if plain is not content and content[:2] == b"\x1f\x8b" and rng.random() < 0.9 else plain
+        content = (
+            gzip.compress(plain, 1)
+            if plain is not content and content[:2] == b"\x1f\x8b" and rng.random() < 0.9
+            else plain
+        )
         return f"damaged{ending}", content or b"\n", None
     return f"sound{ending}", content, len(rows) if sound else None
 
 
 def record(rng: random.Random) -> dict[str, object]:
     text = "".join(rng.choices(PIECES, k=rng.randint(0, 12)))
-    odd: tuple[object, ...] = (None, 5, -1, 4.5, True, "五星", "5/5", 10**400, 1e308, [1, [2]], {"a": {"b": []}}, "x" * 300)
+    odd: tuple[object, ...] = (
+        None,
+        5,
+        -1,
+        4.5,
+        True,
+        "五星",
+        "5/5",
+        10**400,
+        1e308,
+        [1, [2]],
+        {"a": {"b": []}},
+        "x" * 300,
+    )
     return {
         "review_id": rng.choice((None, "r1", f"r{rng.random()}", *odd[1:5], rng.choice(PIECES))),
         "place": rng.choice((None, "小木屋", rng.choice(PIECES))),
@@ -220,7 +248,9 @@ def _parquet(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, 
         return None if value is None else str(value).encode("utf-8", "surrogatepass")
 
     columns = {name: pyarrow.array([cell(row[name]) for row in rows], pyarrow.binary()) for name in rows[0]}
-    table = pyarrow.table({name: pyarrow.Array.from_buffers(pyarrow.string(), len(rows), one.buffers()) for name, one in columns.items()})
+    table = pyarrow.table(
+        {name: pyarrow.Array.from_buffers(pyarrow.string(), len(rows), one.buffers()) for name, one in columns.items()}
+    )
     out = io.BytesIO()
     parquet.write_table(table, out, compression=rng.choice(("none", "snappy", "zstd")))
     return out.getvalue(), True
@@ -235,8 +265,14 @@ def _xlsx(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, boo
     sheet.append(list(rows[0]))
     full = True
     for row in rows:
-        cells = [value if isinstance(value, int | float | None) and value != 10**400 else str(value) for value in row.values()]
-        cells = [ILLEGAL_CHARACTERS_RE.sub("", one).encode("utf-8", "replace").decode() if isinstance(one, str) else one for one in cells]
+        cells = [
+            value if isinstance(value, int | float | None) and value != 10**400 else str(value)
+            for value in row.values()
+        ]
+        cells = [
+            ILLEGAL_CHARACTERS_RE.sub("", one).encode("utf-8", "replace").decode() if isinstance(one, str) else one
+            for one in cells
+        ]
         sheet.append(["'" + one if isinstance(one, str) and one.startswith("=") else one for one in cells])
         full = full and any(cell not in (None, "") for cell in cells)
     out = io.BytesIO()
@@ -244,7 +280,14 @@ def _xlsx(rows: list[dict[str, object]], rng: random.Random) -> tuple[bytes, boo
     return out.getvalue(), full  # an empty row of a sheet is no row
 
 
-_WRITERS = {".csv": _delimited(","), ".tsv": _delimited("\t"), ".jsonl": _jsonl, ".json": _json, ".parquet": _parquet, ".xlsx": _xlsx}
+_WRITERS = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".jsonl": _jsonl,
+    ".json": _json,
+    ".parquet": _parquet,
+    ".xlsx": _xlsx,
+}
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
@@ -310,7 +353,9 @@ def _cell(text: str, row: int = 2) -> str:
 
 
 def _laughs(rng: random.Random) -> bytes:
-    entities = '<!ENTITY a "湯湯湯湯湯湯湯湯湯湯">' + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
+    entities = '<!ENTITY a "湯湯湯湯湯湯湯湯湯湯">' + "".join(
+        f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9)
+    )
     return workbook(f"<!DOCTYPE x [{entities}]>" + _sheet(_cell("&j;")))
 
 
@@ -338,7 +383,9 @@ def _column(value: str, rows: int) -> bytes:
 
     out = io.BytesIO()
     parquet.write_table(
-        pyarrow.table({"text": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * rows, pyarrow.int32()), [value])}),
+        pyarrow.table(
+            {"text": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * rows, pyarrow.int32()), [value])}
+        ),
         out,
         compression="zstd",
     )
@@ -357,17 +404,35 @@ TRAPS: tuple[tuple[str, Callable[[random.Random], bytes]], ...] = (
     ("bomb.xlsx", lambda rng: workbook(_sheet(_cell("0" * (500 << 20))))),
     ("laughs.xlsx", _laughs),
     ("gap.xlsx", lambda rng: workbook(_sheet(_cell("湯頭", 99_999_999_999)))),
-    ("wide.xlsx", lambda rng: workbook(_sheet('<row r="2"><c r="ZZZZZZZ2" t="inlineStr"><is><t>湯頭</t></is></c></row>'))),
-    ("deep.jsonl", lambda rng: b"".join(b'{"text": ' + b"[" * n + b"]" * n + b"}\n" for n in (10, 300, 600, 900, 950, 990, 5000, 200_000))),
+    (
+        "wide.xlsx",
+        lambda rng: workbook(_sheet('<row r="2"><c r="ZZZZZZZ2" t="inlineStr"><is><t>湯頭</t></is></c></row>')),
+    ),
+    (
+        "deep.jsonl",
+        lambda rng: b"".join(
+            b'{"text": ' + b"[" * n + b"]" * n + b"}\n" for n in (10, 300, 600, 900, 950, 990, 5000, 200_000)
+        ),
+    ),
     ("deep.json", lambda rng: b"[" + b"[" * rng.choice((400, 950, 990, 100_000)) + b"]"),
     (
         "depth.json",
-        lambda rng: b"[" + b",".join(b'{"text": ' + b'{"a":' * n + b"1" + b"}" * n + b"}" for n in (10, 300, 600, 900, 980)) + b"]",
+        lambda rng: (
+            b"["
+            + b",".join(b'{"text": ' + b'{"a":' * n + b"1" + b"}" * n + b"}" for n in (10, 300, 600, 900, 980))
+            + b"]"
+        ),
     ),
     (
         "number.jsonl",
         lambda rng: (
-            b'{"text": "' + "湯".encode() + b'", "rating": ' + b"9" * 4000 + b'}\n{"text": 1e999}\n{"text": ' + b"9" * 5000 + b"}\n"
+            b'{"text": "'
+            + "湯".encode()
+            + b'", "rating": '
+            + b"9" * 4000
+            + b'}\n{"text": 1e999}\n{"text": '
+            + b"9" * 5000
+            + b"}\n"
         ),
     ),
     ("mac.csv", lambda rng: b"text\r" + "湯頭".encode() + b"\r" * (12 << 20)),
@@ -376,11 +441,25 @@ TRAPS: tuple[tuple[str, Callable[[random.Random], bytes]], ...] = (
     ("stray.csv", lambda rng: b"text\n" + b'"x\n' + b"y\n" * 200_000 + b'"z\n'),
     ("strays.csv", lambda rng: b"text\n" + (b'"x\n' + b"y\n" * 300 + b'"z\n') * 300),
     ("line.jsonl", lambda rng: b'{"text": "' + b"x" * (70 << 20)),
-    ("surrogates.jsonl", lambda rng: b"".join(b'{"text": "\\ud8%02x\xe6\xb9\xaf\\udc%02x"}\n' % (n, n) for n in range(256))),
-    ("columns.csv", lambda rng: b",".join(b"c%d" % n for n in range(50_000)) + b",text\n" + b"," * 50_000 + "湯\n".encode()),
-    ("names.json", lambda rng: json.dumps([{f"k{n}{m}": 1 for m in range(100)} | {"text": "湯"} for n in range(900)]).encode()),
+    (
+        "surrogates.jsonl",
+        lambda rng: b"".join(b'{"text": "\\ud8%02x\xe6\xb9\xaf\\udc%02x"}\n' % (n, n) for n in range(256)),
+    ),
+    (
+        "columns.csv",
+        lambda rng: b",".join(b"c%d" % n for n in range(50_000)) + b",text\n" + b"," * 50_000 + "湯\n".encode(),
+    ),
+    (
+        "names.json",
+        lambda rng: json.dumps([{f"k{n}{m}": 1 for m in range(100)} | {"text": "湯"} for n in range(900)]).encode(),
+    ),
     ("utf16.csv", lambda rng: ("text\n" + "湯頭\ud800\n" * 50).encode("utf-16", "surrogatepass")),
-    ("zip.xlsx", lambda rng: workbook(_sheet(_cell("湯")), **{"../../../tmp/escaped": b"x", "xl/media/big.bin": b"\0" * (300 << 20)})),
+    (
+        "zip.xlsx",
+        lambda rng: workbook(
+            _sheet(_cell("湯")), **{"../../../tmp/escaped": b"x", "xl/media/big.bin": b"\0" * (300 << 20)}
+        ),
+    ),
 )
 
 

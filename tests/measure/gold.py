@@ -34,7 +34,9 @@ def made_up(count: int, each: int) -> tuple[tuple[str, ...], dict[str, list[tupl
     draw = random.Random(13)
     texts, found = [], {"rules": [], "C1": []}
     for n in range(1, count + 1):
-        parts = [(draw.choice(ASPECTS), f"{i}號" + "也" * draw.randrange(12), draw.choice(OPINIONS)) for i in range(each)]
+        parts = [
+            (draw.choice(ASPECTS), f"{i}號" + "也" * draw.randrange(12), draw.choice(OPINIONS)) for i in range(each)
+        ]
         text = f"第{n}次\U0001f35c，" + "，".join("".join(part) for part in parts)
         texts.append(text)
         for i, (aspect, _, opinion) in enumerate(parts if n % 50 else []):
@@ -48,7 +50,10 @@ def made_up(count: int, each: int) -> tuple[tuple[str, ...], dict[str, list[tupl
 def timed(what: str, step: object, *arguments: object, **options: object) -> object:
     started, used = time.perf_counter(), time.process_time()
     out = step(*arguments, **options)  # type: ignore[operator]
-    print(f"{what:<28} {time.perf_counter() - started:6.2f} s  ({time.process_time() - used:5.2f} s of one core)", flush=True)
+    print(
+        f"{what:<28} {time.perf_counter() - started:6.2f} s  ({time.process_time() - used:5.2f} s of one core)",
+        flush=True,
+    )
     return out
 
 
@@ -62,13 +67,20 @@ def main() -> None:
     texts, found = made_up(options.reviews, options.candidates)
     with tempfile.TemporaryDirectory() as folder:
         workdir = work(Path(folder), texts, found)
-        timed("pool, stratified", make_pool, workdir, Settings(options.reviews - 1, 14, "test", ("length", "polarity", "disagreement")))
+        timed(
+            "pool, stratified",
+            make_pool,
+            workdir,
+            Settings(options.reviews - 1, 14, "test", ("length", "polarity", "disagreement")),
+        )
         made = timed("pool", make_pool, workdir, Settings(options.reviews, 13, "test"))
         print(f"{len(made.pool.reviews):,} reviews, {made.pool.size:,} candidates")  # type: ignore[attr-defined]
         with opened(workdir) as connection:
             pool = pools.read(connection, pools.chosen(connection, None))
             who, draw = gold.annotator(connection, "amy"), random.Random(1)
-            every = [(one.id, Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates]
+            every = [
+                (one.id, Label(draw.choice(("YY", "YN", "NX")))) for review in pool.reviews for one in review.candidates
+            ]
             gold.put(connection, who, every, "bench")
         for name, form in FORMATS.items() if not options.page else ():
             file = Path(folder) / f"{name}{form.ending}"
@@ -84,7 +96,19 @@ def press_keys(workdir: Path, size: int) -> None:
     """100 key presses at the start and 100 in the middle: from the key to the next candidate on the screen, stored."""
     from devtools import Browser
 
-    command = [sys.executable, "-m", "builder", "annotate", "serve", "--port", "0", "--annotator", "fresh", "--workdir", str(workdir)]
+    command = [
+        sys.executable,
+        "-m",
+        "builder",
+        "annotate",
+        "serve",
+        "--port",
+        "0",
+        "--annotator",
+        "fresh",
+        "--workdir",
+        str(workdir),
+    ]
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

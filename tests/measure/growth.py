@@ -41,9 +41,13 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the files and working directories go, and are removed again")
     parser.add_argument("--until", choices=STAGES, default="seed")
     parser.add_argument("--same", action="store_true")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, as `builder build` takes it")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, as `builder build` takes it"
+    )
     options = parser.parse_args()
-    print(f"{'':34} {'rows':>9} {'seconds':>9} {'CPU s':>8} {'rows/s':>8} {'peak MB':>8} {'database MB':>12}", flush=True)
+    print(
+        f"{'':34} {'rows':>9} {'seconds':>9} {'CPU s':>8} {'rows/s':>8} {'peak MB':>8} {'database MB':>12}", flush=True
+    )
     told: dict[str, list[tuple[int, float]]] = {}
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -94,7 +98,10 @@ def measure(folder: Path, path: Path, rows: int, given: dict[str, str], stage: s
             done = run(build, until=stage)[-1]
         spent = seen.seconds
         size = sum(file.stat().st_size for file in build.workdir.glob(f"{db.NAME}*")) / 1e6
-        print(f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {seen.megabytes:8.0f} {size:12.0f}", flush=True)
+        print(
+            f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {seen.megabytes:8.0f} {size:12.0f}",
+            flush=True,
+        )
         told = {f"{stage} CPU s": spent, f"{stage} peak MB": seen.megabytes, f"{stage} database MB": size}
     (folder / "told.json").write_text(json.dumps(told))
 

@@ -52,7 +52,8 @@ def fill(source: Path, target: Path, wanted: int) -> None:
                 for table, columns in REPEATED.items():
                     key = REVIEW_OF.get(table, "triplet >> 31")
                     connection.execute(
-                        f"INSERT INTO {table} SELECT {columns} FROM {table} WHERE {key} <= :upto", {"o": offset, "upto": upto}
+                        f"INSERT INTO {table} SELECT {columns} FROM {table} WHERE {key} <= :upto",
+                        {"o": offset, "upto": upto},
                     )
                 have = connection.execute("SELECT count(*) FROM triplets").fetchone()[0]
         lexicon = load_lexicon()
@@ -102,10 +103,14 @@ def main() -> None:
         with db.reading(target) as connection:
             for name in queries.names():
                 params = queries.lookup(name).params
-                print(f"query {name:<28} {best(lambda n=name, p=params: queries.named(connection, n, p, 1001)):8.1f} ms")
+                print(
+                    f"query {name:<28} {best(lambda n=name, p=params: queries.named(connection, n, p, 1001)):8.1f} ms"
+                )
             for words in (["服務"], ["好吃"], ["的"], ["服務態度很好"], ["麻辣", "鴨血"], ["fries"], ["龘龘"]):
                 total = search.find(connection, words).total
-                print(f"search {' '.join(words):<20} {total:>7,} hits {best(lambda w=words: search.find(connection, w)):8.1f} ms")
+                print(
+                    f"search {' '.join(words):<20} {total:>7,} hits {best(lambda w=words: search.find(connection, w)):8.1f} ms"
+                )
             longest = connection.execute("SELECT id FROM reviews ORDER BY length(text) DESC LIMIT 1").fetchone()[0]
             middle = connection.execute("SELECT review FROM triplets ORDER BY id LIMIT 1 OFFSET 100000").fetchone()
             for i in (longest, *(middle or ())):
@@ -113,7 +118,17 @@ def main() -> None:
         shown = Path(folder) / "served"
         shown.mkdir()
         reviews = [f"/review/{i}" for i in (longest, *(middle or ()))]
-        pages(target, shown, ["/", "/search?q=服務", *reviews, "/builder/triplet_list", "/builder/triplet_list?polarity=NEG&_facet=aspect"])
+        pages(
+            target,
+            shown,
+            [
+                "/",
+                "/search?q=服務",
+                *reviews,
+                "/builder/triplet_list",
+                "/builder/triplet_list?polarity=NEG&_facet=aspect",
+            ],
+        )
 
 
 if __name__ == "__main__":

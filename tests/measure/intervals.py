@@ -50,7 +50,9 @@ def stored(workdir: Path, system: str) -> dict[str, list[object]]:
     return found
 
 
-def predicted(workdir: Path, system: str, source: Path, known: dict[str, list[object]], convention: str, target: Path) -> None:
+def predicted(
+    workdir: Path, system: str, source: Path, known: dict[str, list[object]], convention: str, target: Path
+) -> None:
     """Write the answers of a system for the texts of a file."""
     rows = list(texts(source))
     left = [{"id": key, "text": text} for key, text in rows if text not in known]
@@ -59,7 +61,11 @@ def predicted(workdir: Path, system: str, source: Path, known: dict[str, list[ob
         given.write_text("".join(json.dumps(row) + "\n" for row in left), encoding="utf-8")
         if left:
             extract_file(given, made, system, workdir, convention, 1)
-        told = {row["id"]: row["triplets"] for row in map(json.loads, made.read_text(encoding="utf-8").splitlines())} if left else {}
+        told = (
+            {row["id"]: row["triplets"] for row in map(json.loads, made.read_text(encoding="utf-8").splitlines())}
+            if left
+            else {}
+        )
     out = [{"id": key, "triplets": known[text] if text in known else told[key]} for key, text in rows]
     target.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in out), encoding="utf-8")
 
@@ -74,18 +80,33 @@ def table(options: argparse.Namespace, kept: Path) -> Iterator[str]:
         source = options.data / (beside or gold)
         for system in ("rules", *last.values()):
             known = {} if paper else stored(options.workdir, system)
-            predicted(options.workdir, system, source, known, "paper" if paper else "natural", kept / f"{_slug(gold)}.{system}.jsonl")
+            predicted(
+                options.workdir,
+                system,
+                source,
+                known,
+                "paper" if paper else "natural",
+                kept / f"{_slug(gold)}.{system}.jsonl",
+            )
         for system in ("rules", *last.values()):
-            yield _line(name, system, options.data / gold, kept, "opinion" if paper else "opinion_full", options.samples)
+            yield _line(
+                name, system, options.data / gold, kept, "opinion" if paper else "opinion_full", options.samples
+            )
 
 
 def _line(name: str, system: str, gold: Path, kept: Path, whole: str, samples: int) -> str:
     told, rules = (answers.load(kept / f"{_slug(gold.name)}.{one}.jsonl") for one in (system, "rules"))
     due, settings = answers.read(gold).answers, Settings(samples=samples)
     other = None if system == "rules" else rules.read("opinion").answers
-    lenient, paper = measure(due, told.read("opinion").answers, [Metric("lenient", "triplet"), Metric("paper", "triplet")], settings, other)
+    lenient, paper = measure(
+        due, told.read("opinion").answers, [Metric("lenient", "triplet"), Metric("paper", "triplet")], settings, other
+    )
     (exact,) = measure(due, told.read(whole).answers, [Metric("exact", "triplet")], settings)
-    gain = "" if lenient.against is None else f"{lenient.against.value:+.1f} ({lenient.against.low:+.1f} to {lenient.against.high:+.1f})"
+    gain = (
+        ""
+        if lenient.against is None
+        else f"{lenient.against.value:+.1f} ({lenient.against.low:+.1f} to {lenient.against.high:+.1f})"
+    )
     return f"| {name} ({len(due):,}) | {system} | {_shown(lenient)} | {_shown(exact)} | {_shown(paper, ('f1',))} | {gain} |"
 
 

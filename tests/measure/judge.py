@@ -116,7 +116,10 @@ def main() -> None:
         if i in signals
         for paired in right([(*pair, "POS") for *pair, _ in due[key][1]], [(*answer[:2], "POS")])
     ]
-    x, ok, paired = (np.array(part, dtype=float) for part in zip(*((signals[i], ok, paired) for _, i, ok, paired in rows), strict=True))
+    x, ok, paired = (
+        np.array(part, dtype=float)
+        for part in zip(*((signals[i], ok, paired) for _, i, ok, paired in rows), strict=True)
+    )
     fold = np.array([hashlib.sha256(key.encode()).digest()[0] % FOLDS for key, *_ in rows])
     print(
         f"{len(rows):,} triplets of the rules, {100 * ok.mean():.1f}% right; of the wrong, by a threshold that keeps {100 * KEPT:.0f}% of the right"

@@ -28,8 +28,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name, nursery_begun() as nursery:
         folder = Path(name)
         reviews, gold = small_input(folder)
-        words = ["build", str(reviews), "--workdir", str(folder / "w"), "--out", str(folder / "out"), *settings(evaluate__gold=str(gold))]
-        made = subprocess.run([sys.executable, "-m", "builder", *words], env=environment(), capture_output=True, text=True, check=True)
+        words = [
+            "build",
+            str(reviews),
+            "--workdir",
+            str(folder / "w"),
+            "--out",
+            str(folder / "out"),
+            *settings(evaluate__gold=str(gold)),
+        ]
+        made = subprocess.run(
+            [sys.executable, "-m", "builder", *words], env=environment(), capture_output=True, text=True, check=True
+        )
         built = Built(reviews, gold, folder / "w", folder / "out", Ran(0, made.stdout, made.stderr))
         met = killed(built, nursery, folder, options.count, options.seed)
     told = ", ".join(f"{stage} {number}" for stage, number in met.most_common())

@@ -42,7 +42,9 @@ def main() -> None:
     for name, part in ((f"first {SEEN:,}", keys[:SEEN]), ("rest", keys[SEEN:]), ("all", keys)):
         g, p = {key: gold[key] for key in part}, {key: found[key] for key in part}
         paper, exact = metrics.paper(g, p), metrics.micro(g, p)
-        sides = "  ".join(f"{side} F1 {metrics.micro(g, p, 'exact', side).f1:.1f}" for side in ("pair", "aspect", "opinion"))
+        sides = "  ".join(
+            f"{side} F1 {metrics.micro(g, p, 'exact', side).f1:.1f}" for side in ("pair", "aspect", "opinion")
+        )
         print(
             f"{name:12} {len(part):,} reviews  paper P {paper.precision:.1f} R {paper.recall:.1f} F1 {paper.f1:.1f}  exact F1 {exact.f1:.1f}  {sides}"
         )

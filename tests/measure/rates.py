@@ -49,7 +49,9 @@ def main() -> None:
             for workers in dict.fromkeys((1, options.workers)):
                 number, seconds, triplets = engine(connection, workers)
                 shown = f"engine, {workers} process{'es' if workers > 1 else ''}"
-                print(f"{shown:18} {seconds:8.1f} s {number / seconds:8.0f} reviews/s, {triplets} triplets; view and stored words included")
+                print(
+                    f"{shown:18} {seconds:8.1f} s {number / seconds:8.0f} reviews/s, {triplets} triplets; view and stored words included"
+                )
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
     print(f"peak memory of one process {peak:.0f} MB")
 
@@ -91,7 +93,9 @@ def _prepare() -> _Ready:
 
 def _count(ready: _Ready, task: _Task) -> tuple[int, int]:
     engine, lexicon = ready
-    return len(task), sum(len(extract(engine, restored(review, reviews.load_words(words), lexicon.variants))) for review, words in task)
+    return len(task), sum(
+        len(extract(engine, restored(review, reviews.load_words(words), lexicon.variants))) for review, words in task
+    )
 
 
 if __name__ == "__main__":

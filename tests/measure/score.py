@@ -21,7 +21,10 @@ OPINIONS = ("好喝", "不會鹹", "親切", "很慢", "乾淨", "貴", "普通"
 def invented(seed: int, reviews: int) -> dict[str, list[Answer]]:
     draw = random.Random(seed)
     return {
-        str(i): [(draw.choice(ASPECTS), draw.choice(OPINIONS), draw.choice(("POS", "POS", "NEG", "NEU"))) for _ in range(draw.randrange(7))]
+        str(i): [
+            (draw.choice(ASPECTS), draw.choice(OPINIONS), draw.choice(("POS", "POS", "NEG", "NEU")))
+            for _ in range(draw.randrange(7))
+        ]
         for i in range(reviews)
     }
 
@@ -29,7 +32,10 @@ def invented(seed: int, reviews: int) -> dict[str, list[Answer]]:
 def changed(gold: dict[str, list[Answer]], seed: int) -> dict[str, list[Answer]]:
     draw = random.Random(seed)
     other = invented(seed, len(gold))
-    return {key: [draw.choice(other[key] or answers) if draw.random() < 0.25 else one for one in answers] for key, answers in gold.items()}
+    return {
+        key: [draw.choice(other[key] or answers) if draw.random() < 0.25 else one for one in answers]
+        for key, answers in gold.items()
+    }
 
 
 def main() -> None:
@@ -43,10 +49,14 @@ def main() -> None:
     started, used = time.perf_counter(), time.process_time()
     done = measure(gold, one, metrics(), settings)
     wall, processor = time.perf_counter() - started, time.process_time() - used
-    print(f"{options.reviews:,} reviews, {len(done)} metrics, {options.samples:,} samples: {wall:.2f} s ({processor:.2f} s of processor)")
+    print(
+        f"{options.reviews:,} reviews, {len(done)} metrics, {options.samples:,} samples: {wall:.2f} s ({processor:.2f} s of processor)"
+    )
     started, used = time.perf_counter(), time.process_time()
     measure(gold, one, metrics(), settings, other)
-    print(f"against another system: {time.perf_counter() - started:.2f} s ({time.process_time() - used:.2f} s of processor)")
+    print(
+        f"against another system: {time.perf_counter() - started:.2f} s ({time.process_time() - used:.2f} s of processor)"
+    )
     sys.exit(wall >= 5)
 
 

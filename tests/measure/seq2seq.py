@@ -124,7 +124,9 @@ def wait() -> None:
         torch.cuda.synchronize()
 
 
-def writing(network: Any, pairs: Sequence[TokenPair], batch: list[list[int]], config: Seq2SeqConfig, seconds: float) -> float:
+def writing(
+    network: Any, pairs: Sequence[TokenPair], batch: list[list[int]], config: Seq2SeqConfig, seconds: float
+) -> float:
     """Tokens written a second, every answer as long as its batch's longest due one (a random model does not end by itself)."""
     base = Base(network, None, "random", "Metaspace", frozenset({0, 1, 2}))
     base = replace(base, tokenizer=Marks())
@@ -154,8 +156,12 @@ class Marks:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--reviews", type=Path, help="Review file whose lengths are used.")
-    options.add_argument("--seconds", type=float, default=0.0, help="Seconds a measurement (default: 60 on a GPU, 8 on the CPU).")
-    options.add_argument("--peak", type=float, default=989.0, help="bf16 peak of the chip in TFLOP/s (H100, H200: 989).")
+    options.add_argument(
+        "--seconds", type=float, default=0.0, help="Seconds a measurement (default: 60 on a GPU, 8 on the CPU)."
+    )
+    options.add_argument(
+        "--peak", type=float, default=989.0, help="bf16 peak of the chip in TFLOP/s (H100, H200: 989)."
+    )
     options.add_argument("--rows", type=int, default=16_384, help="Rows of the trimmed vocabulary.")
     options.add_argument("--threads", type=int, default=1, help="CPU threads.")
     chosen = options.parse_args()
@@ -165,7 +171,9 @@ def main() -> None:
     print(f"device: {torch.cuda.get_device_name() if gpu else 'CPU'}, torch {torch.__version__}")
     if not gpu:
         print("no GPU: a tiny model on the CPU, in float32; the ratios say that the script runs, not what a GPU does")
-    numbers = Seq2SeqConfig(batch_tokens=65_536 if gpu else 2_048, generate_tokens=131_072 if gpu else 4_096, threads=chosen.threads)
+    numbers = Seq2SeqConfig(
+        batch_tokens=65_536 if gpu else 2_048, generate_tokens=131_072 if gpu else 4_096, threads=chosen.threads
+    )
     ours = Recipe("ours", rows, lambda pairs: batches(pairs, numbers.batch_tokens, 1, 0), numbers)
     plain = replace(numbers, precision="fp32", batch_tokens=10**9)
     paper = Recipe("paper", whole, lambda pairs: [[i, i + 1] for i in range(0, len(pairs) - 1, 2)], plain)

@@ -71,7 +71,9 @@ def built(rows: Rows, folder: Path) -> float:
         str(folder / "releases"),
     ]
     with (folder / "build.log").open("w", encoding="utf-8") as log:
-        subprocess.run([*command, "--set", "threads=1", "--set", "workers=1"], check=True, env=os.environ, stdout=log, stderr=log)
+        subprocess.run(
+            [*command, "--set", "threads=1", "--set", "workers=1"], check=True, env=os.environ, stdout=log, stderr=log
+        )
     with db.reading(folder / "workdir") as connection:
         return sum(run.seconds for run in runs.runs(connection).values())
 
@@ -104,7 +106,10 @@ def reliability(module: ModuleType, texts: Path, workdir: Path) -> list[tuple[st
     backend, engine = nlp.load("embedded", lexicon.words()), Engine(lexicon, load_rules())
     rows = [json.loads(line) for line in texts.read_text(encoding="utf-8").splitlines()]
     views = [view(row["text"], lexicon.variants) for row in rows]
-    docs = [Doc.of(shown.text, tokens) for shown, tokens in zip(views, backend.annotate([v.text for v in views]), strict=True)]
+    docs = [
+        Doc.of(shown.text, tokens)
+        for shown, tokens in zip(views, backend.annotate([v.text for v in views]), strict=True)
+    ]
     held = hold(rated, engine, docs, [engine.extract(doc) for doc in docs], 0.0)
     required, optional = module.gold()
     judged: list[tuple[float, bool]] = []

@@ -47,10 +47,15 @@ def stored(connection: sqlite3.Connection, system: str, at: dict[str, int]) -> F
 def extracted(workdir: Path, system: str, texts: dict[str, str]) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
-        source.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()), encoding="utf-8")
+        source.write_text(
+            "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()), encoding="utf-8"
+        )
         extract_file(source, target, system, workdir, "natural", 1)
         rows = map(json.loads, target.read_text(encoding="utf-8").splitlines())
-        return {row["id"]: [(0, (t["aspect"], t["opinion"], t["polarity"]), t["opinion"]) for t in row["triplets"]] for row in rows}
+        return {
+            row["id"]: [(0, (t["aspect"], t["opinion"], t["polarity"]), t["opinion"]) for t in row["triplets"]]
+            for row in rows
+        }
 
 
 def right(due: list[Answer], told: list[Answer]) -> list[bool]:
@@ -70,7 +75,10 @@ def main() -> None:
         ids = dict(connection.execute("SELECT text, id FROM reviews WHERE duplicate_of IS NULL AND split IS NOT NULL"))
         at = {key: ids[text] for key, (text, _) in due.items() if text in ids}
         left = {key: text for key, (text, _) in due.items() if key not in at}
-        systems = [name for (name,) in connection.execute("SELECT name FROM sources WHERE kind IN ('rules', 'model') ORDER BY id")]
+        systems = [
+            name
+            for (name,) in connection.execute("SELECT name FROM sources WHERE kind IN ('rules', 'model') ORDER BY id")
+        ]
         judge = triplets.source_id(connection, "discriminator")
         labels = triplets.verdicts(connection, judge) if judge is not None else {}
         scores = triplets.scores(connection, judge) if judge is not None else {}
@@ -90,7 +98,9 @@ def main() -> None:
             ]
             print(f"{system:6} out of lexicon: {len(new)}, right {100 * sum(new) / max(1, len(new)):.1f}%")
             if system == "rules" and labels:
-                known = [(i, ok) for key in at for (i, _, _), ok in zip(found[key], good[key], strict=True) if i in labels]
+                known = [
+                    (i, ok) for key in at for (i, _, _), ok in zip(found[key], good[key], strict=True) if i in labels
+                ]
                 _tell("by its labels", [(labels[i] in ("YY", None), ok) for i, ok in known])
                 for least in (0.2, 0.3, 0.5, 0.7):
                     _tell(f"P(YY) at least {least}", [(scores[i] >= least, ok) for i, ok in known])

@@ -60,12 +60,20 @@ def elements(given: Mapping[str, tuple[str, Answers]], part: int, lexicon: Lexic
 
 
 def report(
-    name: str, listed: Sequence[tuple[str, str]], texts: dict[str, str], tokens: dict[str, tuple[Token, ...]], words: set[str], most: int
+    name: str,
+    listed: Sequence[tuple[str, str]],
+    texts: dict[str, str],
+    tokens: dict[str, tuple[Token, ...]],
+    words: set[str],
+    most: int,
 ) -> None:
     found = right = first = 0
     misses: dict[str, Counter[str]] = {}
     for key, element in listed:
-        places = [(match.start(), match.start() + len(element)) for match in re.finditer(f"(?={re.escape(element)})", texts[key])]
+        places = [
+            (match.start(), match.start() + len(element))
+            for match in re.finditer(f"(?={re.escape(element)})", texts[key])
+        ]
         found += bool(places)
         edges = {token.start for token in tokens[key]} | {len(texts[key])}
         good = [place for place in places if edges.issuperset(place)]
@@ -90,7 +98,11 @@ def miss(text: str, tokens: Sequence[Token], place: Span, words: set[str]) -> tu
     touched = [token for token in tokens if token.start < place[1] and token.end > place[0]]
     shown = "|".join(text[token.start : token.end] for token in touched)
     broken = [token for token in touched if token.start < place[0] or token.end > place[1]]
-    by = "a lexicon word" if any(text[token.start : token.end].lower() in words for token in broken) else "a word of the segmenter's own"
+    by = (
+        "a lexicon word"
+        if any(text[token.start : token.end].lower() in words for token in broken)
+        else "a word of the segmenter's own"
+    )
     return f"{'inside' if len(touched) == 1 else 'across the edge of'} {by}", shown
 
 

@@ -62,8 +62,12 @@ class Classes:
         due = batches([len(item) for item in items], READ)
         self.network.eval()
         with scope(1), ThreadPoolExecutor(self.threads) as pool:
-            for chosen, (told, found) in zip(due, pool.map(lambda chosen: self._read([items[i] for i in chosen]), due), strict=True):
-                for i, rows, value in zip(chosen, torch.split(told, [len(items[i].targets) for i in chosen]), found.tolist(), strict=True):
+            for chosen, (told, found) in zip(
+                due, pool.map(lambda chosen: self._read([items[i] for i in chosen]), due), strict=True
+            ):
+                for i, rows, value in zip(
+                    chosen, torch.split(told, [len(items[i].targets) for i in chosen]), found.tolist(), strict=True
+                ):
                     chances[i], surprise[i] = rows, value
         return [self._reading(*one) for one in zip(sentences, chances, surprise.tolist(), strict=True)]
 

@@ -69,7 +69,8 @@ class EmbeddedWords:
         likely = logits.softmax(-1).topk(min(2 * top + 8, len(known)), sorted=True)
         rows = zip(words, likely.indices.tolist(), likely.values.tolist(), strict=True)
         return {
-            i: tuple(islice(_written(sentence, i, zip((known[n] for n in found), chances, strict=True)), top)) for i, found, chances in rows
+            i: tuple(islice(_written(sentence, i, zip((known[n] for n in found), chances, strict=True)), top))
+            for i, found, chances in rows
         }
 
 
@@ -91,9 +92,13 @@ def embedded(settings: AugmentSettings) -> EmbeddedWords:
     """Trained on the words of the given sentences, each text once. ModelError where there are none, or the loss is not finite."""
     given = list({sentence.text: sentence for sentence in settings.given.sentences if sentence.words}.values())
     if not given:
-        raise ModelError("no sentence to learn from", where="word-embs", fix="give sentences of the train split, or a base model")
+        raise ModelError(
+            "no sentence to learn from", where="word-embs", fix="give sentences of the train split, or a base model"
+        )
     config = replace(TwoWayConfig(), threads=settings.threads, dropout=0.2, language=1.0)
-    words = Words.of(([sentence.text[start:end] for start, end in sentence.words] for sentence in given), config.least, config.most)
+    words = Words.of(
+        ([sentence.text[start:end] for start, end in sentence.words] for sentence in given), config.least, config.most
+    )
     numbers = words.numbers()
     items = [_item(sentence, numbers) for sentence in given]
     config = sized(config, sum(map(len, items)), settings.word_embs.epochs)
@@ -130,13 +135,21 @@ class HubWords:
         asked = [(n, i) for n, word in enumerate(words) for i in word if _masks(sentences[n], i)]
         texts = [_around(sentences[n], i, self.model.tokenizer.mask_token) for n, i in asked]
         out = list[Options]({} for _ in sentences)
-        for (n, i), found in zip(asked, self.model.at_masks(texts, top, frozenset(self.alone), self.threads), strict=True):
+        for (n, i), found in zip(
+            asked, self.model.at_masks(texts, top, frozenset(self.alone), self.threads), strict=True
+        ):
             choices = [
-                [(self.alone[token], chance) for token, chance in mask if len(self.alone[token]) == 1 or len(found) == 1] for mask in found
+                [
+                    (self.alone[token], chance)
+                    for token, chance in mask
+                    if len(self.alone[token]) == 1 or len(found) == 1
+                ]
+                for mask in found
             ]
             joined = product(*(choice[: max(2, top // len(found))] for choice in choices))
             ranked = sorted(
-                ((("".join(word for word, _ in one)), prod(chance for _, chance in one)) for one in joined), key=lambda one: -one[1]
+                ((("".join(word for word, _ in one)), prod(chance for _, chance in one)) for one in joined),
+                key=lambda one: -one[1],
             )
             out[n][i] = tuple(islice(_written(sentences[n], i, iter(ranked)), top))
         return out
@@ -150,7 +163,11 @@ def _masks(sentence: Sentence, word: int) -> int:
 
 def _around(sentence: Sentence, word: int, mask: str) -> str:
     start, end = sentence.words[word]
-    return sentence.text[max(0, start - AROUND) : start] + mask * _masks(sentence, word) + sentence.text[end : end + AROUND]
+    return (
+        sentence.text[max(0, start - AROUND) : start]
+        + mask * _masks(sentence, word)
+        + sentence.text[end : end + AROUND]
+    )
 
 
 def hub(settings: AugmentSettings) -> HubWords:

@@ -102,7 +102,9 @@ class JudgedCandidate:
 def middle(readings: Sequence[SurrogateReading]) -> Reference:
     """The median sentence."""
     return (
-        Reference(median(reading.confidence for reading in readings), median(reading.perplexity for reading in readings))
+        Reference(
+            median(reading.confidence for reading in readings), median(reading.perplexity for reading in readings)
+        )
         if readings
         else Reference()
     )
@@ -111,15 +113,25 @@ def middle(readings: Sequence[SurrogateReading]) -> Reference:
 def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
     """All filters that drop it, not just the first: counts of each are comparable."""
     checks: tuple[tuple[Reason, bool], ...] = (
-        ("perplexity", limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity),
-        ("confidence", limits.confidence is not None and not reading.confidence > limits.confidence * reference.confidence),
+        (
+            "perplexity",
+            limits.perplexity is not None and not reading.perplexity < limits.perplexity * reference.perplexity,
+        ),
+        (
+            "confidence",
+            limits.confidence is not None and not reading.confidence > limits.confidence * reference.confidence,
+        ),
         ("label", limits.label and not reading.right and reading.label != reference.label),
     )
     return tuple(name for name, drops in checks if drops)
 
 
 def sifted(
-    candidates: Sequence[Rewrite], readings: Sequence[SurrogateReading | None], limits: Thresholds, reference: Reference, keep: int
+    candidates: Sequence[Rewrite],
+    readings: Sequence[SurrogateReading | None],
+    limits: Thresholds,
+    reference: Reference,
+    keep: int,
 ) -> tuple[JudgedCandidate, ...]:
     """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing against them.
 
@@ -157,7 +169,9 @@ def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -
     read = [judgement.reading for judgement in judged if judgement.reading]
     if counts["kept"] or not judged:
         return
-    every = ", ".join(f"{name} {counts[name]}" for name in ("perplexity", "confidence", "label", "marks") if counts[name])
+    every = ", ".join(
+        f"{name} {counts[name]}" for name in ("perplexity", "confidence", "label", "marks") if counts[name]
+    )
     worst = max(("perplexity", "confidence", "label", "marks"), key=lambda name: counts[name])
     shown = {"perplexity": f" (threshold {limits.perplexity:g})" if limits.perplexity else "",
              "confidence": f" (threshold {limits.confidence:g})" if limits.confidence else ""}.get(worst, "")  # fmt: skip

@@ -37,15 +37,22 @@ def crossed(sentences: Sequence[Sentence], folds: int, seed: int, classes: bool 
     """Every fold in turn is the one that is boosted. ConfigError for fewer than 3 folds, fewer distinct texts than folds, and, if the
     surrogate is to tell `classes` apart, for a fold whose training part has only one."""
     if folds < 3:
-        raise ConfigError(f"{folds} folds leave none to train on", where="boostaug.folds", fix="use 3 at least, or monoaug")
+        raise ConfigError(
+            f"{folds} folds leave none to train on", where="boostaug.folds", fix="use 3 at least, or monoaug"
+        )
     texts: dict[str, list[int]] = {}
     for i, sentence in enumerate(sentences):
         texts.setdefault(sentence.text, []).append(i)
     if len(texts) < folds:
         raise ConfigError(
-            f"{len(texts)} sentences of different text, and {folds} folds", where="boostaug.folds", fix="use fewer folds, or monoaug"
+            f"{len(texts)} sentences of different text, and {folds} folds",
+            where="boostaug.folds",
+            fix="use fewer folds, or monoaug",
         )
-    ranked = sorted(texts, key=lambda text: (min(labels(sentences[i]) for i in texts[text]), seeded(seed, "folds", text).random(), text))
+    ranked = sorted(
+        texts,
+        key=lambda text: (min(labels(sentences[i]) for i in texts[text]), seeded(seed, "folds", text).random(), text),
+    )
     parts = [tuple(sorted(i for text in ranked[at::folds] for i in texts[text])) for at in range(folds)]
     out = []
     for number in range(folds):

@@ -84,7 +84,12 @@ class Heads(nn.Module):
         )
         picked = [logits[n, : len(row)][row.to(logits.device)] for n, row in enumerate(hidden)]
         wanted = torch.tensor(
-            [token for item, row in zip(items, hidden, strict=True) for token, gone in zip(item.ids, row.tolist(), strict=True) if gone]
+            [
+                token
+                for item, row in zip(items, hidden, strict=True)
+                for token, gone in zip(item.ids, row.tolist(), strict=True)
+                if gone
+            ]
         )
         if len(wanted):
             total = total + language * functional.cross_entropy(torch.cat(picked), wanted.to(logits.device))
@@ -139,7 +144,11 @@ def _item(model: MaskedModel, sentence: Sentence, classes: dict[str, int]) -> To
     if sentence.label is not None:
         asked = [(0, len(made.input_ids))]
     else:
-        asked = [_tokens(made.offset_mapping, mark.start, mark.end) for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
+        asked = [
+            _tokens(made.offset_mapping, mark.start, mark.end)
+            for mark in sentence.marks
+            if mark.kind == "aspect" and mark.polarity
+        ]
     return TokenItem(list(made.input_ids), asked, [classes.get(label, 0) for label in labels(sentence)])
 
 
@@ -173,14 +182,23 @@ class HubTrainer:
 
         def right() -> float:
             found = made.predict(valid)
-            return sum(names == labels(example) for example, (names, _) in zip(valid, found, strict=True)) / max(1, len(found))
+            return sum(names == labels(example) for example, (names, _) in zip(valid, found, strict=True)) / max(
+                1, len(found)
+            )
 
         unique = hashlib.sha256(
             repr((self.signature, model.digest, seed, list(train), list(valid))).encode("utf-8", "surrogatepass")
         ).hexdigest()
         lengths, language = [len(item.ids) for item in items], self.config.language
         with bar("surrogate") as progress:
-            course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen], language), right, self.config, seed)
+            course = (
+                network,
+                lengths,
+                lambda chosen: network.loss([items[i] for i in chosen], language),
+                right,
+                self.config,
+                seed,
+            )
             fitted = fit(*course, Checkpoints(folder, unique), progress)
         return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
 

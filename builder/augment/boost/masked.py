@@ -46,7 +46,10 @@ class MaskedModel:
 
     def alone(self) -> dict[int, str]:
         """The tokens that are written as a whole word or one Han character, and how: no part of a word, no mark."""
-        special, marked = set(self.tokenizer.all_special_ids), any(token[:1] in "▁Ġ" for token in self.tokenizer.get_vocab())
+        special, marked = (
+            set(self.tokenizer.all_special_ids),
+            any(token[:1] in "▁Ġ" for token in self.tokenizer.get_vocab()),
+        )
         out = {}
         for token, number in self.tokenizer.get_vocab().items():
             surface = token.lstrip("▁Ġ")
@@ -55,7 +58,9 @@ class MaskedModel:
                 out[number] = surface
         return out
 
-    def at_masks(self, texts: Sequence[str], top: int, allowed: frozenset[int], threads: int) -> list[list[list[tuple[int, float]]]]:
+    def at_masks(
+        self, texts: Sequence[str], top: int, allowed: frozenset[int], threads: int
+    ) -> list[list[list[tuple[int, float]]]]:
         """Per text and mask of it the likeliest of the allowed tokens with their probabilities."""
         ids = [self.ids(text) for text in texts]
         listed = torch.tensor(sorted(allowed))
@@ -70,7 +75,10 @@ class MaskedModel:
 
     def surprise(self, texts: Sequence[str], threads: int) -> list[float]:
         """Per text the mean of -log p over its tokens, each masked in turn (equation 2, per token)."""
-        ids, special = [self.ids(text) for text in texts], set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
+        ids, special = (
+            [self.ids(text) for text in texts],
+            set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id},
+        )
         asked = [(i, at) for i, tokens in enumerate(ids) for at, token in enumerate(tokens) if token not in special]
         shown = [[*ids[i][:at], self.tokenizer.mask_token_id, *ids[i][at + 1 :]] for i, at in asked]
         total, number = [0.0] * len(texts), [0] * len(texts)
@@ -113,7 +121,9 @@ def load_masked(source: str) -> MaskedModel:
 
     wanted = "a masked language model such as bert-base-chinese, with its language modelling head"
     if getattr(config, "is_encoder_decoder", False) or type(config) not in AutoModelForMaskedLM._model_mapping:
-        raise ModelError(f"a {config.model_type!r} model is no masked language model", where=source, fix=f"use {wanted}")
+        raise ModelError(
+            f"a {config.model_type!r} model is no masked language model", where=source, fix=f"use {wanted}"
+        )
     if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
         raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=f"use {wanted}")
     # Without its head's weights the perplexity would come from a head that was never trained.

@@ -119,7 +119,10 @@ class TwoWay(nn.Module):
         self.meet = nn.Sequential(nn.Linear(2 * width, config.char_size), nn.GELU(), nn.LayerNorm(config.char_size))
         self.bias = nn.Parameter(torch.zeros(size))
         self.tell = nn.Sequential(
-            nn.Linear(8 * width, 2 * width), nn.GELU(), nn.Dropout(config.dropout), nn.Linear(2 * width, max(1, classes))
+            nn.Linear(8 * width, 2 * width),
+            nn.GELU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(2 * width, max(1, classes)),
         )
         nn.init.normal_(self.embed.weight, std=0.3)
 

@@ -33,7 +33,9 @@ class Words:
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> Words:
         counts = Counter(word.lower() for words in texts for word in words)
-        ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[:most]
+        ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[
+            :most
+        ]
         return cls(tuple(ranked), max(1, len(counts) - len(ranked)))
 
     def __len__(self) -> int:

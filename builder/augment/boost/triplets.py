@@ -42,7 +42,9 @@ class Triplets:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(f"{self.tagger.digest} {self.discriminator.digest} {self.language.digest}".encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            f"{self.tagger.digest} {self.discriminator.digest} {self.language.digest}".encode()
+        ).hexdigest()[:16]
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """The label says how many of the sentence's triplets survive."""
@@ -51,7 +53,9 @@ class Triplets:
             Example(sentence.id, sentence.text, carried(self.given[sentence.id], sentence.text, move))
             for sentence, move in zip(sentences, moves, strict=True)
         ]
-        found = propose(self.tagger.network, self.tagger.vocabulary, self.tagger.config, [item.text for item in items], FLOOR)
+        found = propose(
+            self.tagger.network, self.tagger.vocabulary, self.tagger.config, [item.text for item in items], FLOOR
+        )
         shares = both(items, self.discriminator.shares(items), found)
         plain = self.language.read([bare(sentence) for sentence in sentences])
         out = []
@@ -79,7 +83,9 @@ def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tu
         aspect, opinion = _core(triplet.aspect, text, edits), _core(triplet.opinion, text, edits)
         if aspect and opinion:
             wide = (_full(triplet.aspect_full, aspect, text, edits), _full(triplet.opinion_full, opinion, text, edits))
-            out.append(replace(triplet, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None))
+            out.append(
+                replace(triplet, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None)
+            )
     return tuple(out)
 
 
@@ -116,9 +122,13 @@ class TripletTrainer:
         """ModelError where the fold has no triplet to learn from."""
         if lacking := next((example.id for example in (*train, *valid) if example.id not in self.given), None):
             raise ModelError(
-                "nobody says which triplets it has", where=f"sentence {lacking}", fix="give () for a sentence without triplets"
+                "nobody says which triplets it has",
+                where=f"sentence {lacking}",
+                fix="give () for a sentence without triplets",
             )
-        examples, held_out = ([Example(one.id, one.text, self.given[one.id]) for one in part] for part in (train, valid))
+        examples, held_out = (
+            [Example(one.id, one.text, self.given[one.id]) for one in part] for part in (train, valid)
+        )
         chars = sum(len(example.text) for example in examples)
         tagging, judging = self._sized(self.tagger, chars), self._sized(self.judge, chars)
         with bar("tagger") as progress:
@@ -126,8 +136,14 @@ class TripletTrainer:
         judged, unseen = ([discriminator_data(one, seed) for one in part] for part in (examples, held_out))
         with bar("discriminator") as progress:
             discriminator = train_discriminator(judged, unseen, judging, seed, folder / "discriminator", progress)
-        language = Plain(self.language, self.epochs, self.threads).fit(list(map(bare, train)), [], seed, folder / "language")
-        facts = {"valid_f1": tagger.facts["valid_f1"], "valid_accuracy": discriminator.facts["valid_accuracy"], "examples": len(train)}
+        language = Plain(self.language, self.epochs, self.threads).fit(
+            list(map(bare, train)), [], seed, folder / "language"
+        )
+        facts = {
+            "valid_f1": tagger.facts["valid_f1"],
+            "valid_accuracy": discriminator.facts["valid_accuracy"],
+            "examples": len(train),
+        }
         return Triplets(tagger, discriminator, language, self.given, facts)
 
     def _sized(self, config: Config, chars: int) -> Config:

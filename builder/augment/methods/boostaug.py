@@ -99,7 +99,9 @@ class BoostAug:
         Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a surrogate does not train.
         """
         for row in self.judge(sentences, copies, seed):
-            kept = [replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons]
+            kept = [
+                replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons
+            ]
             yield tuple(sorted(kept, key=lambda rewrite: -(rewrite.score or 0)) if self.limits.ranks else kept)
 
     def judge(self, sentences: Sequence[Sentence], copies: int, seed: int) -> list[tuple[JudgedCandidate, ...]]:
@@ -145,7 +147,11 @@ class BoostAug:
         return out
 
     def _sifted(self, row: FoldRow, usual: Reference, copies: int) -> tuple[JudgedCandidate, ...]:
-        references = {"absolute": Reference(), "valid": usual, "source": replace(middle([row.own]), label=row.own.label)}
+        references = {
+            "absolute": Reference(),
+            "valid": usual,
+            "source": replace(middle([row.own]), label=row.own.label),
+        }
         return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
 
     def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:
@@ -173,14 +179,18 @@ class BoostAug:
         return Kept(self.folder / self.name)
 
     def _key(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> str:
-        return f"fold-{fold.number}-{digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))}"
+        return (
+            f"fold-{fold.number}-{digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))}"
+        )
 
 
 def _thirds(sentences: Sequence[Sentence], fold: Fold) -> list[list[Sentence]]:
     return [[sentences[i] for i in part] for part in (fold.train, fold.valid, fold.boost)]
 
 
-def _rows(surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Rewrite, ...]]) -> list[FoldRow]:
+def _rows(
+    surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Rewrite, ...]]
+) -> list[FoldRow]:
     """One pass over all candidates: batches are full, whatever a sentence has."""
     made = [[changed(sentence, one) for one in row] for sentence, row in zip(sentences, proposed, strict=True)]
     asked = [
@@ -228,7 +238,9 @@ def _row(row: dict[str, Any]) -> FoldRow:
 
 def _candidate(row: dict[str, Any]) -> Rewrite:
     changes = tuple(Changed(**one) for one in row["changed"])
-    return Rewrite(row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"])
+    return Rewrite(
+        row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"]
+    )
 
 
 def load(settings: AugmentSettings) -> BoostAug:
@@ -243,9 +255,14 @@ def load_mono(settings: AugmentSettings) -> BoostAug:
 
 def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug:
     if own.backend in ("boostaug", "monoaug"):
-        raise ConfigError("a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …")
+        raise ConfigError(
+            "a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …"
+        )
     limits = Thresholds(
-        own.confidence if own.by_confidence else None, own.perplexity if own.by_perplexity else None, own.by_label, own.ranked
+        own.confidence if own.by_confidence else None,
+        own.perplexity if own.by_perplexity else None,
+        own.by_label,
+        own.ranked,
     )
     kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
     module, _, function = TRAINERS[kind].partition(":")

@@ -57,7 +57,9 @@ class CBertSettings(InDomain):
         InDomain.__post_init__(self)
         if self.labels not in MODES or self.replacement not in CHOICES:
             raise ConfigError(
-                f"labels = {self.labels!r}, replacement = {self.replacement!r}", where=NAME, fix=f"known: {', '.join((*MODES, *CHOICES))}"
+                f"labels = {self.labels!r}, replacement = {self.replacement!r}",
+                where=NAME,
+                fix=f"known: {', '.join((*MODES, *CHOICES))}",
             )
         if min(self.k, self.rounds, self.layers) < 1:
             raise ConfigError("k, rounds and layers are at least 1", where=NAME)
@@ -81,7 +83,9 @@ def load(
     """
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
     network, inventory, digest = trained(settings, sentences, conditions, folder, seed, progress, name, corpus)
-    plan = partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
+    plan = (
+        partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
+    )
     heat = settings.temperature if settings.replacement == "sampled" else 0.0
     differ = not settings.again
     return Replacing(
@@ -124,12 +128,16 @@ def trained(
         base = _begun(settings, corpus, network, inventory, folder, seed, progress)
     schedules = []
     if settings.base == "embedded" and not corpus and (settings.pretrain_epochs or name == PLAIN):
-        schedules.append((settings.schedule(settings.pretrain_epochs or settings.epochs, sentences, settings.own_rate), False))
+        schedules.append(
+            (settings.schedule(settings.pretrain_epochs or settings.epochs, sentences, settings.own_rate), False)
+        )
     if name != PLAIN:
         schedules.append((settings.schedule(settings.epochs, sentences, settings.own_rate), True))
     mask = max(settings.mask, settings.share)
     known = _known(settings, mask)
-    digest = learned(name, known, sentences, network, inventory, conditions, schedules, mask, True, base, folder, seed, progress)
+    digest = learned(
+        name, known, sentences, network, inventory, conditions, schedules, mask, True, base, folder, seed, progress
+    )
     return network, inventory, digest
 
 

@@ -47,7 +47,9 @@ class ContextSettings(Training):
         if self.labels not in MODES:
             raise ConfigError(f"unknown labels {self.labels!r}", where=NAME, fix=f"known: {', '.join(MODES)}")
         if not (0 < self.probability <= 1 and self.temperature > 0 and self.pretrain_epochs > 0):
-            raise ConfigError("probability is a share above 0, temperature above 0, pretrain_epochs at least 1", where=NAME)
+            raise ConfigError(
+                "probability is a share above 0, temperature above 0, pretrain_epochs at least 1", where=NAME
+            )
 
 
 def load(

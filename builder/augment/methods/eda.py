@@ -73,7 +73,9 @@ class Eda:
         places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
         changes = self.usage.changes(sentence, words, places, simplified) if self.usage else {}
         ready = Ready(sentence, words, rich, places, amount(self.rate, len(words)), self.rate, changes)
-        return distinct(sentence, lambda n: made(self.operations[(first + n) % len(self.operations)], ready, random), copies)
+        return distinct(
+            sentence, lambda n: made(self.operations[(first + n) % len(self.operations)], ready, random), copies
+        )
 
     def _known(self, sentence: Sentence, word: int, simplified: bool) -> Sequence[str]:
         """What may stand for a word where it stands."""
@@ -104,7 +106,8 @@ def inserted(ready: Ready, random: Random) -> tuple[Edit, ...]:
     chosen = some(random, ready.rich, min(ready.number, len(ready.rich), len(ready.places)))
     behind = " " if ready.sentence.language == "en" else ""
     edits = [
-        Edit(at, at, random.choice(found) + behind) for at, (_, found) in zip(some(random, ready.places, len(chosen)), chosen, strict=True)
+        Edit(at, at, random.choice(found) + behind)
+        for at, (_, found) in zip(some(random, ready.places, len(chosen)), chosen, strict=True)
     ]
     return tuple(sorted(edits, key=lambda edit: edit.start))
 
@@ -156,7 +159,11 @@ def load(settings: AugmentSettings) -> Eda:
     own = settings.eda
     names = tuple(own.operations.split("+"))
     if strange := [name for name in names if name not in OPERATIONS]:
-        raise ConfigError(f"unknown operation {strange[0]!r}", where="eda.operations", fix=f"known, joined by +: {', '.join(OPERATIONS)}")
+        raise ConfigError(
+            f"unknown operation {strange[0]!r}",
+            where="eda.operations",
+            fix=f"known, joined by +: {', '.join(OPERATIONS)}",
+        )
     thesaurus = synonym.load(settings).thesaurus
     known, told = lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature
     given = settings.given

@@ -110,7 +110,9 @@ class Gpt2:
         marks = kept(sentence, self.settings.keep)
         half = halved(cut, marks)
         left = len(cut) - half
-        opening = Opening((*prefix(cut, marks, self.special), *cut.ids[:half]), max(1, left // 2), left + max(4, left // 2))
+        opening = Opening(
+            (*prefix(cut, marks, self.special), *cut.ids[:half]), max(1, left // 2), left + max(4, left // 2)
+        )
         if half and left > 0 and len(opening.prefix) + opening.most < self.network.longest:
             yield cut, half, opening
 
@@ -138,7 +140,10 @@ def prefix(cut: Cut, marks: Sequence[Mark], special: Special) -> tuple[int, ...]
     """C_X: [ASP] and the tokens of each aspect, then [BOS]."""
     out: list[int] = []
     for mark in marks:
-        out += [special.aspect, *(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end)]
+        out += [
+            special.aspect,
+            *(i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end),
+        ]
     return (*out, special.begin)
 
 
@@ -163,7 +168,9 @@ def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit
     return tuple(edit for edit in edits if text[edit.start : edit.end] != edit.text)
 
 
-def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, seed: int = 0, progress: Progress | None = None) -> Gpt2:
+def load(
+    settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, seed: int = 0, progress: Progress | None = None
+) -> Gpt2:
     """The method with the model of these sentences and settings: read from `folder` or trained and kept there.
 
     Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where labels overlap.
@@ -187,23 +194,35 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, se
     )
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
     digest = load_or_train(
-        ModelShelf(folder, seed, progress), key, network, lambda run: causal.train(network, items, checked, schedule, run)
+        ModelShelf(folder, seed, progress),
+        key,
+        network,
+        lambda run: causal.train(network, items, checked, schedule, run),
     )
     return Gpt2(settings, network.eval(), inventory, special, digest, progress)
 
 
-def _network(settings: Gpt2Settings, sentences: Sequence[Sentence], seed: int) -> tuple[Causal, Inventory, Special, str]:
+def _network(
+    settings: Gpt2Settings, sentences: Sequence[Sentence], seed: int
+) -> tuple[Causal, Inventory, Special, str]:
     from builder.augment.nets import causal
     from builder.learning.pieces import ASPECT, BOS, EOS
 
     if settings.base == "embedded":
         units = unit_inventory(sentences, False, settings.min_count)
-        return causal.embedded(units.size, settings.width, settings.layers, seed), units, Special(ASPECT, BOS, EOS), "embedded"
+        return (
+            causal.embedded(units.size, settings.width, settings.layers, seed),
+            units,
+            Special(ASPECT, BOS, EOS),
+            "embedded",
+        )
     network, inventory, digest = causal.based(settings.base, MARKS, seed)
     ids = inventory.tokenizer.convert_tokens_to_ids(list(MARKS))
     end = inventory.tokenizer.eos_token_id
     if end is None:
-        raise ModelError("the tokenizer has no end mark", where=settings.base, fix="use a causal language model with one")
+        raise ModelError(
+            "the tokenizer has no end mark", where=settings.base, fix="use a causal language model with one"
+        )
     return network, inventory, Special(ids[0], ids[1], int(end)), digest
 
 

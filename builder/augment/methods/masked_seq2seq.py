@@ -139,7 +139,11 @@ class MaskedSeq2Seq:
             searched[i] = list(self._beams(sentences[n], cut, item, found))
         limits = BeamLimits(how.each, how.least_fit, how.most_surprise)
         if how.fitting:
-            searched = fitted(self.reader, [(cut.ids, item, one) for (_, cut, item, _), one in zip(plans, searched, strict=True)], limits)
+            searched = fitted(
+                self.reader,
+                [(cut.ids, item, one) for (_, cut, item, _), one in zip(plans, searched, strict=True)],
+                limits,
+            )
         made: list[list[Beam]] = [[] for _ in sentences]
         for (n, *_), listed in zip(plans, searched, strict=True):
             made[n] += listed if how.fitting else listed[:1]
@@ -158,12 +162,18 @@ class MaskedSeq2Seq:
         draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
         r = min(self.settings.r, self.settings.most / len(cut)) if self.settings.most else self.settings.r
         stay = self.bars.held(sentence)
-        held = [bool(label) or any(a < end and start < b for a, b in stay) for label, (start, end) in zip(labels, cut.spans, strict=True)]
+        held = [
+            bool(label) or any(a < end and start < b for a, b in stay)
+            for label, (start, end) in zip(labels, cut.spans, strict=True)
+        ]
         edges: Sequence[bool] = ()
         if self.settings.whole:
             words = {start for start, _ in sentence.words}
             edges = [*(start in words for start, _ in cut.spans), True]
-            held = [kept or not any(map(str.isalnum, sentence.text[start:end])) for kept, (start, end) in zip(held, cut.spans, strict=True)]
+            held = [
+                kept or not any(map(str.isalnum, sentence.text[start:end]))
+                for kept, (start, end) in zip(held, cut.spans, strict=True)
+            ]
         least = _LEAST if self.settings.whole and sentence.language == "zh" else 1
         for first, end in chosen_fragments(held, r, copies, draw, edges, least):
             hidden = [place for place, kept in zip(cut.spans[first:end], held[first:end], strict=True) if not kept]
@@ -172,20 +182,31 @@ class MaskedSeq2Seq:
     def _beams(self, sentence: Sentence, cut: Cut, item: MaskedSentence, found: Beams) -> Iterator[Beam]:
         """The beams that are not the source again; one that ends within a character of several bytes is none."""
         for said, score in found.sequences:
-            new = {at: i for at, i in enumerate(said, start=item.start) if item.source[at] == self.inventory.mask and i != cut.ids[at]}
+            new = {
+                at: i
+                for at, i in enumerate(said, start=item.start)
+                if item.source[at] == self.inventory.mask and i != cut.ids[at]
+            }
             edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
             if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
                 yield Beam(said, edits, score)
 
 
-def masked(ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()) -> MaskedSentence:
+def masked(
+    ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()
+) -> MaskedSentence:
     """MaskFrag as a model's example; `held` are the tokens that stay, if more do than those with a label."""
     from builder.augment.nets.seq2seq import MaskedSentence
 
     first, end = span
     hidden = mask_frag(ids, held or labels, span, inventory.mask)
     return MaskedSentence(
-        hidden, tuple(labels), first, tuple(ids[first:end]), ids[first - 1] if first else inventory.first, labels[first - 1] if first else 0
+        hidden,
+        tuple(labels),
+        first,
+        tuple(ids[first:end]),
+        ids[first - 1] if first else inventory.first,
+        labels[first - 1] if first else 0,
     )
 
 
@@ -233,14 +254,18 @@ def load(
     network, inventory, base = _network(settings, corpus or sentences, seed)
     if corpus:
         begun = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
-        base = _learned(begun, corpus, network, inventory, base, corpora(folder, NAME), seed, progress, [(begun.epochs, False)])
+        base = _learned(
+            begun, corpus, network, inventory, base, corpora(folder, NAME), seed, progress, [(begun.epochs, False)]
+        )
     phases = [(settings.epochs, True)]
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
     barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
     known = (
-        pairs((inventory.cut(corpu.text, corpu.words).ids for corpu in corpus), inventory, settings.min_count) if cues and corpus else None
+        pairs((inventory.cut(corpu.text, corpu.words).ids for corpu in corpus), inventory, settings.min_count)
+        if cues and corpus
+        else None
     )
     made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known)
     return replace(made, usual=_usual(made, sentences, folder)) if settings.fitting else made
@@ -250,7 +275,11 @@ def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> 
     """See Reader; kept beside the model under a key of its own, of the model and of all code that tells it."""
     from builder.learning.obtain import training_key
 
-    cuts = [ids for sentence in sentences if _learnable(ids := made.inventory.cut(sentence.text, sentence.words).ids, made.network)]
+    cuts = [
+        ids
+        for sentence in sentences
+        if _learnable(ids := made.inventory.cut(sentence.text, sentence.words).ids, made.network)
+    ]
     some = cuts[:: max(1, len(cuts) // _SOME)]
     key = training_key(f"{NAME} usual", describe_training(made.settings), some, made.digest, __name__)
     return float(Kept(folder).get(key, lambda: beams.usual(made.reader, some), slot="usual"))
@@ -283,9 +312,14 @@ def _learned(
     fitting = [n for n, (ids, _) in enumerate(cuts) if _learnable(ids, network)]
     if not fitting:
         raise ModelError(
-            f"no sentence of more than five tokens to learn from (of {len(sentences)})", where=NAME, fix="give more training text"
+            f"no sentence of more than five tokens to learn from (of {len(sentences)})",
+            where=NAME,
+            fix="give more training text",
         )
-    data = [(sentence.id, sentence.text, sentence.words, labels) for sentence, (_, labels) in zip(sentences, cuts, strict=True)]
+    data = [
+        (sentence.id, sentence.text, sentence.words, labels)
+        for sentence, (_, labels) in zip(sentences, cuts, strict=True)
+    ]
     key = training_key(NAME, (describe_training(settings), seed), data, base, "builder.augment.nets.fragments")
     learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
     source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))
@@ -311,7 +345,9 @@ def _seed(*parts: object) -> int:
     return seed_of(NAME, *parts)
 
 
-def _network(settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int) -> tuple[LabelledSeq2Seq, Inventory, str]:
+def _network(
+    settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int
+) -> tuple[LabelledSeq2Seq, Inventory, str]:
     """The untrained network, its tokens, and the digest of what it begins with."""
     from builder.augment.nets import fragments
     from builder.augment.nets.seq2seq import Seq2SeqShape

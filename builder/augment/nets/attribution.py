@@ -52,7 +52,9 @@ def classifier(size: int, classes: int, width: int, layers: int, seed: int) -> C
         return Classifier(size, classes, width, layers)
 
 
-def train(network: Classifier, items: Sequence[Classed], held: Sequence[Classed], schedule: Schedule, run: TrainingRun) -> dict[str, float]:
+def train(
+    network: Classifier, items: Sequence[Classed], held: Sequence[Classed], schedule: Schedule, run: TrainingRun
+) -> dict[str, float]:
     """Train until the loss on `held` no longer falls. Returns the share of `held` that is classed rightly as well."""
     whole = list(items) * max(1, -(-schedule.least // len(items)))
     measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)

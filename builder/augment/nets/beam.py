@@ -76,10 +76,15 @@ def search(
     found: list[Beams | None] = [None] * rows
     due = torch.tensor([[*row, *[-1] * (max(lengths) - len(row))] for row in forced])
     following = torch.tensor(
-        [[*row[1:], last, *[-1] * (max(lengths) - len(row))] for row, last in zip(forced, behind or [-1] * rows, strict=True)]
+        [
+            [*row[1:], last, *[-1] * (max(lengths) - len(row))]
+            for row, last in zip(forced, behind or [-1] * rows, strict=True)
+        ]
     )
     punctuation = (
-        None if marks is None else torch.zeros(len(never), dtype=torch.bool).index_fill(0, torch.tensor(marks, dtype=torch.long), True)
+        None
+        if marks is None
+        else torch.zeros(len(never), dtype=torch.bool).index_fill(0, torch.tensor(marks, dtype=torch.long), True)
     )
     free = free or [frozenset()] * rows
     refused = never + _barred(free, barred.get((), {}), len(never))[:, None]
@@ -90,14 +95,19 @@ def search(
             scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
         fair = scores + refused
         if punctuation is not None:
-            fair = fair.masked_fill(_repeated(said, last.view(rows, width), following[:, step], punctuation), float("-inf"))
+            fair = fair.masked_fill(
+                _repeated(said, last.view(rows, width), following[:, step], punctuation), float("-inf")
+            )
             fair[_ended(begin, said, barred, free)] = float("-inf")
         if pairs is not None:
             fair = fair.masked_fill(~_paired(pairs, last.view(rows, width), following[:, step]), float("-inf"))
         tried = fair.topk(min(width + 1, scores.shape[-1]), -1)
         told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
         only = (here >= 0)[:, None, None]
-        values, tokens = torch.where(only, float("-inf"), tried.values), torch.where(only, here[:, None, None], tried.indices)
+        values, tokens = (
+            torch.where(only, float("-inf"), tried.values),
+            torch.where(only, here[:, None, None], tried.indices),
+        )
         values[:, :, :1] = torch.where(only, told, values[:, :, :1])
         if end is not None:  # a beam that has ended goes on with one more end mark at no cost
             values = torch.where(ended[:, :, None], float("-inf"), values)
@@ -150,7 +160,9 @@ def _barred(free: Sequence[Set[int]], alone: Mapping[int, int], size: int) -> Te
     return out
 
 
-def _ended(begin: Sequence[int], said: Tensor, barred: Barred, free: Sequence[Set[int]]) -> tuple[list[int], list[int], list[int]]:
+def _ended(
+    begin: Sequence[int], said: Tensor, barred: Barred, free: Sequence[Set[int]]
+) -> tuple[list[int], list[int], list[int]]:
     """Rows, beams and tokens of what is barred behind the last tokens of each beam."""
     out: tuple[list[int], list[int], list[int]] = ([], [], [])
     longest = max(map(len, barred), default=0)
@@ -179,7 +191,10 @@ def _found(said: Tensor, total: Tensor, margin: float) -> Beams:
     scores = [float(total[k]) for k in order if total[k] > float("-inf")]
     apart = min((a - b for a, b in pairwise(scores)), default=float("inf"))
     edge = min((rounded(score)[1] for score in scores[:2]), default=float("inf"))
-    return Beams(tuple((tuple(said[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]), min(margin, apart, edge))
+    return Beams(
+        tuple((tuple(said[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]),
+        min(margin, apart, edge),
+    )
 
 
 def rounded(score: float) -> tuple[float, float]:

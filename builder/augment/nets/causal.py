@@ -137,7 +137,9 @@ def train(
     """Train on `items`, all as often as each other, until the loss on `held` no longer falls."""
     whole = list(items) * max(1, -(-schedule.least // len(items)))
     measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
-    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal")))
+    done = train_phase(
+        network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal"))
+    )
     return {"score": done.score, "epochs": float(len(done.scores))}
 
 

@@ -49,7 +49,9 @@ def collate(items: Sequence[Blank], pad: int, around: tuple[Sequence[int], Seque
     seen = torch.arange(ids.shape[1])[None] < torch.tensor([len(row) for row in rows])[:, None]
     row = [n for n, item in enumerate(items) for _ in item.places]
     column = [at + len(head) for item in items for at in item.places]
-    return Blanks(ids, padded(labels), seen, torch.tensor(row, dtype=torch.long), torch.tensor(column, dtype=torch.long))
+    return Blanks(
+        ids, padded(labels), seen, torch.tensor(row, dtype=torch.long), torch.tensor(column, dtype=torch.long)
+    )
 
 
 class Cloze(nn.Module, ABC):
@@ -101,13 +103,17 @@ class EmbeddedCloze(Cloze):
 class HubCloze(Cloze):
     """A masked language model of transformers. Its segment embeddings are replaced by one embedding a label, each beginning as that of segment A."""
 
-    def __init__(self, network: Any, labels: int, around: tuple[Sequence[int], Sequence[int]], pad: int, source: str) -> None:
+    def __init__(
+        self, network: Any, labels: int, around: tuple[Sequence[int], Sequence[int]], pad: int, source: str
+    ) -> None:
         super().__init__()
         embeddings: Any = getattr(network.base_model, "embeddings", None)
         old = getattr(embeddings, "token_type_embeddings", None)
         if old is None:
             raise ModelError(
-                f"a {network.config.model_type!r} model has no segment embeddings that labels could replace", where=source, fix="use a BERT"
+                f"a {network.config.model_type!r} model has no segment embeddings that labels could replace",
+                where=source,
+                fix="use a BERT",
             )
         new = nn.Embedding(labels, old.weight.shape[1])
         with torch.no_grad():
@@ -143,7 +149,11 @@ class LstmCloze(Cloze):
         turned = self._turned(x, lengths)
         behind = functional.pad(self.backwards(turned)[0], (0, 0, 1, 0))
         at = lengths[batch.row] - 1 - batch.column  # the place, counted from the end
-        both = [ahead[batch.row, batch.column], behind[batch.row, at], self.labels(batch.labels[batch.row, batch.column])]
+        both = [
+            ahead[batch.row, batch.column],
+            behind[batch.row, at],
+            self.labels(batch.labels[batch.row, batch.column]),
+        ]
         mixed = torch.tanh(self.mix(self.dropout(torch.cat(both, -1))))
         return functional.linear(mixed, self.tokens.weight, self.bias)
 

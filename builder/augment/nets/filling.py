@@ -76,7 +76,12 @@ def train(network: Cloze, phases: Sequence[Phase[Blank]], run: TrainingRun) -> d
 
 
 def fill(
-    network: Cloze, items: Sequence[Fill], inventory: Inventory, batch: int, threads: int, progress: Progress | None = None
+    network: Cloze,
+    items: Sequence[Fill],
+    inventory: Inventory,
+    batch: int,
+    threads: int,
+    progress: Progress | None = None,
 ) -> Iterator[tuple[int, Choice]]:
     """(index, choice) of every item, in batches of like length."""
     never, glued = banned(inventory.size, (*inventory.never, *inventory.marks)), _glued(inventory)
@@ -84,13 +89,17 @@ def fill(
     cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
     network.eval()
     with scope(threads), torch.inference_mode():
-        for done, out in enumerate(settled(items, cuts, lambda chosen: _filled(network, chosen, inventory.mask, never, glued)), start=1):
+        for done, out in enumerate(
+            settled(items, cuts, lambda chosen: _filled(network, chosen, inventory.mask, never, glued)), start=1
+        ):
             yield out
             if progress:
                 progress(done, len(items), "writing")
 
 
-def _filled(network: Cloze, items: Sequence[Fill], mask: int, never: Tensor, glued: Tensor | None) -> list[tuple[Choice, float]]:
+def _filled(
+    network: Cloze, items: Sequence[Fill], mask: int, never: Tensor, glued: Tensor | None
+) -> list[tuple[Choice, float]]:
     ids = [list(item.ids) for item in items]
     totals, margins = [0.0] * len(items), [float("inf")] * len(items)
     for number in range(max(len(item.steps) for item in items)):

@@ -36,10 +36,15 @@ def alone(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> li
     """Each token of [first, end) and next to it hidden alone."""
     nothing = (0,) * len(ids)
     places = range(max(0, first - NEXT), min(len(ids), end + NEXT))
-    return [MaskedSentence((*ids[:at], mask, *ids[at + 1 :]), nothing, at, (ids[at],), ids[at - 1] if at else begin) for at in places]
+    return [
+        MaskedSentence((*ids[:at], mask, *ids[at + 1 :]), nothing, at, (ids[at],), ids[at - 1] if at else begin)
+        for at in places
+    ]
 
 
-def likely(network: LabelledSeq2Seq, items: Sequence[MaskedSentence], mask: int, pad: int, batch: int, threads: int) -> list[float]:
+def likely(
+    network: LabelledSeq2Seq, items: Sequence[MaskedSentence], mask: int, pad: int, batch: int, threads: int
+) -> list[float]:
     """log P of the hidden tokens of each item, to hundredths; whatever the batch."""
     order = sorted(range(len(items)), key=lambda i: (len(items[i].source), len(items[i].target), i))
     cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
@@ -50,7 +55,10 @@ def likely(network: LabelledSeq2Seq, items: Sequence[MaskedSentence], mask: int,
         states, due = network.states(given)[hidden], given.target[hidden]
         told = iter(
             torch.cat(
-                [_log_p(network, *part) for part in zip(torch.split(states, AT_ONCE), torch.split(due, AT_ONCE), strict=True)]
+                [
+                    _log_p(network, *part)
+                    for part in zip(torch.split(states, AT_ONCE), torch.split(due, AT_ONCE), strict=True)
+                ]
             ).tolist()
         )
         return [rounded(sum(next(told) for one in row if one)) for row in asked]

@@ -35,7 +35,9 @@ def pad_of(inventory: Inventory) -> int:
     return int(getattr(inventory, "pad", 0))
 
 
-def train(network: LabelledSeq2Seq, phases: Sequence[Phase[MaskedSentence]], inventory: Inventory, run: TrainingRun) -> dict[str, float]:
+def train(
+    network: LabelledSeq2Seq, phases: Sequence[Phase[MaskedSentence]], inventory: Inventory, run: TrainingRun
+) -> dict[str, float]:
     """Train in phases: in-domain pre-training, then with labels; a token of a fragment counts as one. Returns scores and epochs."""
     pad = pad_of(inventory)
     measure: Measure[MaskedSentence] = Measure(

@@ -66,7 +66,9 @@ class HubInventory:
             ids = [new[i] for i in range(at, done + 1)]
             start, end = cut.spans[at][0], cut.spans[done][1]
             said = self.read(ids, cut.ids[at - 1] if at else None)
-            if at and not _HAN.match(said):  # spaces before Han characters are marks of the text, no habit of the tokenizer
+            if at and not _HAN.match(
+                said
+            ):  # spaces before Han characters are marks of the text, no habit of the tokenizer
                 start = cut.spans[at - 1][1]
             yield start, end, said if at else said.lstrip()
 
@@ -103,7 +105,9 @@ def _apart(listed: Sequence[tuple[int, Span]]) -> list[tuple[int, Span]]:
 def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> HubInventory:
     """The tokens of a model. Raises ModelError where the tokenizer is not a fast one, or has nothing to mask with."""
     if not getattr(tokenizer, "is_fast", False):
-        raise ModelError("the tokenizer has no offsets (it is no fast one)", where=source, fix="add the model's tokenizer.json")
+        raise ModelError(
+            "the tokenizer has no offsets (it is no fast one)", where=source, fix="add the model's tokenizer.json"
+        )
     mask = tokenizer.mask_token_id
     if mask is None:
         extra = tokenizer.convert_tokens_to_ids("<extra_id_0>")
@@ -111,12 +115,20 @@ def inventory(network: Any, tokenizer: Any, source: str, masks: bool = True) -> 
     if mask is None and masks:
         raise ModelError("the tokenizer has no token to mask with", where=source, fix="use a model with a mask token")
     begin = getattr(network.config, "decoder_start_token_id", None)
-    begin = begin if begin is not None else tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.pad_token_id
+    begin = (
+        begin
+        if begin is not None
+        else tokenizer.bos_token_id
+        if tokenizer.bos_token_id is not None
+        else tokenizer.pad_token_id
+    )
     size = int(network.get_input_embeddings().weight.shape[0])
     special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder, *range(len(tokenizer), size)}
     pad = int(tokenizer.pad_token_id or 0)
     never = tuple(sorted(i for i in special if i < size))
-    return HubInventory(tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size), _marks(tokenizer, size))
+    return HubInventory(
+        tokenizer, size, int(mask or 0), int(begin or 0), pad, never, _glued(tokenizer, size), _marks(tokenizer, size)
+    )
 
 
 def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
@@ -134,7 +146,11 @@ def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
     tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
     parts = type(tokenizer.backend_tokenizer.decoder).__name__ == "ByteLevel"
     bare = [str(token).strip("\u0120\u2581#") for token in tokens]
-    return tuple(i for i, token in enumerate(bare) if not any(char.isalnum() for char in token) and (token.isascii() or not parts))
+    return tuple(
+        i
+        for i, token in enumerate(bare)
+        if not any(char.isalnum() for char in token) and (token.isascii() or not parts)
+    )
 
 
 def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
@@ -157,8 +173,13 @@ def _check(source: str, kind: str) -> None:
     config = hub.load_config(source)
     import transformers
 
-    if getattr(config, "is_encoder_decoder", False) or type(config) not in getattr(transformers, _CLASSES[kind])._model_mapping:
-        raise ModelError(f"a {config.model_type!r} model is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}")
+    if (
+        getattr(config, "is_encoder_decoder", False)
+        or type(config) not in getattr(transformers, _CLASSES[kind])._model_mapping
+    ):
+        raise ModelError(
+            f"a {config.model_type!r} model is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}"
+        )
     architectures = list(getattr(config, "architectures", None) or ())
     wrong = [name for name in architectures if ("MaskedLM" in name) != (kind == MASKED) and ("LM" in name)]
     if wrong:

@@ -30,7 +30,9 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """`mask` is true where a query may look: it broadcasts to [B, H, queries, keys]."""
-        mixed = functional.scaled_dot_product_attention(self.split(self.query(x)), keys, values, attn_mask=mask, is_causal=causal)
+        mixed = functional.scaled_dot_product_attention(
+            self.split(self.query(x)), keys, values, attn_mask=mask, is_causal=causal
+        )
         out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
         return out
 
@@ -86,7 +88,9 @@ class DecoderLayer(nn.Module):
         assert self.cross is not None, "a decoder without an encoder"
         return self.cross.keys_values(x)
 
-    def forward(self, x: Tensor, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None, mask: Tensor | None = None
+    ) -> Tensor:
         """All steps at once, [B, S, D]; `memory` keys and values of the encoder, `seen` [B, 1, 1, T] true where it has tokens. `mask` [B, 1, S, S]
         in place of the causal one."""
         normal = self.norms[0](x)
@@ -94,7 +98,12 @@ class DecoderLayer(nn.Module):
         return self._rest(x, memory, seen)
 
     def step(
-        self, x: Tensor, past: tuple[Tensor, Tensor] | None, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None, mask: Tensor | None
+        self,
+        x: Tensor,
+        past: tuple[Tensor, Tensor] | None,
+        memory: tuple[Tensor, Tensor] | None,
+        seen: Tensor | None,
+        mask: Tensor | None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One step of every beam, [B * K, 1, D]; `memory` is of rows, not of beams. Returns the keys and values so far as well."""
         normal = self.norms[0](x)

@@ -89,8 +89,12 @@ class EmbeddedCore(nn.Module):
         self.width, self.longest = shape.width, shape.longest
         self.positions = nn.Embedding(shape.longest, shape.width)
         self.reading, self.writing = TwoWayReading(shape.width), nn.LSTM(shape.width, shape.width, batch_first=True)
-        self.encoder = nn.ModuleList(EncoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.encoder))
-        self.decoder = nn.ModuleList(DecoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.decoder))
+        self.encoder = nn.ModuleList(
+            EncoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.encoder)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.decoder)
+        )
         self.norms = nn.ModuleList(nn.LayerNorm(shape.width) for _ in range(2))
         self.dropout = nn.Dropout(shape.dropout)
         self.bias = nn.Parameter(torch.zeros(size))
@@ -168,7 +172,11 @@ class HubCore(nn.Module):
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
         said = self.network.get_decoder()(
-            inputs_embeds=x, encoder_hidden_states=state[0], encoder_attention_mask=state[1], past_key_values=state[2], use_cache=True
+            inputs_embeds=x,
+            encoder_hidden_states=state[0],
+            encoder_attention_mask=state[1],
+            past_key_values=state[2],
+            use_cache=True,
         )
         state[2] = said.past_key_values
         out: Tensor = said.last_hidden_state
@@ -198,7 +206,9 @@ class LabelledSeq2Seq(nn.Module):
 
     def states(self, rows: Rows) -> Tensor:
         """s_t [B, S, D] of every token of the fragments."""
-        z = self.core.decode(self.core.embed(rows.previous) + self.labels(rows.before), self.encode(rows), rows.seen, rows.start)
+        z = self.core.decode(
+            self.core.embed(rows.previous) + self.labels(rows.before), self.encode(rows), rows.seen, rows.start
+        )
         out: Tensor = z + self.labels(rows.due)
         return out
 

@@ -87,13 +87,17 @@ def write(
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
     short = [trimmed(item, mask) for item in items]
     never = banned(inventory.size, (*inventory.never, *writing.never))
-    order = sorted((i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i))
+    order = sorted(
+        (i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i)
+    )
     cuts = [order[at : at + writing.batch] for at in range(0, len(order), writing.batch)]
     network.eval()
 
     def work(batch: list[tuple[MaskedSentence, Set[int]]]) -> list[tuple[Beams, float]]:
         rows, allowed = [item for item, _ in batch], [numbers for _, numbers in batch]
-        forced = [[-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in rows]
+        forced = [
+            [-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in rows
+        ]
         begin, lengths = [item.previous for item in rows], [len(item.target) for item in rows]
         steps = _Steps(network, rows, pad, writing.beams)
         found = search(
@@ -103,7 +107,9 @@ def write(
         return [(one, one.margin) for one in found]
 
     with scope(writing.threads), torch.inference_mode():
-        for done, (i, found) in enumerate(settled(list(zip(short, free or [frozenset()] * len(short), strict=True)), cuts, work), start=1):
+        for done, (i, found) in enumerate(
+            settled(list(zip(short, free or [frozenset()] * len(short), strict=True)), cuts, work), start=1
+        ):
             yield i, _whole(items[i], short[i], found)
             if progress:
                 progress(done, len(order), "writing")

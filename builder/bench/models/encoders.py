@@ -46,12 +46,16 @@ class Small(nn.Module):
         layer = nn.TransformerEncoderLayer(
             config.width, config.heads, 4 * config.width, config.dropout, "gelu", batch_first=True, norm_first=True
         )
-        self.layers = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(config.width), enable_nested_tensor=False)
+        self.layers = nn.TransformerEncoder(
+            layer, config.layers, nn.LayerNorm(config.width), enable_nested_tensor=False
+        )
         self.dropout = nn.Dropout(config.dropout)
 
     def hidden(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         place = self.place(torch.arange(ids.shape[1], device=ids.device).clamp(max=MOST - 1))
-        out: Tensor = self.layers(self.dropout(self.table(ids) + place + self.segment(types)), src_key_padding_mask=~mask)
+        out: Tensor = self.layers(
+            self.dropout(self.table(ids) + place + self.segment(types)), src_key_padding_mask=~mask
+        )
         return out
 
     def scores(self, hidden: Tensor) -> Tensor:
@@ -84,12 +88,24 @@ def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained
     wanted = "a complete encoder, such as BERT, RoBERTa or DeBERTa"
     hub.load_config(source)  # says it where there is no model at all
     tokenizer = hub.load_tokenizer(source)
-    model = hub.load_network("AutoModelForMaskedLM" if with_head else "AutoModel", source, wanted=wanted, optional=("pooler",))
-    if getattr(model.config, "is_encoder_decoder", False) or tokenizer.cls_token_id is None or tokenizer.mask_token_id is None:
-        raise ModelError(f"a {model.config.model_type!r} model is no encoder", where=source, fix="use one such as BERT, RoBERTa or DeBERTa")
+    model = hub.load_network(
+        "AutoModelForMaskedLM" if with_head else "AutoModel", source, wanted=wanted, optional=("pooler",)
+    )
+    if (
+        getattr(model.config, "is_encoder_decoder", False)
+        or tokenizer.cls_token_id is None
+        or tokenizer.mask_token_id is None
+    ):
+        raise ModelError(
+            f"a {model.config.model_type!r} model is no encoder",
+            where=source,
+            fix="use one such as BERT, RoBERTa or DeBERTa",
+        )
     if with_head and not any(name in HEADS for name, _ in model.named_children()):
         raise ModelError(
-            f"a {model.config.model_type!r} model has no masked-LM head in one piece", where=source, fix="use BERT, DeBERTa, RoBERTa"
+            f"a {model.config.model_type!r} model has no masked-LM head in one piece",
+            where=source,
+            fix="use BERT, DeBERTa, RoBERTa",
         )
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
@@ -140,7 +156,9 @@ class FastLcf(nn.Module):
         super().__init__()
         self.encoder, self.srd = encoder, config.srd
         self.join = nn.Linear(2 * encoder.width, encoder.width)
-        self.attention = nn.MultiheadAttention(encoder.width, config.heads if encoder.width % config.heads == 0 else 1, batch_first=True)
+        self.attention = nn.MultiheadAttention(
+            encoder.width, config.heads if encoder.width % config.heads == 0 else 1, batch_first=True
+        )
         self.dropout, self.dense, self.out = (
             nn.Dropout(config.dropout),
             nn.Linear(2 * encoder.width, encoder.width),
@@ -153,7 +171,9 @@ class FastLcf(nn.Module):
         focus = local_weights(batch.inside, batch.words, self.srd)
         joined = self.dropout(self.join(torch.cat([words * focus[..., None], words], -1)))
         mixed, _ = self.attention(joined, joined, joined, key_padding_mask=~batch.words, need_weights=False)
-        near = (mixed * focus[..., None] * batch.words[..., None]).sum(1) / (focus * batch.words).sum(1, keepdim=True).clamp(min=1e-3)
+        near = (mixed * focus[..., None] * batch.words[..., None]).sum(1) / (focus * batch.words).sum(
+            1, keepdim=True
+        ).clamp(min=1e-3)
         return torch.tanh(self.dense(torch.cat([near, mean(whole, batch.mask)], -1)))
 
     def forward(self, batch: PieceBatch) -> Tensor:

@@ -30,4 +30,14 @@ def fit(
         from builder.bench.models.learn import learn
     except ModuleNotFoundError as error:
         raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
-    return learn(choice, task, train, valid, seed, checkpoints, means or Means(base=choice.base), config or choice.config, progress)
+    return learn(
+        choice,
+        task,
+        train,
+        valid,
+        seed,
+        checkpoints,
+        means or Means(base=choice.base),
+        config or choice.config,
+        progress,
+    )

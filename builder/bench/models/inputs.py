@@ -65,7 +65,11 @@ def collate(rows: Sequence[PieceRow], pad: int = PAD) -> PieceBatch:
     pieces, words = padded(max(len(row.ids) for row in rows)), padded(max(len(row.first) for row in rows))
     golds = [row.gold for row in rows]
     classes = [gold for gold in golds if isinstance(gold, int)]
-    gold = torch.tensor(classes) if classes else _table([gold for gold in golds if not isinstance(gold, int)], words, IGNORED)
+    gold = (
+        torch.tensor(classes)
+        if classes
+        else _table([gold for gold in golds if not isinstance(gold, int)], words, IGNORED)
+    )
     ids, first = _table([row.ids for row in rows], pieces, pad), _table([row.first for row in rows], words, 0)
     mask = _table([(1,) * len(row.ids) for row in rows], pieces, 0).bool()
     there = _table([(1,) * len(row.first) for row in rows], words, 0).bool()
@@ -124,7 +128,9 @@ class WordReader:
     @classmethod
     def of(cls, items: Iterable[ClassifierItem], least: int, longest: int) -> WordReader:
         counts = Counter(word for item in items for word in written(item))
-        return cls({word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL)}, longest)
+        return cls(
+            {word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL)}, longest
+        )
 
     def __len__(self) -> int:
         return len(self.number) + SPECIAL
@@ -153,7 +159,9 @@ class PieceReader:
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> PieceReader:
         counts = Counter(word for words in texts for word in words)
-        return cls({word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL + 3)}, longest)
+        return cls(
+            {word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL + 3)}, longest
+        )
 
     begin, end, mask = SPECIAL, SPECIAL + 1, SPECIAL + 2
 
@@ -231,7 +239,9 @@ def paired(reader: PieceReader | EncoderReader, item: ClassifierItem, gold: tupl
     asked: list[int] = []
     if item.aspect is not None:
         a, b = item.aspect
-        asked = [p for start, end in item.words if start < b and a < end for p in reader.pieces(item.text[start:end])][:MOST_ASPECT]
+        asked = [p for start, end in item.words if start < b and a < end for p in reader.pieces(item.text[start:end])][
+            :MOST_ASPECT
+        ]
         asked.append(reader.end)
     types = [0] * len(ids) + [1] * len(asked)
     marked = inside(words, item.aspect)

@@ -15,9 +15,28 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from builder.bench.models.encoders import Small, load
-from builder.bench.models.inputs import EncoderReader, ItemReader, PieceBatch, PieceReader, WordReader, collate, spans_of, tags, written
+from builder.bench.models.inputs import (
+    EncoderReader,
+    ItemReader,
+    PieceBatch,
+    PieceReader,
+    WordReader,
+    collate,
+    spans_of,
+    tags,
+    written,
+)
 from builder.bench.models.posttrain import post_train
-from builder.bench.models.task import ATE_CLASSES, Choice, ClassifierConfig, ClassifierItem, Means, Prediction, Task, words_of
+from builder.bench.models.task import (
+    ATE_CLASSES,
+    Choice,
+    ClassifierConfig,
+    ClassifierItem,
+    Means,
+    Prediction,
+    Task,
+    words_of,
+)
 from builder.bench.models.vectors import tables
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.encode import batches
@@ -49,9 +68,14 @@ class TrainedClassifier:
     def _said(self, items: Sequence[ClassifierItem], batch: PieceBatch) -> list[Prediction]:
         if self.task == "ate":
             told = self.network.tags(batch)  # type: ignore[operator]
-            return [Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, told, strict=True)]
+            return [
+                Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, told, strict=True)
+            ]
         best = self.network(batch).softmax(-1).max(-1)
-        return [Prediction(self.labels[i], (), round(p, 4)) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+        return [
+            Prediction(self.labels[i], (), round(p, 4))
+            for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
 
     def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
         out: dict[int, NDArray[np.float32]] = {}
@@ -88,7 +112,12 @@ def learn(
         domain = (*means.domain, *(item.text for item in train))
         assert isinstance(reader, PieceReader | EncoderReader)
         facts |= post_train(
-            begin, reader, domain, means.comprehension, config, TrainingRun(seed, Checkpoints(checkpoints / "post", unique), progress)
+            begin,
+            reader,
+            domain,
+            means.comprehension,
+            config,
+            TrainingRun(seed, Checkpoints(checkpoints / "post", unique), progress),
         )
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
@@ -103,8 +132,22 @@ def learn(
     def evaluate() -> float:
         return quality(task, valid, model.predict(valid)) if valid else 0.0
 
-    fitted = fit(network, [len(row) for row in rows], loss, evaluate, config, seed, Checkpoints(checkpoints / "fit", unique), progress)
-    facts |= {"valid": fitted.score, "epoch": fitted.epoch, "items": len(train), "parameters": sum(p.numel() for p in network.parameters())}
+    fitted = fit(
+        network,
+        [len(row) for row in rows],
+        loss,
+        evaluate,
+        config,
+        seed,
+        Checkpoints(checkpoints / "fit", unique),
+        progress,
+    )
+    facts |= {
+        "valid": fitted.score,
+        "epoch": fitted.epoch,
+        "items": len(train),
+        "parameters": sum(p.numel() for p in network.parameters()),
+    }
     facts["cut"] = sum(len(reader.shown(item)) < len(item.words) for item in train)
     return model
 
@@ -118,15 +161,21 @@ def _beginning(
         if choice.base:
             encoder, pieces = load(choice.base, config.longest, with_head=choice.name == "bert-pt")
             return pieces, encoder
-        texts = [written(item) for item in train] + [written(ClassifierItem(text, words_of(text))) for text in means.domain]
+        texts = [written(item) for item in train] + [
+            written(ClassifierItem(text, words_of(text))) for text in means.domain
+        ]
         own = PieceReader.of(texts, config.min_count, config.longest)
         return own, Small(len(own), config)
     words = WordReader.of(train, config.min_count, config.longest)
     if kind.reads == "words":
         return words, len(words)
-    domain = [[*written(item)] for item in train] + [written(ClassifierItem(text, words_of(text))) for text in means.domain]
+    domain = [[*written(item)] for item in train] + [
+        written(ClassifierItem(text, words_of(text))) for text in means.domain
+    ]
     files = means.vectors, means.domain_vectors
-    return words, tables(words.number, files, domain, config.vector_size, seed_of(seed, "vectors"), both=choice.name == "de-cnn")
+    return words, tables(
+        words.number, files, domain, config.vector_size, seed_of(seed, "vectors"), both=choice.name == "de-cnn"
+    )
 
 
 def _gold(task: Task, labels: Sequence[str], reader: ItemReader, item: ClassifierItem | None) -> tuple[int, ...] | int:
@@ -139,9 +188,17 @@ def _gold(task: Task, labels: Sequence[str], reader: ItemReader, item: Classifie
 def quality(task: Task, items: Sequence[ClassifierItem], predictions: Sequence[Prediction]) -> float:
     """What chooses the epoch: accuracy, or exact span F1, from 0 to 1."""
     if task != "ate":
-        return sum(item.label == prediction.label for item, prediction in zip(items, predictions, strict=True)) / max(1, len(items))
-    right = sum(len(set(item.spans) & set(prediction.spans)) for item, prediction in zip(items, predictions, strict=True))
-    return 2 * right / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
+        return sum(item.label == prediction.label for item, prediction in zip(items, predictions, strict=True)) / max(
+            1, len(items)
+        )
+    right = sum(
+        len(set(item.spans) & set(prediction.spans)) for item, prediction in zip(items, predictions, strict=True)
+    )
+    return (
+        2
+        * right
+        / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
+    )
 
 
 def fingerprint(
@@ -154,7 +211,9 @@ def fingerprint(
     config: ClassifierConfig,
 ) -> str:
     """What makes two trainings the same."""
-    total = hashlib.sha256(repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass"))
+    total = hashlib.sha256(
+        repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass")
+    )
     for items in (train, valid):
         total.update(f"\n{len(items)}\n".encode())
         for item in items:

@@ -68,7 +68,9 @@ class PostTraining(nn.Module):
 
     def _comprehension(self, asked: Sequence[PieceQuestion]) -> Tensor:
         batch = collate([one.row for one in asked], self.reader.pad)
-        ends = self.spans(self.encoder.hidden(batch.ids, batch.mask, batch.types)).masked_fill(~batch.mask[..., None], -1e4)
+        ends = self.spans(self.encoder.hidden(batch.ids, batch.mask, batch.types)).masked_fill(
+            ~batch.mask[..., None], -1e4
+        )
         start = functional.cross_entropy(ends[..., 0], torch.tensor([one.start for one in asked]))
         return (start + functional.cross_entropy(ends[..., 1], torch.tensor([one.end for one in asked]))) / 2
 
@@ -103,7 +105,11 @@ def post_train(
     if lengths:
         loss: Callable[[list[int]], Tensor] = network.loss
         fit(network, lengths, loss, lambda: 0.0, config, seed_of(run.seed, "post"), run.checkpoints, run.progress)
-    return {"post_texts": len(texts), "post_questions": len(questions), "post_questions_cut": len(found) - len(questions)}
+    return {
+        "post_texts": len(texts),
+        "post_questions": len(questions),
+        "post_questions_cut": len(found) - len(questions),
+    }
 
 
 def question(asked: SquadQuestion, reader: PieceReader | EncoderReader) -> PieceQuestion | None:

@@ -91,7 +91,9 @@ class Cnn(_Classes):
 
     def __init__(self, words: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
-        self.filters = nn.ModuleList(nn.Conv1d(config.vector_size, config.width, size, padding=size // 2) for size in self.SIZES)
+        self.filters = nn.ModuleList(
+            nn.Conv1d(config.vector_size, config.width, size, padding=size // 2) for size in self.SIZES
+        )
         self.hidden = nn.Linear(len(self.SIZES) * config.width, config.width)
 
     def pooled(self, batch: PieceBatch) -> Tensor:

@@ -123,7 +123,9 @@ class DeCnn(nn.Module):
         super().__init__()
         self.vectors = Vectors(tables, config)
         wide = 2 * config.width
-        self.enter = nn.ModuleList(nn.Conv1d(self.vectors.size, config.width, size, padding=size // 2) for size in (5, 3))
+        self.enter = nn.ModuleList(
+            nn.Conv1d(self.vectors.size, config.width, size, padding=size // 2) for size in (5, 3)
+        )
         self.layers = nn.ModuleList(nn.Conv1d(wide, wide, 5, padding=2) for _ in range(3))
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(wide, classes)
 

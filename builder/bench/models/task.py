@@ -119,15 +119,26 @@ MODELS: dict[str, ClassifierKind] = {
     "lstm": ClassifierKind(("tc", "absc"), "words", "sentences:Lstm", "Yang and Li 2022, section 3.2"),
     "cnn": ClassifierKind(("tc", "absc"), "words", "sentences:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
     "rnn": ClassifierKind(("tc", "absc"), "words", "sentences:Rnn", "Wu et al. 2019, section 4.2"),
-    "encoder": ClassifierKind(("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH),
+    "encoder": ClassifierKind(
+        ("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH
+    ),
     "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
-    "deberta": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)),
-    "fastlcf": ClassifierKind(("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH),
+    "deberta": ClassifierKind(
+        ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)
+    ),
+    "fastlcf": ClassifierKind(
+        ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH
+    ),
     "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
     "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
     "bert-ftc": ClassifierKind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
     "de-cnn": ClassifierKind(
-        ("ate",), "vectors", "", "Xu et al. 2018", ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20), "taggers:DeCnn"
+        ("ate",),
+        "vectors",
+        "",
+        "Xu et al. 2018",
+        ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20),
+        "taggers:DeCnn",
     ),
     "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
 }
@@ -155,13 +166,21 @@ def chosen(written: str, task: Task, language: str) -> Choice:
         raise ConfigError(f"no model {name!r}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
     kind = MODELS[name]
     if task not in kind.tasks:
-        raise ConfigError(f"{name} is no model of the task {task}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
+        raise ConfigError(
+            f"{name} is no model of the task {task}",
+            where="--models",
+            fix=f"for {task} there are: {', '.join(fitting)}",
+        )
     if base and kind.reads != "pieces":
         raise ConfigError(f"{name} has no encoder to load {base!r} into", where="--models", fix=f"write {name} alone")
     if kind.bases and not base:
         base = dict(kind.bases).get(language, "")
         if not base:
-            raise ConfigError(f"{name} has no known base for {language!r}", where="--models", fix=f"write {name}=HUB-NAME or {name}=FOLDER")
+            raise ConfigError(
+                f"{name} has no known base for {language!r}",
+                where="--models",
+                fix=f"write {name}=HUB-NAME or {name}=FOLDER",
+            )
     return Choice(written, name, kind, base)
 
 
@@ -176,10 +195,16 @@ def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier"
         raise ModelError("no training item", where=where, fix="name a file with rows of this task")
     if task == "ate":
         if not any(item.spans for item in train):
-            raise ModelError(f"no aspect in {len(train):,} sentences", where=where, fix="train on sentences with aspects")
+            raise ModelError(
+                f"no aspect in {len(train):,} sentences", where=where, fix="train on sentences with aspects"
+            )
         return
     labels = sorted({item.label for item in train})
     if len(labels) < 2:
-        raise ModelError(f"one class is left, {labels[0]!r}", where=where, fix="take a larger share, or data with two classes at least")
+        raise ModelError(
+            f"one class is left, {labels[0]!r}",
+            where=where,
+            fix="take a larger share, or data with two classes at least",
+        )
     if task == "absc" and any(item.aspect is None for item in train):
         raise ModelError("an item without aspect", where=where)

@@ -40,14 +40,22 @@ def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float3
                 word = " ".join(parts[: len(parts) - size])  # a few words of GloVe 840B hold spaces
                 if size < 2 or not word:
                     raise InputError(
-                        "no line `word n1 n2 …`", where=f"{path}:{number}", fix="give a text file in GloVe's or word2vec's format"
+                        "no line `word n1 n2 …`",
+                        where=f"{path}:{number}",
+                        fix="give a text file in GloVe's or word2vec's format",
                     )
                 if word in need or (word.lower() in need and word.lower() not in out):
                     out[word if word in need else word.lower()] = _numbers(parts[len(parts) - size :], path, number)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"no readable vectors: {error}", where=str(path), fix="give a text file in GloVe's format") from error
+        raise InputError(
+            f"no readable vectors: {error}", where=str(path), fix="give a text file in GloVe's format"
+        ) from error
     if not out:
-        raise InputError("not one of the words of the training set has a vector here", where=str(path), fix="take vectors of this language")
+        raise InputError(
+            "not one of the words of the training set has a vector here",
+            where=str(path),
+            fix="take vectors of this language",
+        )
     return out
 
 
@@ -74,7 +82,12 @@ def table(vocabulary: dict[str, int], known: dict[str, NDArray[np.float32]], siz
 
 
 def tables(
-    vocabulary: dict[str, int], files: tuple[Path | None, Path | None], texts: Sequence[Sequence[str]], size: int, seed: int, both: bool
+    vocabulary: dict[str, int],
+    files: tuple[Path | None, Path | None],
+    texts: Sequence[Sequence[str]],
+    size: int,
+    seed: int,
+    both: bool,
 ) -> Tables:
     """General vectors from a file, else learnt with the task; with `both`, domain vectors from a file, else made of `texts` (words, lower case)."""
     general = read_glove(files[0], vocabulary) if files[0] else {}

@@ -50,7 +50,10 @@ def train_writer(
     pairs, cut = _pairs(base, texts, config)
     score = AnswerScore(base, asking, config, tuple(valid))
     trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
-    facts = _facts(trained, len(train), cut, share) | {"triplets_lost": float(sum(len(left) for _, left in due)), "valid_f1": trained.score}
+    facts = _facts(trained, len(train), cut, share) | {
+        "triplets_lost": float(sum(len(left) for _, left in due)),
+        "valid_f1": trained.score,
+    }
     return Writer(base, asking, config, _digest(base, settings("writer", config, asking)), facts)
 
 
@@ -64,13 +67,20 @@ def train_referee(
     base = load_base(source)
     share = check_characters(base, (item.text for item in train))
     texts = [
-        (f"{item.id} {number}", judge_question(item.text, triple_of(triplet)), judge_answers(triple_of(triplet))[verdict])
+        (
+            f"{item.id} {number}",
+            judge_question(item.text, triple_of(triplet)),
+            judge_answers(triple_of(triplet))[verdict],
+        )
         for item in train
         for number, (triplet, verdict) in enumerate(item.verdicts)
     ]
     pairs, cut = _pairs(base, texts, config)
     held_out = tuple(
-        (Example(example.id, example.text, tuple(t for t, _ in example.verdicts)), tuple(v for _, v in example.verdicts))
+        (
+            Example(example.id, example.text, tuple(t for t, _ in example.verdicts)),
+            tuple(v for _, v in example.verdicts),
+        )
         for example in valid
     )
     trained = fine_tune(base, pairs, VerdictScore(base, config, held_out), config, seed, checkpoints, progress)
@@ -122,7 +132,11 @@ def _pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqCon
     pairs = [TokenPair(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
     cut = sum(len(pair.source) > config.max_input or len(pair.target) > config.max_output for pair in pairs)
     short = [
-        TokenPair(pair.id, (*pair.source[:-1][: config.max_input - 1], base.eos), (*pair.target[:-1][: config.max_output - 1], base.eos))
+        TokenPair(
+            pair.id,
+            (*pair.source[:-1][: config.max_input - 1], base.eos),
+            (*pair.target[:-1][: config.max_output - 1], base.eos),
+        )
         for pair in pairs
     ]
     return short, cut
@@ -194,10 +208,17 @@ def load(folder: Path) -> Writer | Referee:
         kept = json.loads(path.read_text("utf-8"))
         if kept["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
-        config, asking, facts, digest = Seq2SeqConfig(**kept["config"]), Asking(**kept["asking"]), dict(kept["facts"]), str(kept["digest"])
+        config, asking, facts, digest = (
+            Seq2SeqConfig(**kept["config"]),
+            Asking(**kept["asking"]),
+            dict(kept["facts"]),
+            str(kept["digest"]),
+        )
         kind = {"writer": "writer", "referee": "referee"}[kept["kind"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"no readable model of the paper profile: {error!r}", where=str(path), fix="train the model again") from error
+        raise ModelError(
+            f"no readable model of the paper profile: {error!r}", where=str(path), fix="train the model again"
+        ) from error
     except BuilderError as error:
         raise ModelError(error.what, where=str(path), fix="train the model again") from error
     base = load_base(str(folder))

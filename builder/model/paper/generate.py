@@ -49,7 +49,9 @@ def write(
     sizes = [(len(ids), min(config.max_output, len(ids) + 1)) for ids in questions]
 
     def one(batch: list[int], device: torch.device) -> list[Output]:
-        return _write(base, [questions[i] for i in batch], config, [grammars(i) for i in batch] if grammars else None, device)
+        return _write(
+            base, [questions[i] for i in batch], config, [grammars(i) for i in batch] if grammars else None, device
+        )
 
     with quiet(), inference(base.network, config) as device:
         for batch, outputs in _fitting(order, sizes, config.generate_tokens, lambda batch: one(batch, device)):
@@ -71,7 +73,8 @@ def _fitting(
         except torch.OutOfMemoryError as error:
             if len(batch) == 1:
                 raise ModelError(
-                    f"out of memory on one item of {sizes[batch[0]][0]} tokens", fix="lower paper.max_input, or use a smaller model"
+                    f"out of memory on one item of {sizes[batch[0]][0]} tokens",
+                    fix="lower paper.max_input, or use a smaller model",
                 ) from error
             done = None
         if done is None:
@@ -84,7 +87,11 @@ def _fitting(
 
 
 def _write(
-    base: Base, questions: Sequence[Ids], config: Seq2SeqConfig, grammars: Sequence[AnswerGrammar] | None, device: torch.device
+    base: Base,
+    questions: Sequence[Ids],
+    config: Seq2SeqConfig,
+    grammars: Sequence[AnswerGrammar] | None,
+    device: torch.device,
 ) -> list[Output]:
     from transformers import GenerationConfig, LogitsProcessorList
 
@@ -99,7 +106,10 @@ def _write(
         decoder_start_token_id=base.network.config.decoder_start_token_id,
     )
     written = base.network.generate(
-        input_ids=source, attention_mask=source != base.pad, generation_config=plan, logits_processor=LogitsProcessorList([watch])
+        input_ids=source,
+        attention_mask=source != base.pad,
+        generation_config=plan,
+        logits_processor=LogitsProcessorList([watch]),
     )
     rows = [row[1 : 1 + count] for row, count in zip(written.tolist(), watch.counts, strict=True)]
     ended = [tuple(i for i in row if i != base.eos) for row in rows]
@@ -146,7 +156,9 @@ class Watch:
     def _barred(self, scores: Tensor) -> Tensor:
         assert self._grammars is not None
         still = self._open.tolist()
-        ids = [self._grammars[row].allowed(state) if still[row] else (self._eos,) for row, state in enumerate(self._states)]
+        ids = [
+            self._grammars[row].allowed(state) if still[row] else (self._eos,) for row, state in enumerate(self._states)
+        ]
         rows = torch.tensor([row for row, allowed in enumerate(ids) for _ in allowed])
         out = torch.full(scores.shape, -math.inf)
         out[rows, torch.tensor([i for allowed in ids for i in allowed])] = 0.0
@@ -164,7 +176,9 @@ def weigh(
     order = sorted(range(len(items)), key=lambda i: (-len(items[i][0]), i))
     sizes = [(len(question), sum(map(len, answers))) for question, answers in items]
     with inference(base.network, config) as device:
-        for batch, chances in _fitting(order, sizes, config.generate_tokens, lambda batch: _weigh(base, [items[i] for i in batch], device)):
+        for batch, chances in _fitting(
+            order, sizes, config.generate_tokens, lambda batch: _weigh(base, [items[i] for i in batch], device)
+        ):
             yield from zip(batch, chances, strict=True)
             done += sum(len(items[i][0]) for i in batch)
             if progress:
@@ -180,7 +194,9 @@ def _weigh(base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], device: torch
     encoded = base.network.get_encoder()(input_ids=source, attention_mask=mask).last_hidden_state
     repeats = torch.tensor(counts, device=device)
     logits = base.network(
-        encoder_outputs=(encoded.repeat_interleave(repeats, 0),), attention_mask=mask.repeat_interleave(repeats, 0), labels=target
+        encoder_outputs=(encoded.repeat_interleave(repeats, 0),),
+        attention_mask=mask.repeat_interleave(repeats, 0),
+        labels=target,
     ).logits
     logs = logits.float().log_softmax(-1).gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
     sums = logs.masked_fill(target == IGNORED, 0.0).sum(-1)

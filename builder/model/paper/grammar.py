@@ -37,7 +37,9 @@ class VocabularyPieces:
         begin: dict[str, tuple[int, int]] = {}
         for at, (text, _) in enumerate(listed):
             begin[text[:2]] = (begin.get(text[:2], (at, 0))[0], at + 1)
-        return cls(tuple(text for text, _ in listed), tuple(i for _, i in listed), {i: text for text, i in listed}, eos, begin)
+        return cls(
+            tuple(text for text, _ in listed), tuple(i for _, i in listed), {i: text for text, i in listed}, eos, begin
+        )
 
     def written_with(self, chars: frozenset[str]) -> tuple[list[str], list[int]]:
         """The strings, still sorted, that have no other characters, and their ids: some hundreds of a quarter of a million."""
@@ -77,7 +79,12 @@ class AnswerGrammar:
     @classmethod
     def of(cls, text: str, template: Template, pieces: VocabularyPieces) -> AnswerGrammar:
         folded = fold(text)
-        return cls(folded, template, pieces, *pieces.written_with(frozenset(folded) | _STRUCTURE | set("".join(NAMES.values())) | {" "}))
+        return cls(
+            folded,
+            template,
+            pieces,
+            *pieces.written_with(frozenset(folded) | _STRUCTURE | set("".join(NAMES.values())) | {" "}),
+        )
 
     def start(self) -> State:
         return State(START)
@@ -181,7 +188,11 @@ class AnswerGrammar:
     def _fixed(self, state: State, char: str) -> State | None:
         if char != state.rest[0]:
             return None
-        return state._replace(rest=state.rest[1:]) if len(state.rest) > 1 else State(OPINION, aspects=state.aspects, number=state.number)
+        return (
+            state._replace(rest=state.rest[1:])
+            if len(state.rest) > 1
+            else State(OPINION, aspects=state.aspects, number=state.number)
+        )
 
     def _told(self, state: State, char: str) -> State | None:
         if char == "、":

@@ -60,7 +60,9 @@ def places(folded: Folded, term: str) -> list[tuple[Span, ...]]:
     if not wanted:
         return []
     whole = [tuple(range(at, at + len(wanted))) for at in _all(folded.chars, wanted)]
-    found = whole or [at for first in _all(folded.chars, wanted[0]) if (at := _scattered(folded.chars, wanted, first)) is not None]
+    found = whole or [
+        at for first in _all(folded.chars, wanted[0]) if (at := _scattered(folded.chars, wanted, first)) is not None
+    ]
     return list(dict.fromkeys(folded.spans(at) for at in found))
 
 

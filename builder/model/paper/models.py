@@ -60,7 +60,9 @@ class Writer:
         """The triplets of each text; no aspect is named to the model."""
         return self.predict_examples([Example("", text, ()) for text in texts], progress)
 
-    def predict_examples(self, examples: Sequence[Example], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
+    def predict_examples(
+        self, examples: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[Triplet, ...]]:
         """The triplets of each text, its own ones giving the aspects that the question names, if this model is asked so."""
         return [written.triplets for written in self.answers(examples, progress)]
 
@@ -71,13 +73,21 @@ class Writer:
         new = {key: example for key, example in zip(asked, examples, strict=True) if key not in kept}
         for key, output in self._write(new, progress):
             kept[key] = output
-        return [read_answer(example.text, *kept[key], self.asking) for example, key in zip(examples, asked, strict=True)]
+        return [
+            read_answer(example.text, *kept[key], self.asking) for example, key in zip(examples, asked, strict=True)
+        ]
 
     def _write(self, new: dict[str, Example], progress: Progress | None) -> Iterator[tuple[str, tuple[str, float]]]:
         keys, examples = list(new), list(new.values())
         vocabulary = pieces(self.base) if self.asking.constrained and keys else None
-        grammars = None if vocabulary is None else lambda i: AnswerGrammar.of(examples[i].text, self.asking.template, vocabulary)
-        outputs = write(self.base, [self.base.tokens(key, self.config.max_input) for key in keys], self.config, grammars, progress)
+        grammars = (
+            None
+            if vocabulary is None
+            else lambda i: AnswerGrammar.of(examples[i].text, self.asking.template, vocabulary)
+        )
+        outputs = write(
+            self.base, [self.base.tokens(key, self.config.max_input) for key in keys], self.config, grammars, progress
+        )
         for i, output in outputs:
             text = decode(self.base, output.ids)
             self._keep(keys[i], text, output, examples[i].text)
@@ -88,7 +98,9 @@ class Writer:
         """The file of this model's answers under this way of asking and writing."""
         if self.folder is None:
             return None
-        way = hashlib.sha256(repr((self.asking, self.config.max_input, self.config.max_output)).encode()).hexdigest()[:8]
+        way = hashlib.sha256(repr((self.asking, self.config.max_input, self.config.max_output)).encode()).hexdigest()[
+            :8
+        ]
         return self.folder / f"answers-{self.digest}-{way}.jsonl"
 
     def _kept(self) -> dict[str, tuple[str, float]]:
@@ -128,7 +140,11 @@ def read_answer(text: str, answer: str, confidence: float, asking: Asking) -> Wr
 
 def problem_counts(folder: Path) -> dict[str, int]:
     """What in the kept answers of a model's folder is no triplet: how often, by reason."""
-    lines = (line for path in sorted(folder.glob("answers-*.jsonl")) for line in path.read_text("utf-8", "surrogatepass").splitlines())
+    lines = (
+        line
+        for path in sorted(folder.glob("answers-*.jsonl"))
+        for line in path.read_text("utf-8", "surrogatepass").splitlines()
+    )
     return dict(sorted(Counter(reason for line in lines for reason, _ in json.loads(line)["problems"]).items()))
 
 
@@ -161,7 +177,9 @@ class Referee:
     constrained: bool = True
     facts: dict[str, float] = field(default_factory=dict)
 
-    def classify(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def classify(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Per item and triplet the verdict and the probability of YY among the three answers.
 
         Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of the three, the most probable one.
@@ -174,7 +192,9 @@ class Referee:
         rows = iter([(label, round(chance["YY"], 4)) for label, chance in zip(labels, chances, strict=True)])
         return [tuple(next(rows) for _ in item.triplets) for item in items]
 
-    def apart(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[tuple[Verdict | None, float], ...]]:
+    def apart(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The paper's discriminator judges what it was trained on as it judges the rest."""
         return self.classify(items, progress)
 
@@ -184,7 +204,12 @@ class Referee:
         asked = []
         for text, one in flat:
             answers = judge_answers(one)
-            asked.append((self._ids(text, one), [self.base.tokens(answers[verdict], self.config.max_output) for verdict in order]))
+            asked.append(
+                (
+                    self._ids(text, one),
+                    [self.base.tokens(answers[verdict], self.config.max_output) for verdict in order],
+                )
+            )
         out: list[dict[Verdict, float]] = [{}] * len(flat)
         for i, found in weigh(self.base, asked, self.config, progress):
             out[i] = dict(zip(order, found, strict=True))
@@ -213,7 +238,9 @@ class VerdictScore:
         mine = self.items[share[0] :: share[1]]
         found = Referee(replace(self.base, network=network), self.config, "").classify([example for example, _ in mine])
         right = sum(
-            label == due for labels, (_, wanted) in zip(found, mine, strict=True) for (label, _), due in zip(labels, wanted, strict=True)
+            label == due
+            for labels, (_, wanted) in zip(found, mine, strict=True)
+            for (label, _), due in zip(labels, wanted, strict=True)
         )
         return right, sum(len(wanted) for _, wanted in mine)
 
@@ -225,4 +252,6 @@ def settings(kind: str, config: Seq2SeqConfig, asking: Asking) -> str:
 
 def nothing_to_learn(count: int, what: str) -> ModelError:
     """The error for training items from which nothing can be learnt."""
-    return ModelError(f"no {what} in {count} training items", where="paper profile", fix="train on reviews with triplets")
+    return ModelError(
+        f"no {what} in {count} training items", where="paper profile", fix="train on reviews with triplets"
+    )

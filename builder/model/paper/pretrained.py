@@ -38,7 +38,13 @@ class Base:
 
     @classmethod
     def of(cls, network: Any, tokenizer: Any, source: str) -> Base:
-        return cls(network, tokenizer, source, type(tokenizer.backend_tokenizer.decoder).__name__, frozenset(tokenizer.all_special_ids))
+        return cls(
+            network,
+            tokenizer,
+            source,
+            type(tokenizer.backend_tokenizer.decoder).__name__,
+            frozenset(tokenizer.all_special_ids),
+        )
 
     @property
     def pad(self) -> int:
@@ -57,7 +63,11 @@ class Base:
 def load_base(source: str) -> Base:
     """Model (float32) and tokenizer of a name or folder. Raises ModelError."""
     if not source:
-        raise ModelError("the paper profile has no base model", where="paper.base", fix='set paper.base = "google/mt5-base" or a folder')
+        raise ModelError(
+            "the paper profile has no base model",
+            where="paper.base",
+            fix='set paper.base = "google/mt5-base" or a folder',
+        )
     _check_architecture(source)
     tokenizer = load_tokenizer(source)
     network = hub.load_network("AutoModelForSeq2SeqLM", source, wanted="one such as google/mt5-base")
@@ -75,20 +85,35 @@ def load_tokenizer(source: str) -> Any:
     """The tokenizer. It must have an end and a padding mark, and cut text into pieces that say what they write."""
     tokenizer = hub.load_tokenizer(source)
     if tokenizer.eos_token_id is None or tokenizer.pad_token_id is None:
-        raise ModelError("the tokenizer has no end or no padding mark", where=source, fix="use the tokenizer of an encoder-decoder model")
+        raise ModelError(
+            "the tokenizer has no end or no padding mark",
+            where=source,
+            fix="use the tokenizer of an encoder-decoder model",
+        )
     return tokenizer
 
 
 def pieces(base: Base) -> VocabularyPieces:
     """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece (## goes on)."""
-    return _pieces(base.tokenizer, base.decoder, base.special, base.network.get_input_embeddings().weight.shape[0], base.eos, base.source)
+    return _pieces(
+        base.tokenizer,
+        base.decoder,
+        base.special,
+        base.network.get_input_embeddings().weight.shape[0],
+        base.eos,
+        base.source,
+    )
 
 
 @lru_cache(maxsize=2)
-def _pieces(tokenizer: Any, decoder: str, special: frozenset[int], size: int, eos: int, source: str) -> VocabularyPieces:
+def _pieces(
+    tokenizer: Any, decoder: str, special: frozenset[int], size: int, eos: int, source: str
+) -> VocabularyPieces:
     """Sorting a quarter of a million strings takes seconds: every validation asks for the same ones."""
     if decoder not in _JOINED:
-        raise ModelError(f"constrained decoding knows no {decoder} tokenizer", where=source, fix="set paper.constrained = false")
+        raise ModelError(
+            f"constrained decoding knows no {decoder} tokenizer", where=source, fix="set paper.constrained = false"
+        )
     vocabulary = tokenizer.get_vocab().items()
     listed = ((i, token) for token, i in vocabulary if i not in special and i < size and not _BYTE.fullmatch(token))
     return VocabularyPieces.of(((i, _written(token, decoder)) for i, token in listed), eos)
@@ -118,7 +143,14 @@ def _is_unknown(base: Base, char: str) -> bool:
 def check_characters(base: Base, texts: Iterable[str]) -> float:
     """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the templates is unknown."""
     said = ("", "", "POS")
-    wording = (ALL, WHICH, WHAT.format(aspect=""), *NAMES.values(), judge_question("", ("", "", "POS")), *judge_answers(said).values())  # type: ignore[arg-type]
+    wording = (
+        ALL,
+        WHICH,
+        WHAT.format(aspect=""),
+        *NAMES.values(),
+        judge_question("", ("", "", "POS")),
+        *judge_answers(said).values(),
+    )  # type: ignore[arg-type]
     share, missing = unknown(base, (*wording, "、。：()"))
     if missing:
         raise ModelError(
@@ -157,4 +189,6 @@ def decode(base: Base, ids: Iterable[int]) -> str:
     kept = [i for i in ids if i not in base.special]
     if base.decoder not in _JOINED:
         return str(base.tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False)).strip()
-    return "".join(_written(token, base.decoder) for token in base.tokenizer.convert_ids_to_tokens(kept) if token is not None).strip()
+    return "".join(
+        _written(token, base.decoder) for token in base.tokenizer.convert_ids_to_tokens(kept) if token is not None
+    ).strip()

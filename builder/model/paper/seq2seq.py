@@ -72,7 +72,12 @@ def finished(folder: Path, fingerprint: str) -> FineTuned | None:
 
 def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
     """Note that a training is done, and drop the checkpoints with their optimiser states, which are three times the model."""
-    done = {"score": trained.score, "epoch": trained.epoch, "scores": trained.scores, "part_tokens": trained.part_tokens}
+    done = {
+        "score": trained.score,
+        "epoch": trained.epoch,
+        "scores": trained.scores,
+        "part_tokens": trained.part_tokens,
+    }
     Kept(folder).put(fingerprint, done, slot="done")
     Checkpoints(folder, fingerprint).drop()
 
@@ -122,7 +127,9 @@ def fit(
     Raises ModelError where there is nothing to learn, where the loss is no number, and where one item alone is too large for the device.
     """
     if not pairs:
-        raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on reviews with triplets")
+        raise ModelError(
+            "the training set is empty", where="sequence-to-sequence training", fix="train on reviews with triplets"
+        )
     with accelerated(config) as accelerator:
         network.to(accelerator.device)
         optimizer = torch.optim.AdamW(decayed_groups(network, config.weight_decay), lr=config.rate)
@@ -131,7 +138,9 @@ def fit(
         course = _course(network, pairs, score, config, seed, accelerator)
         fitted = train(network, optimizer, course, place, progress if main else None)
     part = course.state["part"]
-    return FineTuned(fitted.score, fitted.epoch, fitted.scores, fitted.losses, 0 if part >= config.batch_tokens or not part else part)
+    return FineTuned(
+        fitted.score, fitted.epoch, fitted.scores, fitted.losses, 0 if part >= config.batch_tokens or not part else part
+    )
 
 
 def _course(
@@ -177,7 +186,11 @@ def gradient(
         network.zero_grad(set_to_none=True)
         torch.manual_seed(seed + accelerator.process_index)
         parts = cut(range(len(rows)), [(len(pair.source), len(pair.target)) for pair in rows], part)
-        loss = _tried(lambda parts=parts: sum(_backward(network, [rows[i] for i in part], pad, tokens, accelerator) for part in parts))  # type: ignore[misc]
+        loss = _tried(
+            lambda parts=parts: sum(
+                _backward(network, [rows[i] for i in part], pad, tokens, accelerator) for part in parts
+            )
+        )  # type: ignore[misc]
         if not agreed(accelerator, float(loss is None), "max"):
             assert loss is not None
             break
@@ -190,7 +203,9 @@ def gradient(
             )
         part //= 2
         warnings.warn(
-            f"out of memory: a step of {config.batch_tokens} tokens is now taken in parts of {part}", RuntimeWarning, stacklevel=2
+            f"out of memory: a step of {config.batch_tokens} tokens is now taken in parts of {part}",
+            RuntimeWarning,
+            stacklevel=2,
         )
     if accelerator.num_processes > 1:
         for parameter in network.parameters():
@@ -215,7 +230,10 @@ def _backward(network: Any, rows: Sequence[TokenPair], pad: int, tokens: int, ac
     with accelerator.autocast():
         logits = network(input_ids=source, attention_mask=source != pad, labels=target).logits
     # The mean over the whole batch, not over this part of it: parts and processes add up to it.
-    loss = functional.cross_entropy(logits.float().flatten(0, 1), target.flatten(), ignore_index=IGNORED, reduction="sum") / tokens
+    loss = (
+        functional.cross_entropy(logits.float().flatten(0, 1), target.flatten(), ignore_index=IGNORED, reduction="sum")
+        / tokens
+    )
     accelerator.backward(loss)
     return float(loss.detach())
 

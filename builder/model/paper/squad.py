@@ -54,7 +54,11 @@ def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
                 for k, asked in enumerate(paragraph["qas"]):
                     where = f"data[{i}].paragraphs[{j}].qas[{k}]"
                     answers = tuple(dict.fromkeys(str(one["text"]) for one in asked["answers"] if one["text"].strip()))
-                    out.append(SquadQuestion(str(asked["id"]), str(asked["question"]).strip(), str(paragraph["context"]), answers))
+                    out.append(
+                        SquadQuestion(
+                            str(asked["id"]), str(asked["question"]).strip(), str(paragraph["context"]), answers
+                        )
+                    )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"not in the SQuAD layout: {error!r}", where=f"{path}:{where}") from error
     return [one for one in out if one.answers], sum(not one.answers for one in out)
@@ -97,16 +101,30 @@ def pretrain(
     valid = [question for question in questions if _held_out(question.id, seed)]
     train = [question for question in questions if not _held_out(question.id, seed)]
     if not train:
-        raise ModelError(f"no question with an answer among {len(questions) + unanswered}", where=", ".join(map(str, files)))
+        raise ModelError(
+            f"no question with an answer among {len(questions) + unanswered}", where=", ".join(map(str, files))
+        )
     base = load_base(source)
     check_characters(base, (example.context for example in train))
-    whole = [(example.id, base.tokens(example.text, 10**9), base.tokens(example.answers[0], 10**9)) for example in train]
+    whole = [
+        (example.id, base.tokens(example.text, 10**9), base.tokens(example.answers[0], 10**9)) for example in train
+    ]
     cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
     pairs = [
-        TokenPair(example.id, base.tokens(example.text, config.max_input), base.tokens(example.answers[0], config.max_output))
+        TokenPair(
+            example.id, base.tokens(example.text, config.max_input), base.tokens(example.answers[0], config.max_output)
+        )
         for example in train
     ]
-    trained = fine_tune(base, pairs, ExactMatch(base, config, tuple(valid)), config, seed, out.with_name(f"{out.name}.training"), progress)
+    trained = fine_tune(
+        base,
+        pairs,
+        ExactMatch(base, config, tuple(valid)),
+        config,
+        seed,
+        out.with_name(f"{out.name}.training"),
+        progress,
+    )
     save_base(base, out)
     return Pretrained(len(train), len(valid), unanswered, trained.score, trained.epoch, cut)
 

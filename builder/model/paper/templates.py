@@ -95,7 +95,9 @@ def parse(text: str, template: Template) -> Parsed:
     said: list[Said] = []
     for sentence in sentences:
         found, wrong = _sentence(sentence)
-        problems += wrong + [("repeated", _shown(one)) for i, one in enumerate(found) if one in said or one in found[:i]]
+        problems += wrong + [
+            ("repeated", _shown(one)) for i, one in enumerate(found) if one in said or one in found[:i]
+        ]
         said += [fromkey for fromkey in dict.fromkeys(found) if fromkey not in said]
     if template == "2":
         described = list(dict.fromkeys(aspect for aspect, _, _ in said))
@@ -169,7 +171,10 @@ def _stands(text: str, aspect: str, owner: Element | None) -> bool:
 def judge_question(text: str, said: Said) -> str:
     """The two questions of section 3.3.2 about one triplet, as in Figure 8."""
     aspect, opinion, polarity = said
-    first, second = f"{opinion}在以下文字是描述{aspect}嗎？", f"{opinion}在以下文字對{aspect}是{NAMES[polarity]}的描述嗎？"
+    first, second = (
+        f"{opinion}在以下文字是描述{aspect}嗎？",
+        f"{opinion}在以下文字對{aspect}是{NAMES[polarity]}的描述嗎？",
+    )
     return f"question: {first} {second}  context: {text}"
 
 

@@ -48,7 +48,11 @@ def trim(base: Base, texts: Iterable[str], out: Path) -> Trimmed:
     """Write the trimmed model to `out`; the tokenizer must be a sentencepiece one (Unigram), as mT5's is."""
     whole = json.loads(base.tokenizer.backend_tokenizer.to_str())
     if whole["model"].get("type") != "Unigram":
-        raise ModelError(f"a {whole['model'].get('type')} vocabulary cannot be trimmed", where=base.source, fix="use an mT5 or T5 model")
+        raise ModelError(
+            f"a {whole['model'].get('type')} vocabulary cannot be trimmed",
+            where=base.source,
+            fix="use an mT5 or T5 model",
+        )
     vocabulary = whole["model"]["vocab"]
     rows = base.network.get_input_embeddings().weight.shape[0]
     used = _used(base, texts)
@@ -89,7 +93,9 @@ def _safe(base: Base, whole: dict[str, Any]) -> set[int]:
     vocabulary = whole["model"]["vocab"]
     out = set(base.special) | {one["id"] for one in whole["added_tokens"]} | {whole["model"]["unk_id"]}
     out.add(min(range(len(vocabulary)), key=lambda i: vocabulary[i][1]))
-    return out | {i for i, (piece, _) in enumerate(vocabulary) if _BYTE.fullmatch(piece) or _safe_piece(piece.replace("▁", ""))}
+    return out | {
+        i for i, (piece, _) in enumerate(vocabulary) if _BYTE.fullmatch(piece) or _safe_piece(piece.replace("▁", ""))
+    }
 
 
 def _safe_piece(piece: str) -> bool:
@@ -105,7 +111,9 @@ def _safe_piece(piece: str) -> bool:
 def _filled(vocabulary: list[list[Any]], wanted: set[int], rows: int) -> list[int]:
     """`wanted` in the order of the ids, filled up to a multiple of MULTIPLE with the likeliest of the other pieces."""
     kept = {i for i in wanted if i < rows}
-    spare = sorted((i for i in range(min(rows, len(vocabulary))) if i not in kept), key=lambda i: (-vocabulary[i][1], i))
+    spare = sorted(
+        (i for i in range(min(rows, len(vocabulary))) if i not in kept), key=lambda i: (-vocabulary[i][1], i)
+    )
     return sorted(kept | set(spare[: -len(kept) % MULTIPLE]))
 
 
@@ -133,7 +141,11 @@ def _renumber(network: Any, new: dict[int, int]) -> None:
 def _tokenizer(whole: dict[str, Any], kept: list[int], new: dict[int, int]) -> dict[str, Any]:
     """tokenizer.json with the kept pieces under their new ids."""
     vocabulary = whole["model"]["vocab"]
-    model = {**whole["model"], "vocab": [vocabulary[i] for i in kept if i < len(vocabulary)], "unk_id": new[whole["model"]["unk_id"]]}
+    model = {
+        **whole["model"],
+        "vocab": [vocabulary[i] for i in kept if i < len(vocabulary)],
+        "unk_id": new[whole["model"]["unk_id"]],
+    }
     added = [{**one, "id": new[one["id"]]} for one in whole["added_tokens"] if one["id"] in new]
     return {**whole, "model": model, "added_tokens": added, "post_processor": _mapped(whole.get("post_processor"), new)}
 
