@@ -1,6 +1,7 @@
 """From raw Chinese restaurant reviews to versioned datasets of aspect sentiment triplets, without human labels.
 
-`Extractor` finds triplets in texts, `build` makes a dataset of review files, `Release` reads one. They load when they are first used.
+`Extractor` finds triplets in texts, `build` makes a dataset of review files, `Release` reads one. They load when they
+are first used.
 
     >>> from builder import Extractor
     >>> extract = Extractor()

@@ -1,7 +1,8 @@
 """What `import builder` offers: extract triplets from texts, build a dataset from review files, read a release.
 
-In: texts, review files, or a release directory. Out: `Document`s of `Triplet`s whose offsets are code points of the text as it was given,
-and `Release`s. The names are those of the command line: `builder extract`, `builder build`, `builder verify`, `builder diff`.
+In: texts, review files, or a release directory. Out: `Document`s of `Triplet`s whose offsets are code points of the
+text as it was given, and `Release`s. The names are those of the command line: `builder extract`, `builder build`,
+`builder verify`, `builder diff`.
 
     >>> import builder
     >>> extract = builder.Extractor()
@@ -38,7 +39,9 @@ __all__ = ["BuildResult", "BuilderError", "Document", "Element", "Extractor", "R
 
 PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int, str], None]
-"""Called with the number of finished stages, the number of all, and the name of the stage that begins (at the end: `done`)."""
+"""Called with the number of finished stages, the number of all, and the name of the stage that begins (at the end:
+`done`).
+"""
 
 
 class Document(tuple[Triplet, ...]):
@@ -81,8 +84,9 @@ class Document(tuple[Triplet, ...]):
         """The story of each triplet: its row, and how it came about.
 
         Returns:
-            For each triplet its row with `rule` (None without one), `path` (the steps from aspect to opinion in the dependency tree) and
-            `evidence`: (kind, detail) pairs in the order of the decisions, with the lexicon entries by file and line.
+            For each triplet its row with `rule` (None without one), `path` (the steps from aspect to opinion in the
+            dependency tree) and `evidence`: (kind, detail) pairs in the order of the decisions, with the lexicon
+            entries by file and line.
 
         >>> from builder import Extractor
         >>> (story,) = Extractor()("湯頭不會太鹹").explain()
@@ -120,9 +124,10 @@ class Extractor:
 
     Args:
         convention: `natural`, or `paper` for the labels of Lu et al. (2024).
-        lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win. `builder lexicon import` and
-            `builder lexicon induce` write such folders (`opinions/*.tsv`, `aspects/*.tsv`). A folder that also holds `variants.tsv` is a
-            whole lexicon and takes the place of the shipped one.
+        lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win. `builder
+            lexicon import` and
+            `builder lexicon induce` write such folders (`opinions/*.tsv`, `aspects/*.tsv`). A folder that also holds
+            `variants.tsv` is a whole lexicon and takes the place of the shipped one.
         rules: a folder of rules in place of the shipped ones.
         backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
         models: the folder of the backend's models, where they are not the shipped ones.
@@ -173,7 +178,8 @@ class Extractor:
 
         Args:
             workdir: the `--workdir` of a build.
-            source: a variant (`E`, or `A` to `D`: its last round), one round (`C1`), `rules`; empty for the last model of all.
+            source: a variant (`E`, or `A` to `D`: its last round), one round (`C1`), `rules`; empty for the last
+                model of all.
             convention: as the build's, if not given.
 
         Raises:
@@ -215,11 +221,13 @@ class Extractor:
         return Document(text, self._system.extract((_checked(text),))[0])
 
     def stream(self, texts: Iterable[str], workers: int = 1) -> Iterator[Document]:
-        """The documents of many texts, in order, as they are ready. `texts` may be endless: it is read some batches ahead.
+        """The documents of many texts, in order, as they are ready. `texts` may be endless: it is read some batches
+        ahead.
 
         Args:
             texts: any iterable of strings.
-            workers: processes that read; the answers do not depend on it. Fewer than 1,025 texts are read in this process.
+            workers: processes that read; the answers do not depend on it. Fewer than 1,025 texts are read in this
+                process.
 
         >>> from builder import Extractor
         >>> list(Extractor().stream(["湯頭濃郁", "服務很差"]))
@@ -327,7 +335,8 @@ class Release:
             yield from review
 
     def to_pandas(self, split: str | None = None) -> pandas.DataFrame:
-        """A table with one triplet a row: split, id, annotation, text, and the columns of `builder extract`. Needs pandas.
+        """A table with one triplet a row: split, id, annotation, text, and the columns of `builder extract`. Needs
+        pandas.
 
         Reviews without a triplet have no row. Raises ConfigError where pandas is not installed.
         """
@@ -351,7 +360,8 @@ class Release:
         return verify(self.path)
 
     def diff(self, other: Release | PathLike, samples: int = 5) -> Diff:
-        """What changed from this release to `other`: counts of each kind of change, up to `samples` of each, the version that follows.
+        """What changed from this release to `other`: counts of each kind of change, up to `samples` of each, the
+        version that follows.
 
         >>> import builder
         >>> change = builder.Release("releases/v0.1.0").diff("releases/v0.2.0")
@@ -407,7 +417,8 @@ def build(
     progress: Progress | None = None,
     **settings: object,
 ) -> BuildResult:
-    """Turn review files into a released dataset: `builder build`. What an earlier call in `workdir` finished is not done again.
+    """Turn review files into a released dataset: `builder build`. What an earlier call in `workdir` finished is not
+    done again.
 
     Args:
         inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too); the shipped sample if there are none.
@@ -416,8 +427,10 @@ def build(
         config: a TOML file with settings.
         until: the stage to end with: ingest, annotate, seed, discriminate, self_train, evaluate or release.
         overwrite: whether a working directory that holds another dataset may be taken for this one.
-        progress: called before each stage with (finished stages, all stages, name), and at the end with (all, all, "done").
-        settings: settings by name. Those of a stage are a mapping (`self_train={"iterations": 1}`) or dotted (`**{"self_train.iterations": 1}`).
+        progress: called before each stage with (finished stages, all stages, name), and at the end with (all, all,
+            "done").
+        settings: settings by name. Those of a stage are a mapping (`self_train={"iterations": 1}`) or dotted
+            (`**{"self_train.iterations": 1}`).
 
     Raises:
         ConfigError: an unknown setting or stage, or a value outside its range.

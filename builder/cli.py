@@ -114,7 +114,9 @@ def main() -> None:
 
 @contextmanager
 def _launched() -> Iterator[None]:
-    """Of several processes that a launcher such as `accelerate launch` started, the first runs the command and the others help it train."""
+    """Of several processes that a launcher such as `accelerate launch` started, the first runs the command and the
+    others help it train.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "LOCAL_RANK" not in os.environ:
         yield
         return
@@ -130,7 +132,8 @@ def _launched() -> Iterator[None]:
 
 
 class _Tame:
-    """A terminal that shows what others wrote and obeys none of it: escape codes and marks that turn lines round come as their codes.
+    """A terminal that shows what others wrote and obeys none of it: escape codes and marks that turn lines round come
+    as their codes.
 
     Files and pipes get every byte as it is.
     """
@@ -158,7 +161,9 @@ _AGAIN = 0.05
 
 
 def _lost(told: sys.UnraisableHookArgs) -> None:
-    """What a signal raises inside a destructor or a weak reference's callback is ignored there: the signal is sent again, until it gets through."""
+    """What a signal raises inside a destructor or a weak reference's callback is ignored there: the signal is sent
+    again, until it gets through.
+    """
     if not issubclass(told.exc_type, (_Terminated, KeyboardInterrupt)):
         sys.__unraisablehook__(told)
         return

@@ -1,7 +1,7 @@
 """What made a thing that is kept: the version of the package, and those of its sources that the thing depends on.
 
-In: names of modules, usually a stage's own. Out: a digest of their sources and of all that they import from the package, directly or not,
-so that no list of files is kept by hand and none can be forgotten.
+In: names of modules, usually a stage's own. Out: a digest of their sources and of all that they import from the
+package, directly or not, so that no list of files is kept by hand and none can be forgotten.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ _TARGET = re.compile(r"builder(?:\.\w+)+")
 
 @cache
 def code_digest(*modules: str) -> str:
-    """The hash of the package's version, of the sources in the import closure of `modules`, and of the word lists beside them.
+    """The hash of the package's version, of the sources in the import closure of `modules`, and of the word lists
+    beside them.
 
-    A package stands for all modules in it. Anything kept under this digest never goes stale: an edit of what made it changes the digest.
+    A package stands for all modules in it. Anything kept under this digest never goes stale: an edit of what made it
+    changes the digest.
     """
     digest = hashlib.sha256(__version__.encode())
     for path in _files(import_closure(*modules)):
@@ -35,8 +37,9 @@ def code_digest(*modules: str) -> str:
 def import_closure(*modules: str) -> tuple[str, ...]:
     """`modules` and every module of the package that they import, directly or not, sorted by name.
 
-    Imports inside functions count, those for the type checker alone do not. So do modules named in string constants, which is how tables
-    of methods and models name what they load. `builder` itself, which holds the version and lazy names, is left out.
+    Imports inside functions count, those for the type checker alone do not. So do modules named in string constants,
+    which is how tables of methods and models name what they load. `builder` itself, which holds the version and lazy
+    names, is left out.
 
     Raises:
         LookupError: a name in `modules` is no module of the package.

@@ -121,7 +121,9 @@ class SelfTrain:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The profile `paper`: a sequence-to-sequence model as tagger and judge. Numbers are those of the paper's appendix 11.1."""
+    """The profile `paper`: a sequence-to-sequence model as tagger and judge. Numbers are those of the paper's
+    appendix 11.1.
+    """
 
     base: str = ""
     """Base model: a hub name such as `google/mt5-base`, or a folder."""
@@ -237,8 +239,9 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     "embedded": {},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
-"""What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every prediction that the
-discriminator lets through."""
+"""What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every
+prediction that the discriminator lets through.
+"""
 
 
 @dataclass(frozen=True, slots=True)

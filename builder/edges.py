@@ -1,4 +1,5 @@
-"""Where an element may begin and end: not on punctuation, spaces or emoji. In: an element over its text. Out: the element trimmed, or what is wrong.
+"""Where an element may begin and end: not on punctuation, spaces or emoji. In: an element over its text. Out: the
+element trimmed, or what is wrong.
 
 Inside a name marks may join letters (7-11, M&M's, C/P值); any other mark parts two phrases and is no part of a name.
 """
@@ -35,7 +36,9 @@ def _names(char: str) -> bool:
 
 
 def edge_fault(text: str, spans: Sequence[Sequence[int]]) -> str | None:
-    """What punctuation, space or emoji an aspect has at an edge, or inside where it joins no letters; None if it has none."""
+    """What punctuation, space or emoji an aspect has at an edge, or inside where it joins no letters; None if it has
+    none.
+    """
     for start, end in spans:
         part = text[start:end]
         if not (_names(part[0]) and _names(part[-1])):
@@ -61,7 +64,9 @@ def shared(first: Element, second: Element) -> bool:
 
 
 def tidied(text: str, triplet: Triplet) -> Triplet | None:
-    """The triplet with trimmed elements; None where nothing is left of one, an aspect has a mark inside, or aspect and opinion overlap."""
+    """The triplet with trimmed elements; None where nothing is left of one, an aspect has a mark inside, or aspect
+    and opinion overlap.
+    """
     parts = [
         trimmed(text, element)
         for element in (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full)

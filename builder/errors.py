@@ -1,7 +1,7 @@
 """One error family: what went wrong, where, and how to fix it.
 
-The command line catches `BuilderError` once, prints its one line and exits with code 2; every other exception is a defect of
-ours and keeps its traceback.
+The command line catches `BuilderError` once, prints its one line and exits with code 2; every other exception is a
+defect of ours and keeps its traceback.
 """
 
 from pathlib import Path
@@ -11,7 +11,9 @@ DISTRIBUTION = "review-triplets"
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an optional part of the package where this copy of it lives: in a checkout or among installed packages."""
+    """The command that installs an optional part of the package where this copy of it lives: in a checkout or among
+    installed packages.
+    """
     checkout = Path(__file__).resolve().parent.parent
     if not (checkout / "pyproject.toml").is_file():
         return f"pip install '{DISTRIBUTION}[{extra}]'"
@@ -19,7 +21,9 @@ def install_command(extra: str) -> str:
 
 
 def printable(text: str, kept: str = "") -> str:
-    """`text` with every character that cannot be seen as its code: what a terminal would obey, what turns the line round, half characters."""
+    """`text` with every character that cannot be seen as its code: what a terminal would obey, what turns the line
+    round, half characters.
+    """
     return (
         text
         if text.isprintable()
@@ -34,7 +38,8 @@ def _code(char: str) -> str:
 class BuilderError(Exception):
     """An error the user can act on.
 
-    `what` says what is wrong, `where` a file:line, row or item (may be empty), `fix` what to do about it (may be empty).
+    `what` says what is wrong, `where` a file:line, row or item (may be empty), `fix` what to do about it (may be
+    empty).
     """
 
     def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:

@@ -1,7 +1,7 @@
 """Atomic writes: a file is there as a whole or not at all, and on the disk before its name is.
 
-In: a path and its content, at once or piece by piece. Out: the file. Whatever goes wrong on the way leaves the old file as it was, and no
-file that is half written. An error of the system is an `OutputError` that names the file.
+In: a path and its content, at once or piece by piece. Out: the file. Whatever goes wrong on the way leaves the old
+file as it was, and no file that is half written. An error of the system is an `OutputError` that names the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from builder.errors import OutputError
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A handle for the new content of `path`, which takes its place when the block ends without an error.
 
-    The folder is made if need be. Several processes may write the same path: the last one wins, and none sees a mixture.
+    The folder is made if need be. Several processes may write the same path: the last one wins, and none sees a
+    mixture.
 
     Raises:
         OutputError: the file system refuses.
@@ -56,7 +57,9 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
-    """What the file system refuses about `path` inside the block, as an `OutputError`; errors about other files pass through."""
+    """What the file system refuses about `path` inside the block, as an `OutputError`; errors about other files pass
+    through.
+    """
     try:
         yield
     except OSError as error:

@@ -34,7 +34,8 @@ _folds = _Folds()
 def fold(text: str) -> str:
     """`text` for comparison in a search: both scripts, widths and letter cases are one, invisible characters are gone.
 
-    Each character by itself, so that whatever stands in a text stands in its fold too: fold(a + b) == fold(a) + fold(b).
+    Each character by itself, so that whatever stands in a text stands in its fold too: fold(a + b) == fold(a) +
+    fold(b).
     """
     return text.translate(_folds)
 

@@ -1,7 +1,8 @@
 """Results that are kept under a digest: made once, then read.
 
-In: a key, the digest of all that a result depends on, and a function that makes the result, a value of JSON. Out: the result. Nothing stale is ever
-read, since another key is another file (or, in a named slot, another content). A file is whole or not there; a damaged one is made again.
+In: a key, the digest of all that a result depends on, and a function that makes the result, a value of JSON. Out: the
+result. Nothing stale is ever read, since another key is another file (or, in a named slot, another content). A file
+is whole or not there; a damaged one is made again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Kept:
     folder: Path
 
     def get(self, key: str, make: Callable[[], Any], slot: str = "") -> Any:
-        """The result of `key`: read, or made by `make` and written. Who asks while another process makes it waits, and then reads it.
+        """The result of `key`: read, or made by `make` and written. Who asks while another process makes it waits,
+        and then reads it.
 
         Raises:
             OutputError: the file cannot be written.

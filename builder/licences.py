@@ -1,4 +1,6 @@
-"""Licences by their SPDX names: from what a user writes to the name as the list spells it. The list comes with `packaging`."""
+"""Licences by their SPDX names: from what a user writes to the name as the list spells it. The list comes with
+`packaging`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _OWN = "for terms of your own write LicenseRef-NAME"
 
 
 def canonical(licence: str, where: str) -> str:
-    """`licence` as SPDX spells it, or an expression of several (`MIT OR Apache-2.0`); ConfigError for one that is not on the list."""
+    """`licence` as SPDX spells it, or an expression of several (`MIT OR Apache-2.0`); ConfigError for one that is not
+    on the list.
+    """
     from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
     if not licence:

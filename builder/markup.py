@@ -1,8 +1,9 @@
-"""A review's text as HTML with its triplets marked: parts may overlap and lie apart. Pure; everything that comes from data is escaped.
+"""A review's text as HTML with its triplets marked: parts may overlap and lie apart. Pure; everything that comes from
+data is escaped.
 
-In: a text and the spans of its triplets' elements. Out: HTML for the pages of `builder serve` and for notebooks. Each stretch of text
-between two borders of spans becomes nested <span>s, one for each element that covers it, so that every element draws its own line below
-(lanes keep them apart).
+In: a text and the spans of its triplets' elements. Out: HTML for the pages of `builder serve` and for notebooks. Each
+stretch of text between two borders of spans becomes nested <span>s, one for each element that covers it, so that
+every element draws its own line below (lanes keep them apart).
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def plain(text: str) -> str:
 def marked(text: str, shown: Sequence[Mark], *, stops: bool = False, numbers: bool = False) -> str:
     """`text` with `shown` marked. Elements whose spans are no part of the text are ignored.
 
-    `stops`: the first part of each opinion takes the keyboard's focus. `numbers`: the last part of each element bears the number of its
-    triplet, from 1.
+    `stops`: the first part of each opinion takes the keyboard's focus. `numbers`: the last part of each element bears
+    the number of its triplet, from 1.
     """
     borders = sorted(
         {0, len(text), *(edge for mark in shown for span in mark.spans for edge in span if 0 <= edge <= len(text))}

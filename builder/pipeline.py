@@ -1,7 +1,8 @@
 """The build as one table: what each stage reads, writes and depends on; running, resuming and showing it.
 
-A stage's completion key is the hash of its inputs: the keys of the stages whose tables it reads, its part of the config, the digests of
-its data, and its code. A stage whose key is the one it finished under is skipped; a changed key reruns it and all that read from it.
+A stage's completion key is the hash of its inputs: the keys of the stages whose tables it reads, its part of the
+config, the digests of its data, and its code. A stage whose key is the one it finished under is skipped; a changed
+key reruns it and all that read from it.
 """
 
 from __future__ import annotations
@@ -136,7 +137,9 @@ class Done:
 def new_build(
     inputs: Sequence[Path], workdir: Path, out: Path, config: Path | None, settings: Mapping[str, object]
 ) -> Build:
-    """A build of review files, or of the shipped sample without any, by a TOML file and by `settings`, which go before it."""
+    """A build of review files, or of the shipped sample without any, by a TOML file and by `settings`, which go
+    before it.
+    """
     if inputs:
         return Build(workdir, out, tuple(inputs), resolve(config, settings))
     sample = sample_dir()
@@ -160,8 +163,9 @@ def run(
 ) -> list[Done]:
     """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock.
 
-    `told` hears a line of each stage that runs. `progress` hears of all: how many are finished, how many there are, which one begins.
-    WorkdirError where the working directory holds another dataset, unless `overwrite` allows to replace it.
+    `told` hears a line of each stage that runs. `progress` hears of all: how many are finished, how many there are,
+    which one begins. WorkdirError where the working directory holds another dataset, unless `overwrite` allows to
+    replace it.
     """
     for name in (until, *force):
         if name not in _BY_NAME:
@@ -295,7 +299,9 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
 
 
 def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]) -> Done:
-    """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to object to."""
+    """Run one stage; what reads from it is no longer done from now on. It is done if `check` then finds nothing to
+    object to.
+    """
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(stage.module)
     footprint.begin()
@@ -328,7 +334,9 @@ def _downstream(stage: Stage) -> Iterator[str]:
 
 
 def _looked_at(build: Build) -> dict[str, object]:
-    """What a build reads again and again, as it is now: edited in the middle, it would be half of this and half of that."""
+    """What a build reads again and again, as it is now: edited in the middle, it would be half of this and half of
+    that.
+    """
     gold = build.resolved.config.evaluate.gold
     files = [*build.inputs, *([Path(gold)] if gold else [])]
     looks: dict[str, object] = {}
@@ -378,7 +386,9 @@ def _check(build: Build) -> None:
 
 
 def _refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
-    """A build of other files under another name would replace all that was made here. Files may come and go as long as one stays."""
+    """A build of other files under another name would replace all that was made here. Files may come and go as long
+    as one stays.
+    """
     before, build_before = runs.setting(connection, "dataset"), runs.setting(connection, "build")
     if build_before is None or "ingest" not in runs.runs(connection):
         return

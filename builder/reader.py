@@ -1,7 +1,8 @@
 """The one wiring from a text to its triplets: view, words and trees, engine, offsets into the text as it was given.
 
-In: texts, or reviews with the words that `annotate` stored. Out: `Reading`s and triplets in code points of those texts. The stages, the
-commands and the Python API read texts through a `Reader`; what they add is where the texts come from and where the triplets go.
+In: texts, or reviews with the words that `annotate` stored. Out: `Reading`s and triplets in code points of those
+texts. The stages, the commands and the Python API read texts through a `Reader`; what they add is where the texts
+come from and where the triplets go.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Reading(NamedTuple):
 class Recipe:
     """What a reader is made from. It is small, hashable and travels to worker processes.
 
-    `lexicons` and `rules` are folders in place of the shipped ones, `overlays` folders that are laid over the lexicon, the last
-    one uppermost; `models` holds the backend's models where they are not the shipped ones.
+    `lexicons` and `rules` are folders in place of the shipped ones, `overlays` folders that are laid over the
+    lexicon, the last one uppermost; `models` holds the backend's models where they are not the shipped ones.
     """
 
     convention: Convention = "natural"

@@ -1,7 +1,7 @@
 """The records that flow between layers: frozen values, no behaviour beyond small derived properties.
 
-Offsets are code points. `Span`s of a `Triplet` point into the text named by the producer: the engine and the taggers work on the
-view (`text.View`), stages convert to the stored text before they write.
+Offsets are code points. `Span`s of a `Triplet` point into the text named by the producer: the engine and the taggers
+work on the view (`text.View`), stages convert to the stored text before they write.
 """
 
 from __future__ import annotations
@@ -99,10 +99,11 @@ class Element:
 class Triplet:
     """(aspect, opinion, polarity) with its places in the text.
 
-    `aspect` is the term, `aspect_full` the term with its modifiers; `opinion` the core word with its negator (不會鹹 from
-    不會太鹹), `opinion_full` the contiguous phrase. `owner` is set where the aspect is an attribute of something named in the
-    text: 餐點 for 餐點口感, written 餐點[口感] in the paper's format. `valence` runs from 1 to 10 (paper, section 3.2.4).
-    `evidence` holds (kind, detail) in the order of the decisions: lexicon entries, dependency path, negator, rules.
+    `aspect` is the term, `aspect_full` the term with its modifiers; `opinion` the core word with its negator (不會鹹
+    from 不會太鹹), `opinion_full` the contiguous phrase. `owner` is set where the aspect is an attribute of something
+    named in the text: 餐點 for 餐點口感, written 餐點[口感] in the paper's format. `valence` runs from 1 to 10 (paper, section
+    3.2.4). `evidence` holds (kind, detail) in the order of the decisions: lexicon entries, dependency path, negator,
+    rules.
     """
 
     aspect: Element
@@ -129,7 +130,9 @@ class Triplet:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The steps from aspect to opinion in the dependency tree, `↑` upwards and `↓` downwards; empty where there is no path."""
+        """The steps from aspect to opinion in the dependency tree, `↑` upwards and `↓` downwards; empty where there
+        is no path.
+        """
         steps = dict(self.evidence).get("path", NO_PATH)
         return () if steps == NO_PATH else tuple(steps.split())
 
@@ -146,7 +149,8 @@ class Triplet:
     def mapped(
         self, move: Callable[[Element], Element | None], move_full: Callable[[Element], Element | None] | None = None
     ) -> Triplet | None:
-        """The triplet in another text or in other offsets: `move` takes each element there, `move_full` the full phrases.
+        """The triplet in another text or in other offsets: `move` takes each element there, `move_full` the full
+        phrases.
 
         None where an element cannot be moved.
         """
@@ -186,7 +190,9 @@ class Triplet:
         )
 
     def _repr_html_(self) -> str:
-        """The triplet in a notebook: aspect, opinion and polarity in the colours of `builder serve`, with their places and the rule."""
+        """The triplet in a notebook: aspect, opinion and polarity in the colours of `builder serve`, with their
+        places and the rule.
+        """
         return markup.boxed(self.html())
 
     def html(self) -> str:
@@ -202,7 +208,9 @@ class Triplet:
         return f"{self.aspect.text} · {self.opinion.text} · {self.polarity}"
 
     def __repr__(self) -> str:
-        """All but the evidence, which may be long. It has quoted texts and all spans, since digests of training items are made of it."""
+        """All but the evidence, which may be long. It has quoted texts and all spans, since digests of training items
+        are made of it.
+        """
         parts = [repr(self.aspect), repr(self.opinion), f"{self.polarity} {self.valence!r}"]
         fulls = (("aspect_full", self.aspect, self.aspect_full), ("opinion_full", self.opinion, self.opinion_full))
         parts += [f"{name}={full!r}" for name, core, full in fulls if full != core]
@@ -243,7 +251,9 @@ class StoredTriplet:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What somebody says about a candidate. `label` None: abstains. `polarity`, `aspect`, `opinion`: what would be right, where it differs."""
+    """What somebody says about a candidate. `label` None: abstains. `polarity`, `aspect`, `opinion`: what would be
+    right, where it differs.
+    """
 
     label: Verdict | None
     polarity: Polarity | None = None
@@ -259,7 +269,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A triplet of a pool. `n`: its blinded place from 1; None where a person found it missing. `sources`: (who proposed it, confidence)."""
+    """A triplet of a pool. `n`: its blinded place from 1; None where a person found it missing. `sources`: (who
+    proposed it, confidence).
+    """
 
     n: int | None
     triplet: Triplet
@@ -282,7 +294,9 @@ class PoolReview:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A frozen sample with the union of what all sources propose. `id` is the head of `digest`, the hash of texts and candidates."""
+    """A frozen sample with the union of what all sources propose. `id` is the head of `digest`, the hash of texts and
+    candidates.
+    """
 
     id: str
     seed: int

@@ -1,7 +1,8 @@
 """The view of a text: normalised, in Traditional script, with an offset map back to the stored text; and its clauses.
 
-In: the stored text, never edited. Out: `View`, whose every character knows the code points it came from, and the sentence and
-clause spans of the view. Everything downstream (words, rules, models) reads the view, and `View.to_source` brings its spans back.
+In: the stored text, never edited. Out: `View`, whose every character knows the code points it came from, and the
+sentence and clause spans of the view. Everything downstream (words, rules, models) reads the view, and
+`View.to_source` brings its spans back.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class Clause:
 
 @cache
 def converter(name: str) -> Callable[[str], str]:
-    """OpenCC conversion `name` (s2tw, t2s, …) that never changes a length: where phrases would, single characters are used."""
+    """OpenCC conversion `name` (s2tw, t2s, …) that never changes a length: where phrases would, single characters are
+    used.
+    """
     from opencc import OpenCC
 
     convert = OpenCC(name).convert
@@ -133,7 +136,9 @@ def script_of(text: str) -> Script:
 
 
 class Variants:
-    """Spelling variants and what is read instead, of equal length (lexicons/variants.tsv); replaced in one pass, longest first."""
+    """Spelling variants and what is read instead, of equal length (lexicons/variants.tsv); replaced in one pass,
+    longest first.
+    """
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self._table = dict(table)
@@ -150,7 +155,9 @@ class Variants:
 
 
 def _by_telling(word: str, read: str) -> str:
-    """An expression that finds `word` from the character that is replaced: that one is rare, a word's first character may be 不."""
+    """An expression that finds `word` from the character that is replaced: that one is rare, a word's first character
+    may be 不.
+    """
     at = next(i for i, (a, b) in enumerate(zip(word, read, strict=True)) if a != b)
     return f"{re.escape(word[at])}(?<={re.escape(word[: at + 1])}){re.escape(word[at + 1 :])}"
 
@@ -158,8 +165,8 @@ def _by_telling(word: str, read: str) -> str:
 def view(text: str, variants: Variants | None = None, script: Script | None = None) -> View:
     """Normalise `text` for reading by rules and models.
 
-    Width folded, invisible characters dropped, runs of one character shortened, Simplified and mixed texts in Traditional
-    script (OpenCC s2tw), spelling variants (same length, from lexicons/variants.tsv) made one.
+    Width folded, invisible characters dropped, runs of one character shortened, Simplified and mixed texts in
+    Traditional script (OpenCC s2tw), spelling variants (same length, from lexicons/variants.tsv) made one.
     """
     shown = _OTHERWISE.sub(lambda match: SHOWN_AS.get(match[0], " "), text)
     starts: Sequence[int] = range(len(text))
@@ -188,7 +195,9 @@ def _without_runs(text: str, places: Sequence[int]) -> list[int]:
 
 
 def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
-    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` and `so good` stay."""
+    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` and `so good`
+    stay.
+    """
     char = text[i]
     if char in _SENTENCE_END:
         return "sentence"
@@ -252,7 +261,9 @@ def same_script(text: str, script: Literal["keep", "traditional", "simplified"])
 
 
 def hashed(text: str, size: int = 16) -> bytes:
-    """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed too."""
+    """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed
+    too.
+    """
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 

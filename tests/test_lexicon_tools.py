@@ -150,11 +150,11 @@ def lexicon(tmp_path: Path) -> Lexicon:
 
 
 def imported(
-    tmp_path: Path, lexicon: Lexicon, text: str, kind: str, name: str = "list.txt", options: Options = Options()
-) -> Overlay:  # noqa: B008
+    tmp_path: Path, lexicon: Lexicon, text: str, kind: str, name: str = "list.txt", options: Options | None = None
+) -> Overlay:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    return import_lexicon(path, kind, lexicon, options)
+    return import_lexicon(path, kind, lexicon, options or Options())
 
 
 def reasons(overlay: Overlay) -> dict[str, str]:

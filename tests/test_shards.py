@@ -299,6 +299,24 @@ def test_a_scheduler_without_workers_or_none_at_all_is_said_so(
             list(crew.map(job, range(3)))
 
 
+def test_an_event_loop_that_starts_too_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from builder.shards import cluster
+
+    monkeypatch.setattr(cluster.time, "sleep", lambda _: None)
+    outcomes = [AssertionError(), AssertionError(), "client"]
+
+    def make() -> object:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    assert cluster._started(make) == "client"
+    outcomes[:] = [AssertionError()] * 3
+    with pytest.raises(AssertionError):
+        cluster._started(make)
+
+
 def test_a_scheduler_that_dies_ends_the_job_with_a_word(cluster: tuple[str, int], tmp_path: Path) -> None:
     address, pid = cluster
     here = worker(address, tmp_path / "a", "--no-nanny")

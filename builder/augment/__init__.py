@@ -1,1 +1,3 @@
-"""Augmentation: labelled sentences to more labelled sentences. One file a method; constraints apart from transformations."""
+"""Augmentation: labelled sentences to more labelled sentences. One file a method; constraints apart from
+transformations.
+"""

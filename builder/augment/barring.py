@@ -1,6 +1,8 @@
-"""What a model of characters must not write, and what it must leave where it stands: what the constraints would reject is not proposed.
+"""What a model of characters must not write, and what it must leave where it stands: what the constraints would
+reject is not proposed.
 
-In: the training sentences, the cues of their language, the model's tokens. Out: `Bars`. Only for tokens of our own that are characters: others may be parts of them.
+In: the training sentences, the cues of their language, the model's tokens. Out: `Bars`. Only for tokens of our own
+that are characters: others may be parts of them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ LABELLED = -1
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """`table`: see `builder.augment.nets.beam`. Without `cues` only labelled terms are barred, and nothing more is held than what has a label."""
+    """`table`: see `builder.augment.nets.beam`. Without `cues` only labelled terms are barred, and nothing more is
+    held than what has a label.
+    """
 
     table: Barred = field(default_factory=dict)
     cues: Cues | None = None
@@ -44,7 +48,9 @@ class Bars:
         return must_stay(sentence, self.cues) if self.cues else ()
 
     def free(self, sentence: Sentence, hidden: Sequence[Span]) -> Set[int]:
-        """The numbers of the cues of which all that stands in a fragment is `hidden`: what is written in their place may say them again."""
+        """The numbers of the cues of which all that stands in a fragment is `hidden`: what is written in their place
+        may say them again.
+        """
         if self.cues is None or not hidden:
             return frozenset()
         first, last = hidden[0][0], hidden[-1][1]
@@ -56,8 +62,9 @@ class Bars:
 
 
 def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: Cues | None) -> Bars:
-    """The terms that the sentences label, of two characters or a word at least, where nothing is labelled; and cues of the sorts that may not come into any of the
-    sentences, however the model spells them."""
+    """The terms that the sentences label, of two characters or a word at least, where nothing is labelled; and cues
+    of the sorts that may not come into any of the sentences, however the model spells them.
+    """
     from builder.learning.pieces import Units
 
     if not isinstance(inventory, Units):

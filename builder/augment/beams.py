@@ -1,7 +1,8 @@
 """Of the beams of a fragment those that fit best where it stands, and how well.
 
-In: beams as `masked-seq2seq` searches them. Out: of each fragment the beams for which log P(beam | context) + log P(context | beam) is highest (Li et al. 2016, MMI-bidi,
-both of equal weight), how much likelier its context is beside it than beside the fragment that stood there, and, where that is not too little, how surprising it is.
+In: beams as `masked-seq2seq` searches them. Out: of each fragment the beams for which log P(beam | context) + log
+P(context | beam) is highest (Li et al. 2016, MMI-bidi, both of equal weight), how much likelier its context is beside
+it than beside the fragment that stood there, and, where that is not too little, how surprising it is.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BeamLimits:
-    """`each`: so many beams of a fragment count. `fit`: the logarithm of how much likelier the context is beside a beam than beside what stood there, at least;
-    `surprise`: as many usual tokens the new ones and those next to them are as unlikely as, at most."""
+    """`each`: so many beams of a fragment count. `fit`: the logarithm of how much likelier the context is beside a
+    beam than beside what stood there, at least; `surprise`: as many usual tokens the new ones and those next to them
+    are as unlikely as, at most.
+    """
 
     each: int
     fit: float
@@ -29,7 +32,9 @@ class BeamLimits:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """The tokens of a fragment, the edits that they make, their log-probability, how they fit and surprise (see Limits)."""
+    """The tokens of a fragment, the edits that they make, their log-probability, how they fit and surprise (see
+    Limits).
+    """
 
     said: tuple[int, ...]
     edits: tuple[Edit, ...]
@@ -45,7 +50,9 @@ class Beam:
 
 @dataclass(frozen=True, slots=True)
 class FragmentReader:
-    """A network that reads what it has written; `usual`: -log P of a token of its training sentences that is hidden alone."""
+    """A network that reads what it has written; `usual`: -log P of a token of its training sentences that is hidden
+    alone.
+    """
 
     network: LabelledSeq2Seq
     inventory: Inventory
@@ -63,7 +70,9 @@ class FragmentReader:
 def fitted(
     reader: FragmentReader, listed: Sequence[tuple[Sequence[int], MaskedSentence, Sequence[Beam]]], limits: BeamLimits
 ) -> list[list[Beam]]:
-    """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is told of those alone that fit."""
+    """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is
+    told of those alone that fit.
+    """
     from builder.augment.nets.fitting import around
 
     texts = [
@@ -89,7 +98,9 @@ def _best(beams: Sequence[Beam], told: Iterator[float], each: int) -> list[Beam]
 
 
 def surest(text: str, beams: Iterable[Beam], copies: int) -> list[Beam]:
-    """Up to `copies` beams of a sentence, the least surprising first, then the best fitting; of two that make texts with one character between them the first."""
+    """Up to `copies` beams of a sentence, the least surprising first, then the best fitting; of two that make texts
+    with one character between them the first.
+    """
     chosen: dict[str, Beam] = {}
     for beam in sorted(beams, key=_doubtfulness):
         made = applied(text, beam.edits)

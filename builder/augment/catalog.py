@@ -1,7 +1,8 @@
-"""The methods by name: a line about each, and where its loader stands. Loaded when asked for, so that the list costs nothing.
+"""The methods by name: a line about each, and where its loader stands. Loaded when asked for, so that the list costs
+nothing.
 
-To add one: a file with `load(settings: Settings) -> Method`, and a line here. A loader trains or reads its model, and its method's
-`signature` covers it; a method may also have `digest`, its model's, which the manifest then names.
+To add one: a file with `load(settings: Settings) -> Method`, and a line here. A loader trains or reads its model, and
+its method's `signature` covers it; a method may also have `digest`, its model's, which the manifest then names.
 """
 
 from __future__ import annotations

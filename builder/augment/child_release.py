@@ -1,7 +1,7 @@
 """A child release: the parent's files as they are, an augmentation layer, and what is to be said about both.
 
-The parent is another dataset (its name, version and digest are in the manifest); the child has a name and numbers of its own, in a directory of its
-own, for a build's next release must not take it for its parent.
+The parent is another dataset (its name, version and digest are in the manifest); the child has a name and numbers of
+its own, in a directory of its own, for a build's next release must not take it for its parent.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def write(
     rejected: bytes,
     about: Mapping[str, object],
 ) -> tuple[Path, bool]:
-    """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds something else."""
+    """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds
+    something else.
+    """
     with writing.building(out) as folder:
         content = (
             _content(parent, folder)

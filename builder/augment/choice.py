@@ -61,7 +61,9 @@ def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Ed
 
 
 def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int) -> tuple[Rewrite, ...]:
-    """Up to `copies` candidates with different edits; `make` is told the number of the try, and answers () where it finds nothing."""
+    """Up to `copies` candidates with different edits; `make` is told the number of the try, and answers () where it
+    finds nothing.
+    """
     seen: dict[tuple[Edit, ...], None] = {}
     for number in range(TRIES * copies):
         if edits := make(number):

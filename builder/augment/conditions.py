@@ -1,7 +1,9 @@
-"""The labels that a replacement must fit: one of each token of a sentence, from the sentence's own label or from its marks.
+"""The labels that a replacement must fit: one of each token of a sentence, from the sentence's own label or from its
+marks.
 
-`sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the polarity of the nearest aspect, so that a sentence of two
-minds keeps both. `bio`: the label sequence of aspect term extraction (Li et al. 2020, appendix A). `none`: no label at all.
+`sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the polarity of the nearest
+aspect, so that a sentence of two minds keeps both. `bio`: the label sequence of aspect term extraction (Li et al.
+2020, appendix A). `none`: no label at all.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ class Conditions:
 
     @classmethod
     def of(cls, mode: str, sentences: Sequence[Sentence]) -> Conditions:
-        """`auto` takes sentence labels where there are any, else polarities of marks, else B, I and O. ConfigError for an unknown mode."""
+        """`auto` takes sentence labels where there are any, else polarities of marks, else B, I and O. ConfigError
+        for an unknown mode.
+        """
         if mode not in MODES:
             raise ConfigError(f"unknown labels {mode!r}", fix=f"known: {', '.join(MODES)}")
         if mode == "auto":
@@ -73,7 +77,9 @@ def _apart(mark: Mark, span: Span) -> int:
 
 
 def free_words(sentence: Sentence, spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[tuple[int, ...], ...]:
-    """The tokens of every word that may be replaced: words with a letter or digit that no mark touches, as runs of tokens inside them."""
+    """The tokens of every word that may be replaced: words with a letter or digit that no mark touches, as runs of
+    tokens inside them.
+    """
     out, at = [], 0
     for start, end in sentence.words:
         while at < len(spans) and spans[at][0] < start:

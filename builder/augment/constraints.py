@@ -1,7 +1,8 @@
-"""What a candidate must keep to, each a pure predicate that stands alone; its name is the reason code of what it rejects.
+"""What a candidate must keep to, each a pure predicate that stands alone; its name is the reason code of what it
+rejects.
 
-In: a `Trial`, a candidate beside its source. Out: whether it breaks the constraint. What depends on other sentences (duplicates, held-out texts)
-is asked in `judging`.
+In: a `Trial`, a candidate beside its source. Out: whether it breaks the constraint. What depends on other sentences
+(duplicates, held-out texts) is asked in `judging`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ SHORTEST, LONGEST = 0.5, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate with its text and the place of every mark in it; None where an edit touches a mark that the candidate does not relabel."""
+    """A candidate with its text and the place of every mark in it; None where an edit touches a mark that the
+    candidate does not relabel.
+    """
 
     source: Sentence
     candidate: Rewrite
@@ -91,7 +94,9 @@ def label_touched(one: Trial) -> bool:
 
 
 def offsets_wrong(one: Trial) -> bool:
-    """The text at a label's new place is not the label, or not what the method says that it made of it; or it made something of no label."""
+    """The text at a label's new place is not the label, or not what the method says that it made of it; or it made
+    something of no label.
+    """
     changed = {(told.start, told.end): told for told in one.candidate.changed}
     for mark, before in zip(one.marks, one.source.marks, strict=True):
         told = changed.pop((before.start, before.end), None)
@@ -127,7 +132,9 @@ def degree_changed(one: Trial) -> bool:
 
 
 def opinion_added(one: Trial) -> bool:
-    """An opinion word that the source did not have, or of another polarity than the one it replaces: nobody labelled it."""
+    """An opinion word that the source did not have, or of another polarity than the one it replaces: nobody labelled
+    it.
+    """
     return one.judged and bool(_changed(one, "opinion", one.source.text, one.text)[0])
 
 
@@ -139,7 +146,9 @@ def opinion_lost(one: Trial) -> bool:
 
 
 def contrast_added(one: Trial) -> bool:
-    """A but that the source does not have, beside labels: it sets against each other what nobody set so. Nothing else is what a small model writes so gladly."""
+    """A but that the source does not have, beside labels: it sets against each other what nobody set so. Nothing else
+    is what a small model writes so gladly.
+    """
     return bool(one.source.marks) and bool(_changed(one, "contrast", one.source.text, one.text)[0])
 
 
@@ -154,7 +163,9 @@ def surprising(one: Trial) -> bool:
 
 
 def aspect_invented(one: Trial) -> bool:
-    """A word that the lexicons hold for an aspect, and the source did not have so often: it would stand there unlabelled."""
+    """A word that the lexicons hold for an aspect, and the source did not have so often: it would stand there
+    unlabelled.
+    """
     return bool(one.source.marks) and bool(_changed(one, "aspect", one.source.text, one.text)[0])
 
 
@@ -200,7 +211,9 @@ def broken(one: Trial) -> str | None:
 
 
 def may_not_come(source: Sentence) -> tuple[Sort, ...]:
-    """The sorts of cues of which the predicates above let no new one into a sentence (negators and degree words: near a label)."""
+    """The sorts of cues of which the predicates above let no new one into a sentence (negators and degree words: near
+    a label).
+    """
     sorts: tuple[Sort, ...] = ("contrast", "aspect") if source.marks else ()
     return (*sorts, "negator", "degree", "opinion") if judged(source) else sorts
 

@@ -1,7 +1,9 @@
-"""What decides a label without being one: opinion words, negators, degree words, words of contrast, and those that may be aspects. Pure.
+"""What decides a label without being one: opinion words, negators, degree words, words of contrast, and those that
+may be aspects. Pure.
 
-In: the lexicons (Chinese), or the lists of `english`. Out: `Cues`, which finds them in any text of the language, in either script, by longest
-match. A source and its candidate are read the same way, so that only what differs between them counts.
+In: the lexicons (Chinese), or the lists of `english`. Out: `Cues`, which finds them in any text of the language, in
+either script, by longest match. A source and its candidate are read the same way, so that only what differs between
+them counts.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
 
 
 class Cue(NamedTuple):
-    """A cue in a text: what it is, and what of it must stay the same: an opinion's polarity, a degree word's kind, an aspect's word."""
+    """A cue in a text: what it is, and what of it must stay the same: an opinion's polarity, a degree word's kind, an
+    aspect's word.
+    """
 
     sort: Sort
     value: str
@@ -28,7 +32,9 @@ class Cue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """`table` by folded word; `lengths` by first character, longest first. `spaced`: words stand between spaces, as in English."""
+    """`table` by folded word; `lengths` by first character, longest first. `spaced`: words stand between spaces, as
+    in English.
+    """
 
     table: Mapping[str, Cue]
     lengths: Mapping[str, tuple[int, ...]]
@@ -58,8 +64,9 @@ class Cues:
 
 
 def chinese(lexicon: Lexicon) -> Cues:
-    """The cues of the lexicons. Of a word in several tables the first counts: opinions, words of contrast (不過 denies now and then), negators, degree words, aspects,
-    others."""
+    """The cues of the lexicons. Of a word in several tables the first counts: opinions, words of contrast (不過 denies
+    now and then), negators, degree words, aspects, others.
+    """
     table: dict[str, Cue] = {}
     for word, entry in lexicon.opinions.items():
         neutral = entry.category.startswith("context")

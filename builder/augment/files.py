@@ -1,7 +1,9 @@
-"""Files of labelled sentences, both ways: BIO, ATEPC, APC and TSV, the formats of the augmentation papers' own sets. Pure.
+"""Files of labelled sentences, both ways: BIO, ATEPC, APC and TSV, the formats of the augmentation papers' own sets.
+Pure.
 
-In: a file's text. Out: `FileSentence`s, a sentence each with what is needed to write it back; and a candidate of an item in the file's own format. A
-sentence that stands in a file once for each of its aspects (ATEPC, APC) is one item where only its terms are labelled.
+In: a file's text. Out: `FileSentence`s, a sentence each with what is needed to write it back; and a candidate of an
+item in the file's own format. A sentence that stands in a file once for each of its aspects (ATEPC, APC) is one item
+where only its terms are labelled.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ LONGEST_CELL = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileSentence:
-    """`told` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as written, the aspect's mark)."""
+    """`told` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as
+    written, the aspect's mark).
+    """
 
     sentence: Sentence
     told: tuple[str, ...] = ()
@@ -68,7 +72,9 @@ def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _joined(shown: Sequence[str], language: Language) -> tuple[str, tuple[Span, ...]]:
-    """The text of tokens and their places: spaces between in English; in Chinese nothing, and a stand-in is the space it stands for."""
+    """The text of tokens and their places: spaces between in English; in Chinese nothing, and a stand-in is the space
+    it stands for.
+    """
     parts = list(shown) if language == "en" else ["".join(text_of(list(token))) for token in shown]
     spans: list[Span] = []
     at = 0
@@ -79,7 +85,9 @@ def _joined(shown: Sequence[str], language: Language) -> tuple[str, tuple[Span, 
 
 
 def _tagged(numbers: Sequence[int], rows: Sequence[Sequence[str]], spans: Sequence[Span]) -> list[tuple[Span, int]]:
-    """(span, row of its first token) of each term; `numbers` are the lines of the rows. ValueError where an I follows nothing."""
+    """(span, row of its first token) of each term; `numbers` are the lines of the rows. ValueError where an I follows
+    nothing.
+    """
     found: list[tuple[Span, int]] = []
     before = "O"
     for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
@@ -103,7 +111,9 @@ def _checked(numbers: Sequence[int], rows: Sequence[Sequence[str]], columns: int
 
 
 def read_bio(content: str, language: Language) -> list[FileSentence]:
-    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same. The others are named by their first line."""
+    """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same. The
+    others are named by their first line.
+    """
     given = {line.removeprefix(_ID) for _, block in _blocks(content) for line in block if line.startswith(_ID)}
     items: dict[str, FileSentence] = {}
     for first, block in _blocks(content):
@@ -152,8 +162,9 @@ def _retagged(item: FileSentence, trial: Trial) -> Iterator[tuple[str, str, int]
 
 
 def retokenised(source: Sentence, trial: Trial) -> list[Span]:
-    """The tokens of a candidate: in English what stands between spaces; in Chinese the source's where they are untouched, and what an edit wrote is
-    one token, or cut into characters where the source's tokens are."""
+    """The tokens of a candidate: in English what stands between spaces; in Chinese the source's where they are
+    untouched, and what an edit wrote is one token, or cut into characters where the source's tokens are.
+    """
     if source.language == "en":
         return [match.span() for match in re.finditer(r"\S+", trial.text)]
     edits = trial.candidate.edits
@@ -170,7 +181,9 @@ def by_characters(sentence: Sentence) -> bool:
 
 
 def read_atepc(content: str, language: Language) -> list[FileSentence]:
-    """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that alone are one item."""
+    """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that
+    alone are one item.
+    """
     merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
     for first, block in _blocks(content):
         rows, numbers = [line.split() for line in block], range(first, first + len(block))
@@ -201,7 +214,9 @@ def _block(rows: Sequence[tuple[str, str, int]], judged: int, polarity: str) -> 
 
 
 def read_apc(content: str, language: Language) -> list[FileSentence]:
-    """Three lines a judged aspect: the sentence with $T$ in its place, the aspect, its polarity. Other aspects of the sentence are kept too."""
+    """Three lines a judged aspect: the sentence with $T$ in its place, the aspect, its polarity. Other aspects of the
+    sentence are kept too.
+    """
     lines = [line.strip("\r") for line in content.split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()

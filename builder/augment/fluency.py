@@ -1,7 +1,9 @@
-"""How likely a text is, by a language model that took no part in making it: interpolated Kneser-Ney n-grams (Chen & Goodman 1998, equation 17).
+"""How likely a text is, by a language model that took no part in making it: interpolated Kneser-Ney n-grams (Chen &
+Goodman 1998, equation 17).
 
-Characters in Chinese, words in English; three of them. Small, exact, deterministic, and another kind of model than any that generates. It is fitted
-crosswise: what comes from one half of the reviews is judged by a model of the other half, so that no text is judged by one that has seen its source.
+Characters in Chinese, words in English; three of them. Small, exact, deterministic, and another kind of model than
+any that generates. It is fitted crosswise: what comes from one half of the reviews is judged by a model of the other
+half, so that no text is judged by one that has seen its source.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ Gram = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Level:
-    """Counts of one order: of n-grams (raw in the highest order, else in how many contexts they stand), and by history their sum and kinds."""
+    """Counts of one order: of n-grams (raw in the highest order, else in how many contexts they stand), and by
+    history their sum and kinds.
+    """
 
     counts: dict[Gram, int]
     sums: dict[Gram, int]

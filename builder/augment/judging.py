@@ -1,6 +1,7 @@
 """From proposals to what is kept: every candidate is kept or rejected with a reason code, and counted. Pure.
 
-In: sentences with their candidates, in order. Out: `Judgement`. The predicates of `constraints` come first, then what depends on other texts.
+In: sentences with their candidates, in order. Out: `Judgement`. The predicates of `constraints` come first, then what
+depends on other texts.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Judgement:
 
 @dataclass(slots=True)
 class Seen:
-    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and those kept so far.
+    """Texts that may not come again, by what `key` makes of them: those of the source split, those held out, and
+    those kept so far.
 
     `apart` tells two sentences of one text apart where the format does: by the aspect that is judged.
     """
@@ -83,7 +85,9 @@ class Seen:
         self.kept.add((self._known(one), self.apart(one.source)))
 
     def _known(self, one: Trial) -> str:
-        """What `key` makes of it; its words where they differ from its own source's by a space alone, which `key` does not see."""
+        """What `key` makes of it; its words where they differ from its own source's by a space alone, which `key`
+        does not see.
+        """
         known = self.key(one.text)
         return " ".join(spelt(one.text)) if respaced(one) and known == self.key(one.source.text) else known
 

@@ -1,8 +1,10 @@
-"""MaskFrag of masked sequence-to-sequence augmentation (Li et al. 2020, section 3.2.1), and which sentences and starts are drawn.
+"""MaskFrag of masked sequence-to-sequence augmentation (Li et al. 2020, section 3.2.1), and which sentences and
+starts are drawn.
 
-In: tokens with their labels (0 is O), a start and a proportion. Out: the tokens with the fragment's O tokens masked, and the fragment. The paper
-counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m = v - u + 1 tokens. Here ranges count from 0 and
-are half-open, so that fragment [u, u + floor(r * n) + 1) is the paper's.
+In: tokens with their labels (0 is O), a start and a proportion. Out: the tokens with the fragment's O tokens masked,
+and the fragment. The paper counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m
+= v - u + 1 tokens. Here ranges count from 0 and are half-open, so that fragment [u, u + floor(r * n) + 1) is the
+paper's.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def fragment(length: int, u: int, r: float) -> Span:
 
 
 def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask: Token) -> tuple[Token, ...]:
-    """X with `mask` in place of the tokens of the fragment that are not kept: in the paper those whose label is not O. The target is all of tokens[fragment]."""
+    """X with `mask` in place of the tokens of the fragment that are not kept: in the paper those whose label is not
+    O. The target is all of tokens[fragment].
+    """
     return tuple(
         mask if span[0] <= i < span[1] and not held else token
         for i, (token, held) in enumerate(zip(tokens, kept, strict=True))
@@ -43,7 +47,9 @@ def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask:
 
 
 def widened(span: Span, edges: Sequence[bool]) -> Span:
-    """The fragment with the rest of the words at its ends; `edges[i]`: whether a word begins at token i (or nothing follows)."""
+    """The fragment with the rest of the words at its ends; `edges[i]`: whether a word begins at token i (or nothing
+    follows).
+    """
     first, end = span
     while first and not edges[first]:
         first -= 1
@@ -55,8 +61,8 @@ def widened(span: Span, edges: Sequence[bool]) -> Span:
 def chosen_fragments(
     kept: Sequence[object], r: float, copies: int, draw: Random, edges: Sequence[bool] = (), least: int = 1
 ) -> tuple[Span, ...]:
-    """Up to `copies` fragments, spread over the sentence, of which every two mask different tokens (section 3.2.2: "we manually choose u"); of whole
-    words, where `edges` tells them, and of `least` masked tokens.
+    """Up to `copies` fragments, spread over the sentence, of which every two mask different tokens (section 3.2.2:
+    "we manually choose u"); of whole words, where `edges` tells them, and of `least` masked tokens.
 
     None where every token is kept.
     """

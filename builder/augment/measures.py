@@ -1,4 +1,5 @@
-"""What is measured of every run: how much came out, how varied it is, how far from its source, how fluent. Pure, but for sacrebleu.
+"""What is measured of every run: how much came out, how varied it is, how far from its source, how fluent. Pure, but
+for sacrebleu.
 
 Label survival needs models and is measured in the stage.
 """

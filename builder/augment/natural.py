@@ -1,9 +1,10 @@
 """What may come and go in a Chinese review so that it still reads as one: `eda.natural`.
 
-Wei and Zou's insertion, swap and deletion were made for classifiers of English; of 19 Chinese rows that read badly all were theirs (吃得很飽, 飽得很吃), and no
-language model over the whole sentence saw it. Here few words move, and their neighbours decide: an adverb, a phrase that opens a clause or a particle
-that ends one is put in or taken out where every three characters that then stand together stand so in a training text; a synonym comes that stands
-in one with what is before it or behind it; two words change places where they are listed (豆腐、蘑菇).
+Wei and Zou's insertion, swap and deletion were made for classifiers of English; of 19 Chinese rows that read badly
+all were theirs (吃得很飽, 飽得很吃), and no language model over the whole sentence saw it. Here few words move, and their
+neighbours decide: an adverb, a phrase that opens a clause or a particle that ends one is put in or taken out where
+every three characters that then stand together stand so in a training text; a synonym comes that stands in one with
+what is before it or behind it; two words change places where they are listed (豆腐、蘑菇).
 
 In: training texts; a sentence with its words. Out: the edits that each operation may choose from.
 """
@@ -23,15 +24,18 @@ from builder.text import converter
 WORDS = {kind: tuple(words) for kind, words in read_words("chinese.txt")}
 JOINTS = frozenset(WORDS["joint"])
 _REACH, _NEAR, _SHOWN = 3, 4, 8
-"""Characters that are looked up at once; in how many to both sides a word is not repeated; code points of which so many are left when folded."""
+"""Characters that are looked up at once; in how many to both sides a word is not repeated; code points of which so
+many are left when folded.
+"""
 MOST_TEXTS = 20_000
 Change = tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """`grams`: three characters in a row of folded texts; `openers`, `adverbs`, `closers`: a word folded, and as each script writes it; `leaving`:
-    folded words that may go."""
+    """`grams`: three characters in a row of folded texts; `openers`, `adverbs`, `closers`: a word folded, and as each
+    script writes it; `leaving`: folded words that may go.
+    """
 
     grams: frozenset[str]
     openers: tuple[tuple[str, str, str], ...]
@@ -93,7 +97,9 @@ def _sides(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def apart(text: str, one: Change, other: Change) -> bool:
-    """Whether so much stands between two changes that no three characters in a row hold of both: each was looked up alone."""
+    """Whether so much stands between two changes that no three characters in a row hold of both: each was looked up
+    alone.
+    """
     first, last = sorted((one, other), key=lambda change: change[0].start)
     return len(fold(text[first[-1].end : last[0].start])) >= _REACH
 

@@ -1,5 +1,6 @@
-"""The loaders of the methods that train a model: their own sections of `AugmentSettings`, the given sentences (for an embedded model in one script), and a place
-for the weights."""
+"""The loaders of the methods that train a model: their own sections of `AugmentSettings`, the given sentences (for an
+embedded model in one script), and a place for the weights.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +117,9 @@ def _keep(settings: AugmentSettings) -> str:
 
 @contextmanager
 def _place(settings: AugmentSettings, name: str) -> Iterator[tuple[Path, Progress]]:
-    """Where the method's models are kept, beside those of other sentences and settings; nowhere for long if no place is given."""
+    """Where the method's models are kept, beside those of other sentences and settings; nowhere for long if no place
+    is given.
+    """
     from builder.augment.boost.classes import bar
 
     with TemporaryDirectory(prefix="builder-augment-") as nowhere, bar(name) as progress:

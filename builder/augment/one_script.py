@@ -1,7 +1,8 @@
 """One script for a model: in a release of both, every character would be two, each learnt from a part of the text.
 
-Where any sentence is Traditional, all are shown to the model in Traditional, and what it writes for a Simplified one is converted back: that way nothing is
-ambiguous but a handful of characters, the other way hundreds are. A sentence that is the same in both counts as Traditional. Lengths never change, so that labels and edits stay where they are.
+Where any sentence is Traditional, all are shown to the model in Traditional, and what it writes for a Simplified one
+is converted back: that way nothing is ambiguous but a handful of characters, the other way hundreds are. A sentence
+that is the same in both counts as Traditional. Lengths never change, so that labels and edits stay where they are.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class OneScript:
 
 
 def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
-    """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences as they are."""
+    """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences
+    as they are.
+    """
     scripts = {
         script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)
     }

@@ -27,7 +27,9 @@ class Opinion:
 
 
 def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) -> str | None:
-    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None where there is no such thing."""
+    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None where there is no such
+    thing.
+    """
     if conditions.mode == "sentence":
         return sentence.label
     told = {mark.polarity for mark in marks if mark.kind == "aspect"}
@@ -62,7 +64,9 @@ def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
 
 
 def head(sentence: Sentence, opinion: Mark) -> str:
-    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of 虱目魚湯); "" without one."""
+    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of 虱目魚湯); ""
+    without one.
+    """
     mark = _nearest(sentence, opinion)
     text = sentence.text[mark.start : mark.end].lower() if mark else ""
     return (text.split()[-1:] or [""])[0] if sentence.language == "en" else text[-1:]
@@ -76,7 +80,9 @@ def middle(polarity: Polarity) -> float:
 
 
 def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Opinion, ...]:
-    """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by text."""
+    """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by
+    text.
+    """
     counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
     heads: dict[str, set[str]] = {}
     for sentence in sentences:

@@ -1,4 +1,5 @@
-"""Words and proposals of sentences, in chunks that are kept: files under the working directory, each whole or not there.
+"""Words and proposals of sentences, in chunks that are kept: files under the working directory, each whole or not
+there.
 
 A chunk's folder bears the hash of all that its content depends on, so that nothing stale is ever read.
 """
@@ -55,9 +56,11 @@ def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUni
 def proposals(
     name: str, settings: AugmentSettings, method: Method, copies: int, seed: int, workdir: Path, crew: Crew
 ) -> Iterator[tuple[Rewrite, ...]]:
-    """The candidates of each sentence of `settings.given`, in order; `method` is `name` loaded with `settings`, as each worker loads it.
+    """The candidates of each sentence of `settings.given`, in order; `method` is `name` loaded with `settings`, as
+    each worker loads it.
 
-    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is sifted here.
+    A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is
+    sifted here.
     """
     sentences = settings.given.sentences
     arguments = (name, *_parcels(settings, workdir))
@@ -142,7 +145,9 @@ def _prepare(name: str, folder: Path, models: Path) -> Method:
 
 
 def _beside(name: str, folder: Path, models: Path) -> Method:
-    """The same on one thread, where other workers have the other cores: what proposes was trained before, so that threads change nothing."""
+    """The same on one thread, where other workers have the other cores: what proposes was trained before, so that
+    threads change nothing.
+    """
     settings = loaded((folder / "settings.json").read_bytes(), models)
     return catalog.load(name, settings if parent_process() is None else one_thread(settings))
 

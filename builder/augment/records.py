@@ -1,7 +1,7 @@
 """What methods, constraints and measures speak of: a labelled sentence, and a candidate as edits of it.
 
-A candidate is not a text but what changed, as half-open code point ranges of its source: labels are then re-derived by arithmetic
-(`moved`), never by searching, and every row of a child release can say what was done to it.
+A candidate is not a text but what changed, as half-open code point ranges of its source: labels are then re-derived
+by arithmetic (`moved`), never by searching, and every row of a child release can say what was done to it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the train split. `words` are the code point ranges of its words, in order (between them at most white space).
+    """A sentence of the train split. `words` are the code point ranges of its words, in order (between them at most
+    white space).
 
-    `marks` are what a method must keep: ordered, disjoint. `label` is the class of the whole sentence, where the task has one.
+    `marks` are what a method must keep: ordered, disjoint. `label` is the class of the whole sentence, where the task
+    has one.
     """
 
     id: str
@@ -54,8 +56,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to 10). Every triplet of that mark
-    changes with it; the new mark stands where the edits put it (its words are those of an edit of just this range, or the old ones)."""
+    """What a method made of a mark on purpose, [start, end) in the source: its new words, polarity and valence (1 to
+    10). Every triplet of that mark changes with it; the new mark stands where the edits put it (its words are those
+    of an edit of just this range, or the old ones).
+    """
 
     start: int
     end: int
@@ -66,8 +70,10 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the sentence's new one, `changed` the
-    marks that are no longer what they were, where the method changes them. `doubt`: why the method itself finds it out of place, where it can tell."""
+    """`edits` are ordered and do not overlap. `score` is the method's own (log-probability, or None); `label` the
+    sentence's new one, `changed` the marks that are no longer what they were, where the method changes them. `doubt`:
+    why the method itself finds it out of place, where it can tell.
+    """
 
     source: str
     edits: tuple[Edit, ...]
@@ -134,7 +140,9 @@ def written(edits: Sequence[Edit]) -> list[Span]:
 
 
 def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
-    """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is left."""
+    """As `moved`, but edits wholly inside the span go with it; None where one reaches across an end, or nothing is
+    left.
+    """
     start, end = span
     for edit in edits:
         change = len(edit.text) - (edit.end - edit.start)

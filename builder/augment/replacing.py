@@ -1,7 +1,9 @@
-"""What `cbert`, `bert`, `context` and `context+label` share: words are replaced by what a network thinks may stand in their place.
+"""What `cbert`, `bert`, `context` and `context+label` share: words are replaced by what a network thinks may stand in
+their place.
 
-In: sentences with marks or labels. Out: candidates in which some words outside of all marks are others. How words are chosen and predicted is a `Plan`; how a
-network is trained on the sentences is here: masks are drawn anew every epoch, until the validation loss no longer falls.
+In: sentences with marks or labels. Out: candidates in which some words outside of all marks are others. How words are
+chosen and predicted is a `Plan`; how a network is trained on the sentences is here: masks are drawn anew every epoch,
+until the validation loss no longer falls.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacing:
-    """A trained network as a Method. `temperature` 0 takes the best token; `differ`: a replaced word's first token is another than before."""
+    """A trained network as a Method. `temperature` 0 takes the best token; `differ`: a replaced word's first token is
+    another than before.
+    """
 
     name: str
     told: str
@@ -137,7 +141,9 @@ class Learning:
         hidden: bool,
         seed: int,
     ) -> Learning:
-        """`share` of the words are asked for; `hidden`: they are masked. ModelError where no sentence has a word to learn."""
+        """`share` of the words are asked for; `hidden`: they are masked. ModelError where no sentence has a word to
+        learn.
+        """
         from builder.learning.obtain import split_held_out
 
         found = []
@@ -193,7 +199,9 @@ def learned(
     seed: int,
     progress: Progress | None,
 ) -> str:
-    """Give `network` its weights: those in `folder`, or those that training in phases of (schedule, with labels) leads to. Returns their digest."""
+    """Give `network` its weights: those in `folder`, or those that training in phases of (schedule, with labels)
+    leads to. Returns their digest.
+    """
     from builder.augment.nets.filling import train
     from builder.learning.checkpoint import tensor_digest
     from builder.learning.obtain import ModelShelf, load_or_train, training_key

@@ -1,7 +1,8 @@
 """The driver of augmentation: sentences go in, what the constraints keep of a method's proposals comes out.
 
-A release (builder.augment.run_release), a file (builder.augment.run_file) and a bench (builder.bench.augmented) only read, write and say which texts
-may not be made. With a crew, proposals are made in chunks that are kept under the working directory; without, at once.
+A release (builder.augment.run_release), a file (builder.augment.run_file) and a bench (builder.bench.augmented) only
+read, write and say which texts may not be made. With a crew, proposals are made in chunks that are kept under the
+working directory; without, at once.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from builder.shards import Crew
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a method: `candidates` proposals a sentence of `given`, of which up to `copies` are kept; `seen` are the texts that may not be
-    made, `private` says which show personal data."""
+    """What is asked of a method: `candidates` proposals a sentence of `given`, of which up to `copies` are kept;
+    `seen` are the texts that may not be made, `private` says which show personal data.
+    """
 
     method: str
     settings: AugmentSettings

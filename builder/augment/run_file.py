@@ -1,4 +1,5 @@
-"""A file of labelled sentences goes in, a file of the same format comes out, and beside it what every sentence comes from and what was rejected.
+"""A file of labelled sentences goes in, a file of the same format comes out, and beside it what every sentence comes
+from and what was rejected.
 
 The files: FILE, FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl, FILE.manifest.json, which is written last.
 """
@@ -26,7 +27,9 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """As `augment.Plan`, for a file. `held_out` are files of the same format that no sentence may come from; `with_source` writes the sources too."""
+    """As `augment.Plan`, for a file. `held_out` are files of the same format that no sentence may come from;
+    `with_source` writes the sources too.
+    """
 
     method: str
     source: Path

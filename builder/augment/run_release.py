@@ -1,8 +1,9 @@
 """A release goes in, a child release comes out, with an augmentation layer beside its train split.
 
-Sentences are cut into words, a method proposes, constraints judge, measures are taken, the child is packed, verified and renamed into place.
-Words and proposals are kept in chunks under the working directory, by what they depend on: a run that was stopped goes on, and a release that is
-made again replays. Every sentence draws by its own seed, so that order and workers change nothing.
+Sentences are cut into words, a method proposes, constraints judge, measures are taken, the child is packed, verified
+and renamed into place. Words and proposals are kept in chunks under the working directory, by what they depend on: a
+run that was stopped goes on, and a release that is made again replays. Every sentence draws by its own seed, so that
+order and workers change nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ TRAIN = "train"
 
 @dataclass(frozen=True, slots=True)
 class AugmentPlan:
-    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences by chance (0: all).
-    `judge`: a working directory whose models are asked which labels survived."""
+    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences
+    by chance (0: all). `judge`: a working directory whose models are asked which labels survived.
+    """
 
     method: str
     release: Path
@@ -68,7 +70,9 @@ class AugmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class ChildRelease:
-    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was measured."""
+    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was
+    measured.
+    """
 
     path: Path
     before: bool
@@ -169,7 +173,9 @@ def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
 def _sentences(
     plan: AugmentPlan, source: Sequence[ReviewRow], held: Sequence[ReviewRow]
 ) -> tuple[list[ViewUnit], list[Rejected]]:
-    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in valid or test too."""
+    """The sentences that are augmented, in order, and those that are not: for the view's reasons, or as they stand in
+    valid or test too.
+    """
     out = {normal(text) for text in _texts(held)}
     chosen: list[ViewUnit] = []
     skipped: list[Rejected] = []

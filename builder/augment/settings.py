@@ -1,6 +1,8 @@
-"""What can be set about a method: one section a method, and what all of them share. Pure values; keys as `--set SECTION.KEY=VALUE`.
+"""What can be set about a method: one section a method, and what all of them share. Pure values; keys as `--set
+SECTION.KEY=VALUE`.
 
-`Given` cannot be set on the command line: it is what the frame hands to a method, where models are kept and what it may learn from.
+`Given` cannot be set on the command line: it is what the frame hands to a method, where models are kept and what it
+may learn from.
 """
 
 from __future__ import annotations
@@ -118,9 +120,11 @@ class SynonymSettings:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be learned from: all that
-    are augmented, and no other; `texts` raw text of the train split, `held` that of the others, which no model may read; `triplets` those of each sentence, by its id, where the task is to find
-    them: marks do not say which opinion is whose."""
+    """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be
+    learned from: all that are augmented, and no other; `texts` raw text of the train split, `held` that of the
+    others, which no model may read; `triplets` those of each sentence, by its id, where the task is to find them:
+    marks do not say which opinion is whose.
+    """
 
     models: Path | None = None
     sentences: tuple[Sentence, ...] = ()
@@ -160,7 +164,9 @@ class AugmentSettings:
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
-    """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of range."""
+    """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of
+    range.
+    """
     if strange := next((key for key in options if key.startswith("given")), None):
         raise ConfigError(f"{strange!r} cannot be set", where="--set")
     made = filled(AugmentSettings, options)

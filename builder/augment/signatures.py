@@ -1,6 +1,7 @@
 """Settings as text: what a candidate depends on, and what a trained model does.
 
-A field says by its metadata what it does not change: `FREE` fields change nothing (batches, threads), `LATER` ones only what is written, not what is learnt.
+A field says by its metadata what it does not change: `FREE` fields change nothing (batches, threads), `LATER` ones
+only what is written, not what is learnt.
 """
 
 from __future__ import annotations

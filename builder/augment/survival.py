@@ -1,7 +1,8 @@
-"""Label survival: of the triplets that an augmentation carried over, how many does somebody who knows nothing of it still find?
+"""Label survival: of the triplets that an augmentation carried over, how many does somebody who knows nothing of it
+still find?
 
-The rule engine is always asked; with a working directory its last model and its discriminator as well. What they find in the sources is told
-beside it, for they do not find everything there either.
+The rule engine is always asked; with a working directory its last model and its discriminator as well. What they find
+in the sources is told beside it, for they do not find everything there either.
 """
 
 from __future__ import annotations
@@ -57,14 +58,17 @@ def label_lost(pairs: Sequence[tuple[Held, Held]]) -> set[int]:
 
 
 def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:
-    """The indices of texts of which the discriminator of a working directory (without one: the rule engine) does not find every triplet, with the polarity
-    that a method gave it."""
+    """The indices of texts of which the discriminator of a working directory (without one: the rule engine) does not
+    find every triplet, with the polarity that a method gave it.
+    """
     judge = _discriminator(workdir) if workdir else _rules(None)
     return {n for n, flags in enumerate(_judged(flipped, judge)) if not all(flags)}
 
 
 def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]:
-    """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and nobody labelled."""
+    """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and
+    nobody labelled.
+    """
     model = open_system(workdir)
     predicted = [
         triplets

@@ -1,6 +1,7 @@
 """Labels of tokens: what a sentence's marks say about each of the tokens that a model cuts it into.
 
-A token that a mark touches has the mark's label, also where it reaches beyond it: it is then kept whole, so that the mark is.
+A token that a mark touches has the mark's label, also where it reaches beyond it: it is then kept whole, so that the
+mark is.
 """
 
 from __future__ import annotations

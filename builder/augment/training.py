@@ -1,6 +1,7 @@
 """What the methods that train a model share: how long, how fast, how large, and raw text of the domain to begin with.
 
-In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the raw texts as sentences without labels.
+In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the
+raw texts as sentences without labels.
 """
 
 from __future__ import annotations
@@ -96,8 +97,9 @@ class InDomain(Training):
 
 
 def batch_tokens(asked: int, items: Sequence[Sentence], least: int) -> int:
-    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 512: few sentences need as many steps as many do,
-    and of many more is learnt in a minute by small steps than by large ones."""
+    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 512: few sentences
+    need as many steps as many do, and of many more is learnt in a minute by small steps than by large ones.
+    """
     tokens = sum(len(item.words) if item.language == "en" else len(item.text) for item in items)
     return asked or min(512, max(384, int(tokens * max(1.0, least / max(1, len(items)))) // 150))
 
@@ -115,10 +117,11 @@ def english(items: Sequence[Sentence]) -> bool:
 def raw(
     corpus: str, items: Sequence[Sentence], texts: Sequence[str] = (), held: Collection[str] = ()
 ) -> tuple[Sentence, ...]:
-    """The sentences of a corpus, each once, in the script of `items` if those have one; `texts` are those of `train`; what has the letters
-    of a text in `held` is left out.
+    """The sentences of a corpus, each once, in the script of `items` if those have one; `texts` are those of `train`;
+    what has the letters of a text in `held` is left out.
 
-    Every Han character is a word of its own. Raises InputError where the file cannot be read or holds nothing, ConfigError where there is no train split.
+    Every Han character is a word of its own. Raises InputError where the file cannot be read or holds nothing,
+    ConfigError where there is no train split.
     """
     if corpus == TRAIN and not texts:
         raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")

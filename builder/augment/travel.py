@@ -1,6 +1,8 @@
-"""Settings as a file that travels to workers, and back: what a method may learn from is too much to go along with every task.
+"""Settings as a file that travels to workers, and back: what a method may learn from is too much to go along with
+every task.
 
-JSON, since nothing of ours is a pickle. The folder of trained models travels beside it and is given anew where it arrives.
+JSON, since nothing of ours is a pickle. The folder of trained models travels beside it and is given anew where it
+arrives.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What of a release's review a method sees: sentences with marks; and back: a candidate as a row of an augmentation layer. Pure.
+"""What of a release's review a method sees: sentences with marks; and back: a candidate as a row of an augmentation
+layer. Pure.
 
-A review is cut into sentences, but never inside a triplet. A sentence that the view has no use for, or cannot show, is left out with a reason.
+A review is cut into sentences, but never inside a triplet. A sentence that the view has no use for, or cannot show,
+is left out with a reason.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ def parts(row: ReviewRow) -> list[Span]:
 def _marked(
     held: Sequence[TripletRow], start: int, view: View, keep: Keep
 ) -> Iterator[tuple[str, tuple[Mark, ...] | str, str | None]]:
-    """(what follows in the id, marks or the reason why there are none, label) of each sentence that a view makes of one."""
+    """(what follows in the id, marks or the reason why there are none, label) of each sentence that a view makes of
+    one.
+    """
     if view == "triplets":
         yield "", _merged(_all(held, start, keep="aspect+opinion", polarities=True)), None
     elif view == "ate":
@@ -98,7 +102,9 @@ def _agreed(held: Sequence[TripletRow], marks: tuple[Mark, ...] | str) -> tuple[
 
 
 def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -> list[Mark]:
-    """The spans that are kept, offsets into the sentence. An opinion is kept with what stands inside its phrase (the 太 of 不會太鹹)."""
+    """The spans that are kept, offsets into the sentence. An opinion is kept with what stands inside its phrase (the
+    太 of 不會太鹹).
+    """
     out: list[Mark] = []
     for one in held:
         polarity: Polarity | None = one["polarity"] if polarities else None
@@ -116,7 +122,9 @@ def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -
 
 
 def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...] | str:
-    """Marks in order; those of one kind that overlap are one, and say a polarity only if they agree. Of two kinds: a reason."""
+    """Marks in order; those of one kind that overlap are one, and say a polarity only if they agree. Of two kinds: a
+    reason.
+    """
     out: list[Mark] = []
     for mark in sorted(set(marks), key=lambda mark: (mark.start, mark.end)):
         if out and mark.start < out[-1].end:
@@ -184,8 +192,9 @@ def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> st
 
 
 def _triplet(unit: ViewUnit, trial: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
-    """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method changed brings its own
-    polarity and valence."""
+    """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method
+    changed brings its own polarity and valence.
+    """
     aspect, aspect_full = (
         _element(unit, trial, told["aspect"]),
         _element(unit, trial, told["aspect_full"], stretch=True),
@@ -229,7 +238,9 @@ def _element(unit: ViewUnit, trial: Trial, row: ElementRow, stretch: bool = Fals
 
 
 def _place(unit: ViewUnit, trial: Trial, span: Span, stretch: bool) -> Span | None:
-    """Where a span stands: inside a mark whose words the method changed, at the new words; else by arithmetic on the edits."""
+    """Where a span stands: inside a mark whose words the method changed, at the new words; else by arithmetic on the
+    edits.
+    """
     changed = _changed(trial, span)
     if changed and changed.text != unit.sentence.text[changed.start : changed.end]:
         return replaced((changed.start, changed.end), trial.candidate.edits)

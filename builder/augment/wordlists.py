@@ -1,4 +1,5 @@
-"""Lists of words beside the code, chinese.txt and english.txt: a kind, a colon and its words a line; lines that begin with # are remarks.
+"""Lists of words beside the code, chinese.txt and english.txt: a kind, a colon and its words a line; lines that begin
+with # are remarks.
 
 Of English reviews: words that decide a label, those that no synonym replaces, and sets that mean the same.
 """
@@ -21,7 +22,9 @@ def read_words(name: str) -> list[tuple[str, list[str]]]:
 
 @cache
 def english_words() -> Mapping[str, frozenset[str]]:
-    """Kind -> words: not (negators), good, bad (opinions), high, low, over (degree), contrast, aspect, kept (words of grammar)."""
+    """Kind -> words: not (negators), good, bad (opinions), high, low, over (degree), contrast, aspect, kept (words of
+    grammar).
+    """
     by_kind: dict[str, set[str]] = {}
     for kind, words in read_words(_ENGLISH):
         if kind != "same":

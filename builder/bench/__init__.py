@@ -1,1 +1,3 @@
-"""The bench: does augmented data train better models than the source alone, and where does it lie in feature space (Yang and Li 2022, section 4)."""
+"""The bench: does augmented data train better models than the source alone, and where does it lie in feature space
+(Yang and Li 2022, section 4).
+"""

@@ -1,6 +1,7 @@
 """Augmented rows: read from files and releases, or made by a method of the table; a few copies a source row.
 
-In: the rows that are trained on (never others), a name or path. Out: rows that name their source, and how many were rejected, by reason.
+In: the rows that are trained on (never others), a name or path. Out: rows that name their source, and how many were
+rejected, by reason.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ CODE = (__name__, "builder.augment.methods", "builder.engine")
 
 @dataclass(frozen=True, slots=True)
 class Augmented:
-    """Rows in the order of their sources. `named`: every row names its source, so that copies can be counted and held-out sources left out."""
+    """Rows in the order of their sources. `named`: every row names its source, so that copies can be counted and
+    held-out sources left out.
+    """
 
     name: str
     rows: tuple[BenchRow, ...]
@@ -46,7 +49,9 @@ class Augmented:
 
 
 def is_method(name: str) -> bool:
-    """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that is known for what is neither."""
+    """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that
+    is known for what is neither.
+    """
     if name.partition(":")[0] in catalog.METHODS:
         return True
     if Path(name).exists():
@@ -58,7 +63,8 @@ def is_method(name: str) -> bool:
 
 
 def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[BenchRow] = ()) -> Augmented:
-    """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the source nor in `valid`.
+    """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the
+    source nor in `valid`.
 
     Sources are ids, without the place of an aspect (`@12`). A text of the test set is refused elsewhere.
     """
@@ -85,7 +91,9 @@ def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[B
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose texts it may never make."""
+    """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose
+    texts it may never make.
+    """
 
     train: tuple[BenchRow, ...]
     valid: tuple[BenchRow, ...]
@@ -93,7 +101,9 @@ class Sources:
 
 
 def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, AugmentSettings]:
-    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section. ConfigError as in `make_settings`."""
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section.
+    ConfigError as in `make_settings`.
+    """
     name, *own = written.split(":")
     section = name.replace("-", "_").replace("+", "_")
     keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
@@ -166,7 +176,9 @@ def by_method(
 
 
 def followed(judged: Judgement, by_id: Mapping[str, BenchRow]) -> Judgement:
-    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a triplet that they find in its source."""
+    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a
+    triplet that they find in its source.
+    """
     pairs = [
         (by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0))
         for trial in judged.kept

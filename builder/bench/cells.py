@@ -1,4 +1,5 @@
-"""The cells of a bench: one training and its scores each, kept as a file under the digest of all that goes in, so that a killed run goes on.
+"""The cells of a bench: one training and its scores each, kept as a file under the digest of all that goes in, so
+that a killed run goes on.
 
 In: a `BenchPlan` with rows. Out: `Cell`s with their scores, in the order of the plan.
 """
@@ -31,7 +32,9 @@ CODE = ("builder.bench.models", "builder.bench.scores", "builder.bench.rows")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One training. `copies` 0 is the source alone. `scores` in percent; `note` says where a model answers with one class only."""
+    """One training. `copies` 0 is the source alone. `scores` in percent; `note` says where a model answers with one
+    class only.
+    """
 
     method: str
     copies: int
@@ -46,7 +49,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote them; `epochs` 0: the model's own."""
+    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
+    them; `epochs` 0: the model's own.
+    """
 
     task: Task
     train: tuple[BenchRow, ...]
@@ -162,7 +167,9 @@ def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: 
 
 
 def config_of(plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None) -> Any:
-    """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the source alone."""
+    """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the
+    source alone.
+    """
     if model is None:
         config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))
     else:

@@ -1,6 +1,7 @@
 """From what a user asks for to a plan with rows, and from its cells to files: tables, figures, a page.
 
-In: paths and names. Out: a `BenchPlan` that holds no text of the test set on the training side; `bench.*` and figures in the working directory.
+In: paths and names. Out: a `BenchPlan` that holds no text of the test set on the training side; `bench.*` and figures
+in the working directory.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ def _models(asked: BenchRequest, tongue: str) -> tuple[Choice | None, ...]:
 
 
 def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[BenchRow], list[BenchRow]]:
-    """(trained on, for choosing the epoch): a tenth of the texts, drawn by their hash, or the file given; texts of the latter are not trained on."""
+    """(trained on, for choosing the epoch): a tenth of the texts, drawn by their hash, or the file given; texts of
+    the latter are not trained on.
+    """
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
         keys = {row.key for row in valid}
@@ -195,7 +198,9 @@ def _kept(workdir: Path, files: dict[str, str]) -> list[str]:
 
 
 def shift(plan: BenchPlan, told: Progress | None = None) -> list[Shift]:
-    """Each model trained on the source alone, once a seed, then test, source and augmented sets in its features; at most 500 rows a set, by hash."""
+    """Each model trained on the source alone, once a seed, then test, source and augmented sets in its features; at
+    most 500 rows a set, by hash.
+    """
     if plan.task == "aste":
         raise ConfigError("the shift is of classifiers' features", where="--shift", fix="take --task absc, tc or ate")
     task = plan.task

@@ -1,4 +1,6 @@
-"""Figures of the bench as SVG by matplotlib, and the page that holds them: same numbers, same bytes. The extra `bench` brings matplotlib."""
+"""Figures of the bench as SVG by matplotlib, and the page that holds them: same numbers, same bytes. The extra
+`bench` brings matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def means(lines: Sequence[TableLine], task: str) -> str:
 
 
 def curves(lines: Sequence[TableLine], task: str) -> str | None:
-    """The main score over the number of copies, a panel a model, 0 being the source alone (Figures 3 to 5). None with one number of copies."""
+    """The main score over the number of copies, a panel a model, 0 being the source alone (Figures 3 to 5). None with
+    one number of copies.
+    """
     models = _distinct(line.model for line in lines)
     names = _distinct(line.method for line in lines if line.copies)
     if len({line.copies for line in lines if line.copies}) < 2:

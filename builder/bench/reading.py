@@ -1,7 +1,8 @@
 """Files and releases as rows of a task.
 
-Known by their look: a release (directory), JSON lines of ours, of a layer of a release, or `{"text", "label"}`; dimABSA's JSON; TSV with the columns
-sentence and label; three-line aspect files with `$T$`; ATEPC and BIO columns. What a row says of another task is left out, and counted.
+Known by their look: a release (directory), JSON lines of ours, of a layer of a release, or `{"text", "label"}`;
+dimABSA's JSON; TSV with the columns sentence and label; three-line aspect files with `$T$`; ATEPC and BIO columns.
+What a row says of another task is left out, and counted.
 """
 
 from __future__ import annotations
@@ -217,7 +218,9 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
 
 
 def _lineage_of(row: Mapping[str, Any]) -> str | None:
-    """What a row was made from: a layer of a release names the review and which part of it; a review of a release says where it came from."""
+    """What a row was made from: a layer of a release names the review and which part of it; a review of a release
+    says where it came from.
+    """
     if "source_span" in row:
         return f"{row.get('source_id', row.get('source'))}:{row['source_span'][0]}-{row['source_span'][1]}"
     source = None if "unverified_negative" in row else row.get("source")
@@ -244,7 +247,9 @@ def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
 
 
 def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
-    """Triplets with both parts in the text; spans as given (1-based, inclusive), else the first place where the words stand."""
+    """Triplets with both parts in the text; spans as given (1-based, inclusive), else the first place where the words
+    stand.
+    """
     if "Intensity" in row:
         places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
         columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)

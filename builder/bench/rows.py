@@ -1,4 +1,5 @@
-"""What the bench trains and tests on: labelled texts of one task, and what they are to classifiers, taggers and augmentation methods. Pure.
+"""What the bench trains and tests on: labelled texts of one task, and what they are to classifiers, taggers and
+augmentation methods. Pure.
 
 Tasks: `tc` a class of the text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets.
 """
@@ -32,8 +33,9 @@ TASKS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class BenchRow:
-    """A labelled text. `marks` are what augmentation may not touch; `aspect` the one that is judged (absc); `source` the id of the row that an
-    augmented one was made from."""
+    """A labelled text. `marks` are what augmentation may not touch; `aspect` the one that is judged (absc); `source`
+    the id of the row that an augmented one was made from.
+    """
 
     id: str
     text: str
@@ -84,7 +86,9 @@ def language(rows: Sequence[BenchRow]) -> Literal["zh", "en"]:
 
 
 def share(rows: Iterable[BenchRow], part: float, salt: str) -> list[BenchRow]:
-    """Rows whose text falls into the share by its hash: the same at every run, rows of one text together, and a smaller share inside a larger."""
+    """Rows whose text falls into the share by its hash: the same at every run, rows of one text together, and a
+    smaller share inside a larger.
+    """
     return [row for row in rows if _place(row.key, salt) < part]
 
 
@@ -120,7 +124,9 @@ def item(row: BenchRow, task: Task) -> ClassifierItem:
 
 
 def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
-    """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark begins or ends."""
+    """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark
+    begins or ends.
+    """
     tongue = language(rows)
     made = [
         Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue)

@@ -74,7 +74,9 @@ def check_extra(shift: bool) -> None:
 
 
 def rank_sum(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """The two-sided p value of Wilcoxon's rank-sum test (the Mann-Whitney U test); exact where no values tie. None with fewer than two values."""
+    """The two-sided p value of Wilcoxon's rank-sum test (the Mann-Whitney U test); exact where no values tie. None
+    with fewer than two values.
+    """
     if min(len(one), len(other)) < 2:
         return None
     try:

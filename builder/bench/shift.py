@@ -1,7 +1,9 @@
-"""Feature space shift (Yang and Li 2022, section 4.3 and appendix A): where sets lie in the features of a model trained on the source.
+"""Feature space shift (Yang and Li 2022, section 4.3 and appendix A): where sets lie in the features of a model
+trained on the source.
 
-In: feature vectors by set, the test set among them. Out: t-SNE places of all sets in one plane, the overlap of each set's convex hull with that of the test
-set (equation 4), and its skewness (equations 5 to 7). The larger the overlap and the smaller the skewness, the milder the shift.
+In: feature vectors by set, the test set among them. Out: t-SNE places of all sets in one plane, the overlap of each
+set's convex hull with that of the test set (equation 4), and its skewness (equations 5 to 7). The larger the overlap
+and the smaller the skewness, the milder the shift.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ShiftPoint:
-    """A set in the plane. `overlap` in 0 to 1, with the test set; `skew` on the two axes, `skewness` the sum of their absolute values."""
+    """A set in the plane. `overlap` in 0 to 1, with the test set; `skew` on the two axes, `skewness` the sum of their
+    absolute values.
+    """
 
     name: str
     points: tuple[Point, ...]

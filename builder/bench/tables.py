@@ -1,4 +1,6 @@
-"""The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the source and its p value. Pure."""
+"""The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the
+source and its p value. Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum test, None where there is none."""
+    """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum
+    test, None where there is none.
+    """
 
     method: str
     copies: int

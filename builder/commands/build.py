@@ -139,7 +139,9 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
 
 
 def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
-    """The settings for who works; --scheduler alone means dask, and --engine local needs no scheduler that was named before."""
+    """The settings for who works; --scheduler alone means dask, and --engine local needs no scheduler that was named
+    before.
+    """
     chosen: dict[str, object] = {"engine": engine or "dask"} if engine or scheduler else {}
     return chosen | ({"scheduler": scheduler or ""} if scheduler or engine == "local" else {})
 
@@ -205,7 +207,9 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
 
 
 def _stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
-    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a line a stage."""
+    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a
+    line a stage.
+    """
     import shutil
     import sys
 

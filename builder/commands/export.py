@@ -27,8 +27,8 @@ import click
 def export(release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str) -> None:
     """Write a RELEASE in another format.
 
-    A review is written with all its triplets or not at all. An opinion that a format cannot hold, because it is interrupted, is written in
-    full; a review that does not fit even so goes to FILE.skipped.jsonl with the reason.
+    A review is written with all its triplets or not at all. An opinion that a format cannot hold, because it is
+    interrupted, is written in full; a review that does not fit even so goes to FILE.skipped.jsonl with the reason.
     """
     from typing import cast
 

@@ -1,4 +1,6 @@
-"""`builder lexicon check|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in `lexicon/`."""
+"""`builder lexicon check|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in
+`lexicon/`.
+"""
 
 from __future__ import annotations
 

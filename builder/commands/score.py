@@ -66,8 +66,8 @@ def score(
 ) -> None:  # fmt: skip
     """Score predictions against gold.
 
-    Micro precision, recall and F1 (exact, lenient) and the paper's example-based metric; for gold by two annotators those of triplets
-    and pairs. Scores are percent, with 95% bootstrap intervals over the reviews.
+    Micro precision, recall and F1 (exact, lenient) and the paper's example-based metric; for gold by two annotators
+    those of triplets and pairs. Scores are percent, with 95% bootstrap intervals over the reviews.
     """
     from builder.metrics.systems import Settings
     from builder.usecases.scoring import score_files

@@ -1,12 +1,13 @@
 """Which split each text goes to. Pure.
 
-In: a hash of each text, pairs of near-duplicates, the texts that have a split already, the groups that the user named, and how large test
-and valid shall be: shares, or counts that are met exactly. Out: train, valid or test for each text, or None where it can be in none.
+In: a hash of each text, pairs of near-duplicates, the texts that have a split already, the groups that the user
+named, and how large test and valid shall be: shares, or counts that are met exactly. Out: train, valid or test for
+each text, or None where it can be in none.
 
-What must stand together is a unit: a group, near-duplicates, and whatever these connect. A unit's split follows from its smallest hash, so that
-it is the same wherever its texts stand in the input. Near-duplicates of short texts may chain most groups to one unit, which no split could
-hold: groups are joined to at most `_JOINED` texts or a share of `_JOINED_SHARE`. Beyond that each group is placed by itself, and a text that
-is near another split's is left out.
+What must stand together is a unit: a group, near-duplicates, and whatever these connect. A unit's split follows from
+its smallest hash, so that it is the same wherever its texts stand in the input. Near-duplicates of short texts may
+chain most groups to one unit, which no split could hold: groups are joined to at most `_JOINED` texts or a share of
+`_JOINED_SHARE`. Beyond that each group is placed by itself, and a text that is near another split's is left out.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _JOINED, _JOINED_SHARE = 50, 0.01
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Texts that shall stand together: the number of each text's group, -1 where it has none, and a hash of each group's name."""
+    """Texts that shall stand together: the number of each text's group, -1 where it has none, and a hash of each
+    group's name.
+    """
 
     of: Sequence[int] = ()
     hashes: Sequence[str] = ()
@@ -68,8 +71,8 @@ def assign(
 ) -> list[str | None]:
     """The split of each text; `shares` and `counts` are those of test and valid, a count of 0 leaves it to the share.
 
-    `near` holds every pair inside a cluster whose texts are `pinned` to several splits, else enough to connect it. ConfigError if a count
-    cannot be met.
+    `near` holds every pair inside a cluster whose texts are `pinned` to several splits, else enough to connect it.
+    ConfigError if a count cannot be met.
     """
     near, groups = list(near), groups or Groups()
     cluster = clusters(len(hashes), near)
@@ -143,7 +146,9 @@ def _spanning(cluster: Sequence[int], unit: Sequence[int]) -> frozenset[int]:
 
 
 def _place_pinned(board: _Board, unit: Sequence[int], pinned: Mapping[int, str], pins: Mapping[int, set[str]]) -> None:
-    """Nobody moves: of two that may not both stay, the one in test does, then the one in valid. Then those who belong to them."""
+    """Nobody moves: of two that may not both stay, the one in test does, then the one in valid. Then those who belong
+    to them.
+    """
     for split in RANK:
         for i in sorted(pinned):
             if pinned[i] == split and board.may(i, split):

@@ -1,11 +1,13 @@
-"""Which texts say nearly the same? All pairs whose sets of character bigrams have a Jaccard index of at least 0.7, none missed.
+"""Which texts say nearly the same? All pairs whose sets of character bigrams have a Jaccard index of at least 0.7,
+none missed.
 
-An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two elements: Wang et al. 2012) instead of MinHash: of two sets
-that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so texts are looked up by pairs of rare bigrams,
-which few have in common by chance. There is no random hash to miss a leak, and a gate that asks the same question gets the same answer.
-Copies of a text share most of its pairs: `links` connects neighbours first and compares only what is not connected yet; `pairs` names each
-pair, and there may be many. HELD bytes of each text are in memory, and some 170 of each link that is found; time grows somewhat faster than their number, since among more texts
-more share two bigrams by chance.
+An exact join by prefixes (Bayardo et al. 2007; prefixes that must share two elements: Wang et al. 2012) instead of
+MinHash: of two sets that share 70% of their bigrams each holds the same two among its rarest 30% and one more, so
+texts are looked up by pairs of rare bigrams, which few have in common by chance. There is no random hash to miss a
+leak, and a gate that asks the same question gets the same answer. Copies of a text share most of its pairs: `links`
+connects neighbours first and compares only what is not connected yet; `pairs` names each pair, and there may be many.
+HELD bytes of each text are in memory, and some 170 of each link that is found; time grows somewhat faster than their
+number, since among more texts more share two bigrams by chance.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ _HELD = 1 << 10
 
 
 def normal(text: str) -> str:
-    """What is compared: the letters and digits of a text in one script, width and case; the text itself where it has none."""
+    """What is compared: the letters and digits of a text in one script, width and case; the text itself where it has
+    none.
+    """
     return "".join(c for c in view(text, script=script_of(text)).text.lower() if c.isalnum()) or text
 
 
@@ -56,13 +60,16 @@ def pairs(texts: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def links(texts: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs enough to connect all that `pairs` would connect, and fewer than there are texts: a template filled a thousand times is no
-    million pairs."""
+    """Pairs enough to connect all that `pairs` would connect, and fewer than there are texts: a template filled a
+    thousand times is no million pairs.
+    """
     return _join(texts, every=False)
 
 
 HELD = 8 * (_WORDS + 1) + 3 * 8
-"""Bytes of memory that `links` holds of each text: its sketch, its size and its place in the forest, and where it lies (`Texts`)."""
+"""Bytes of memory that `links` holds of each text: its sketch, its size and its place in the forest, and where it
+lies (`Texts`).
+"""
 
 
 def room(texts: Sequence[str]) -> int:
@@ -141,7 +148,9 @@ class _Forest:
 
 
 def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a part each once."""
+    """The pairs inside groups, `who[start:end]` each, that may be alike and are not connected; a part at a time, in a
+    part each once.
+    """
     at = ranges(start, end)
     left = np.repeat(end, end - start) - at - 1
     cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), _PART))
@@ -185,8 +194,9 @@ def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int,
 
 
 def _likely(a: Words, b: Words) -> NDArray[np.bool_]:
-    """Whether texts may be alike: they differ by at least as many bigrams as their sketches do by bits, and by at most 3/17 of both sizes
-    where they are alike."""
+    """Whether texts may be alike: they differ by at least as many bigrams as their sketches do by bits, and by at
+    most 3/17 of both sizes where they are alike.
+    """
     apart = np.bitwise_count(a[..., :-1] ^ b[..., :-1]).sum(axis=-1, dtype=np.uint64)
     return np.asarray(np.uint64(TEN + SEVEN) * apart <= np.uint64(TEN - SEVEN) * (a[..., -1] + b[..., -1]))
 

@@ -1,6 +1,7 @@
 """Which texts have two rare bigrams in common: the groups that the join of near-duplicates looks inside.
 
-A pair of bigrams that two texts share is found by sorting, on the disk: with every text's pairs in memory a million reviews would take a gigabyte.
+A pair of bigrams that two texts share is found by sorting, on the disk: with every text's pairs in memory a million
+reviews would take a gigabyte.
 """
 
 from __future__ import annotations
@@ -28,14 +29,18 @@ _FILES = 256
 _CHUNK = 1 << 19
 """Characters whose bigrams are in memory at a time."""
 _BITS = 20
-"""How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as well."""
+"""How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as
+well.
+"""
 _PAIR = np.dtype([("key", "<u8"), ("owner", "<u4")])
 
 
 def groups(texts: Sequence[str], sizes: Ints, longest: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them, ascending inside.
+    """The texts that have a pair of rare bigrams in common: indices, and where each group starts and ends among them,
+    ascending inside.
 
-    `sizes`: of the sets of bigrams; texts with more than `longest` are left out. Pairs wait in temporary files (in TMPDIR), a kilobyte of a review.
+    `sizes`: of the sets of bigrams; texts with more than `longest` are left out. Pairs wait in temporary files (in
+    TMPDIR), a kilobyte of a review.
     """
     number = min(max(1, -(-room(sizes, longest) // (PART * _PAIR.itemsize))), _FILES)
     with named(), ExitStack() as held:
@@ -114,7 +119,9 @@ def ranges(start: Ints, end: Ints) -> Ints:
 
 
 def bigram_arrays(texts: Sequence[str]) -> Iterator[tuple[int, Words, Ints]]:
-    """Chunks of texts: the first's index, the bigrams as numbers (repeated ones too), and which text of the chunk each is of."""
+    """Chunks of texts: the first's index, the bigrams as numbers (repeated ones too), and which text of the chunk
+    each is of.
+    """
     start, chunk, characters = 0, list[str](), 0
     for n, text in enumerate(texts, 1):
         chunk.append(text)

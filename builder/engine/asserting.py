@@ -26,12 +26,12 @@ _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
-    `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a word that they
-    modify (可惜 沒 位子). `quantities`: words that count the noun behind them (很多 人), unless it begins with one of `numerals`.
-    `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins with one of `adding` (再多 加).
-    `gradable`: words that judge with a degree word only (很 經典), some of them, `predicates`, also as predicates (口感 特別).
-    `likings`: first characters of what `persons` do to what they eat (喜歡 咖啡 的 朋友). `naming`: categories of taste words that
-    name a kind of place before its aspect (麻辣 食堂).
+    `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
+    word that they modify (可惜 沒 位子). `quantities`: words that count the noun behind them (很多 人), unless it begins with
+    one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins
+    with one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典), some of them,
+    `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat (喜歡 咖啡
+    的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
     """
 
     bare: frozenset[str] = frozenset()

@@ -55,12 +55,13 @@ def pair_back(rule: Rule) -> Pairer:
 
 @dataclass(frozen=True, slots=True)
 class CarryParams:
-    """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`: units behind it
-    that make it no predicate. `named`: whether a topic that was only named counts.
+    """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`:
+    units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
-    `wholes`: categories of opinions about the dish, not about its attribute or part named last (皮脆，很好吃), as are those that are
-    `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category" pairs, with another subject (很適合聚餐:
-    the place). `others`: words that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the dish).
+    `wholes`: categories of opinions about the dish, not about its attribute or part named last (皮脆，很好吃), as are those
+    that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category" pairs, with
+    another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for opinions that are
+    `felt` (小孩很喜歡 has its cause in the dish).
     """
 
     blockers: tuple[str, ...] = ()

@@ -1,4 +1,5 @@
-"""rules/*.toml and the lexicon, compiled for one convention: what the engine needs, checked before the first review is read.
+"""rules/*.toml and the lexicon, compiled for one convention: what the engine needs, checked before the first review
+is read.
 
 In: the lexicon, all rules, the convention. Out: `Compiled`. The rules of other conventions are checked too.
 """
@@ -28,7 +29,9 @@ from builder.lexicon.rules import Rule
 
 @dataclass(frozen=True, slots=True)
 class IrrealisRule:
-    """`kinds`: kinds of irrealis.tsv under which nothing is stated; `contrast`: kinds of contrast.tsv that end their reach."""
+    """`kinds`: kinds of irrealis.tsv under which nothing is stated; `contrast`: kinds of contrast.tsv that end their
+    reach.
+    """
 
     kinds: tuple[str, ...] = ()
     contrast: tuple[str, ...] = ()
@@ -73,16 +76,18 @@ DECLARED: Mapping[str, type] = {
     "conjunction": NoParams,
     "vocabulary": VocabularyRule,
 }
-"""Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and `carrying`."""
+"""Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
+`carrying`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The rules of a convention by what they do.
 
-    `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe; `blocked`: opinion
-    words that pair with nothing; `joining`: words between a dish and what it comes with; `wide`: some rule pairs over the whole
-    sentence.
+    `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
+    `blocked`: opinion words that pair with nothing; `joining`: words between a dish and what it comes with; `wide`:
+    some rule pairs over the whole sentence.
     """
 
     lexicon: Lexicon
@@ -140,8 +145,8 @@ class _Selection:
 def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention) -> Compiled:
     """The rules and the lexicon of a convention.
 
-    ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is unknown, missing or
-    of the wrong type.
+    ResourceError names the rule, in whatever convention, that is of no known kind or has a parameter that is unknown,
+    missing or of the wrong type.
     """
     chosen = _Selection(rules, convention)
     function_words = chosen.only("function-words", FunctionWordRule)

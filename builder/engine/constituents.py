@@ -35,7 +35,8 @@ class Term(NamedTuple):
 class Constituent(NamedTuple):
     """A symbol with its place in the view, the last token it covers (its head in Chinese), and what it is.
 
-    A tuple, as phrases and terms are, because the engine makes millions: a frozen dataclass takes three times as long to make.
+    A tuple, as phrases and terms are, because the engine makes millions: a frozen dataclass takes three times as long
+    to make.
     """
 
     start: int

@@ -1,7 +1,9 @@
-"""The engine: units, phrases, terms, pairing, coordination, polarity, filters, in that order, for each clause of a view.
+"""The engine: units, phrases, terms, pairing, coordination, polarity, filters, in that order, for each clause of a
+view.
 
-In: `Doc` (view text, tokens, clauses). Out: triplets with spans of the view, each with the names of its rules and its evidence.
-What the engine does is the paper's section 3.2; what it does better stands in rules/*.toml, one phenomenon a rule.
+In: `Doc` (view text, tokens, clauses). Out: triplets with spans of the view, each with the names of its rules and its
+evidence. What the engine does is the paper's section 3.2; what it does better stands in rules/*.toml, one phenomenon
+a rule.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ class Engine:
         return tuple(out.values())
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
-        """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the rule report."""
+        """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
+        rule report.
+        """
         for scene, pairing, _ in self._pair_all(doc):
             phrase = scene.opinion.phrase
             assert phrase is not None
@@ -97,7 +101,9 @@ class Engine:
             yield (pairing.rule if pairing else None), places
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
-        """What models propose for a document, with the spans and the polarity that the rules would give them (`engine.weighing`)."""
+        """What models propose for a document, with the spans and the polarity that the rules would give them
+        (`engine.weighing`).
+        """
         if not proposed:
             return []
         read_clauses = self._read_clauses(doc)
@@ -112,7 +118,9 @@ class Engine:
         return [weigh(doc.text, read, triplet, self._weight) for triplet in proposed]
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
-        """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is none."""
+        """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is
+        none.
+        """
         if (
             phrase.entry.category == CONTEXT_ONLY
             and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None
@@ -180,7 +188,9 @@ class Engine:
         return None
 
     def _fits(self, phrase: Phrase, choice: AspectChoice) -> bool:
-        """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit all."""
+        """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit
+        all.
+        """
         aspect = choice.aspects[0]
         assert aspect.term is not None
         if find_context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
@@ -191,7 +201,8 @@ class Engine:
         return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
 
     def _is_unreal(self, clause: Sequence[Constituent], index: int) -> bool:
-        """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay, question).
+        """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay,
+        question).
 
         A word of contrast ends the marker's reach: 以為會很乾但超多汁.
         """

@@ -1,6 +1,8 @@
-"""From where to where an opinion phrase reaches: its degree words and negators, also over the fillers between (沒有想像中好吃).
+"""From where to where an opinion phrase reaches: its degree words and negators, also over the fillers between
+(沒有想像中好吃).
 
-In: the units of a clause and the place of an opinion. Out: the first unit of its phrase and where its text begins. Pure.
+In: the units of a clause and the place of an opinion. Out: the first unit of its phrase and where its text begins.
+Pure.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ _STRENGTHENING = symbol_set("NEG DEG")
 class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
-    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level (那麼 好吃);
-    a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins with one of `meeting`
-    stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase begins before a degree word or
-    negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but
-    `wishing` stands before it (再 甜 一點). `bits`: those that say a bit too much (甜 了點).
+    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level
+    (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins with
+    one of `meeting` stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase begins before
+    a degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點), a wish where
+    it praises and nothing but `wishing` stands before it (再 甜 一點). `bits`: those that say a bit too much (甜 了點).
     """
 
     fillers: frozenset[str] = frozenset()

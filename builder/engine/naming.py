@@ -25,9 +25,10 @@ _PART_UNITS = symbol_set("VERB ADJ NOUN BLOCKED")
 class DishRule:
     """Parameters of a rule of kind `dish-name`.
 
-    `compounds`: whether names are put together at all. `suffixes`: words that end any aspect (雞柳 條). `absorbed`: categories of
-    opinion words that name a kind of dish (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨).
-    `loose`: characters that touch a dish and are no part of its name (measure words, particles, adverbs).
+    `compounds`: whether names are put together at all. `suffixes`: words that end any aspect (雞柳 條). `absorbed`:
+    categories of opinion words that name a kind of dish (酸辣湯); `epithets`: those that do so where nothing is named
+    before them (香酥荔茸鴨). `loose`: characters that touch a dish and are no part of its name (measure words, particles,
+    adverbs).
     """
 
     compounds: bool = True
@@ -71,7 +72,9 @@ def _is_stray(word: str, lexicon: Lexicon, grammar: DishGrammar) -> bool:
 
 
 def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, grammar: DishGrammar) -> bool:
-    """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from food_morphemes."""
+    """Whether a word no lexicon calls an aspect is the first part of a dish name: a noun, or a part from
+    food_morphemes.
+    """
     if before.end != item.start or item.term is None:
         return False
     food = item.term.cls.startswith(_FOOD_AND_DRINK)

@@ -1,7 +1,8 @@
 """Which aspect an opinion describes: the rule kinds that pair, from the most certain construction to the last resort.
 
-In: a rule. Out: a `Pairer`, which finds the aspect of an opinion in its `Scene` and says why. Each kind is a small function with its
-parameters declared beside it; rules/*.toml say in which order they run, and bring their own examples.
+In: a rule. Out: a `Pairer`, which finds the aspect of an opinion in its `Scene` and says why. Each kind is a small
+function with its parameters declared beside it; rules/*.toml say in which order they run, and bring their own
+examples.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from builder.lexicon.rules import Rule
 class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理). `words`:
-    one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern that most clauses lack, and `least`: how
-    many aspects it needs, which save those the search.
+    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理).
+    `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern that most clauses
+    lack, and `least`: how many aspects it needs, which save those the search.
     """
 
     pattern: str
@@ -82,14 +83,17 @@ def pair_by_pattern(rule: Rule) -> Pairer:
 
 @dataclass(frozen=True, slots=True)
 class PathParams:
-    """`longest`: arcs that a path has at most. `touching`: categories of opinions that describe the aspect right behind them."""
+    """`longest`: arcs that a path has at most. `touching`: categories of opinions that describe the aspect right
+    behind them.
+    """
 
     longest: int
     touching: tuple[str, ...] = ()
 
 
 def pair_by_path(rule: Rule) -> Pairer:
-    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to the nearer one.
+    """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to
+    the nearer one.
 
     An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching` (必點牛肉麵).
     """
@@ -118,7 +122,8 @@ def pair_by_path(rule: Rule) -> Pairer:
 
 @dataclass(frozen=True, slots=True)
 class SentenceParams:
-    """`behind`: an aspect behind the opinion counts so many times as far. `step`: characters added for each dependency arc.
+    """`behind`: an aspect behind the opinion counts so many times as far. `step`: characters added for each
+    dependency arc.
 
     `farthest`: nothing beyond so many characters is paired.
     """
@@ -158,7 +163,9 @@ def pair_in_sentence(rule: Rule) -> Pairer:
 
 @dataclass(frozen=True, slots=True)
 class NounParams:
-    """`pattern`: from the noun to the opinion. `shortest`: characters of the noun; `relations`: dependencies it may have, all if none."""
+    """`pattern`: from the noun to the opinion. `shortest`: characters of the noun; `relations`: dependencies it may
+    have, all if none.
+    """
 
     pattern: str
     shortest: int

@@ -1,7 +1,7 @@
 """Parameters of rules: each kind of rule declares its own as a frozen dataclass, and `read_params` fills it.
 
-In: a rule as its TOML file has it. Out: the dataclass of its kind. A parameter that the kind does not declare, that is missing, or
-that has the wrong type is a ResourceError with file and line; nothing is ignored.
+In: a rule as its TOML file has it. Out: the dataclass of its kind. A parameter that the kind does not declare, that
+is missing, or that has the wrong type is a ResourceError with file and line; nothing is ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ Params = TypeVar("Params", bound="DataclassInstance")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Parameters that every rule has: the conventions it belongs to (all, if it names none), and whether it is switched on."""
+    """Parameters that every rule has: the conventions it belongs to (all, if it names none), and whether it is
+    switched on.
+    """
 
     conventions: tuple[str, ...] = ()
     enabled: bool = True
@@ -47,7 +49,9 @@ def in_force(rule: Rule, convention: Convention) -> bool:
 
 
 def read_params(rule: Rule, declared: type[Params]) -> Params:
-    """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and its line."""
+    """The parameters of `rule` as its kind declares them. ResourceError names an unknown, missing or mistyped one and
+    its line.
+    """
     known, shared = _names(declared), _names(Scope)
     for key in rule.params:
         if key not in known and key not in shared:

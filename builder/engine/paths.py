@@ -1,6 +1,7 @@
 """Dependency paths between two tokens, for the paper's pairing rule and for the story of a triplet.
 
-In: the tokens of a text with their heads. Out: the relations on the way, or None where two tokens stand in different trees.
+In: the tokens of a text with their heads. Out: the relations on the way, or None where two tokens stand in different
+trees.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The pattern language of rules: names of units with regular-expression operators, compiled to `re` over symbol strings.
+"""The pattern language of rules: names of units with regular-expression operators, compiled to `re` over symbol
+strings.
 
-`TARGET` is the aspect that the pattern finds, `CURRENT` the opinion being paired; the other names are those of `symbols.SYMBOLS`.
-`TARGET (ADV|COP)* CURRENT` matches 牛肉麵 真的 是 好吃; `WORD` stands for any unit, `^` and `$` for the edges of the clause.
+`TARGET` is the aspect that the pattern finds, `CURRENT` the opinion being paired; the other names are those of
+`symbols.SYMBOLS`. `TARGET (ADV|COP)* CURRENT` matches 牛肉麵 真的 是 好吃; `WORD` stands for any unit, `^` and `$` for the
+edges of the clause.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def spell_symbols(symbols: str) -> str:
 
 @cache
 def compile_pattern(pattern: str, where: str) -> re.Pattern[str]:
-    """`pattern` as a regular expression with the group `target`; ResourceError names an unknown unit or a bad expression."""
+    """`pattern` as a regular expression with the group `target`; ResourceError names an unknown unit or a bad
+    expression.
+    """
 
     def symbol(match: re.Match[str]) -> str:
         if match[0] not in _NAMES:

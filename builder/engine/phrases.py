@@ -1,7 +1,7 @@
 """Opinion phrases: each opinion word of a clause with the degree words and negators that belong to it.
 
-In: a clause's units. Out: `Constituent`s in text order: phrases, aspect entries, and every other word as it is. Pure; all word lists
-come from the lexicons and from the rules' parameters.
+In: a clause's units. Out: `Constituent`s in text order: phrases, aspect entries, and every other word as it is. Pure;
+all word lists come from the lexicons and from the rules' parameters.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ BIT = "bit"
 class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
-    `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which say something
-    of their own, and those that begin with one of `having` (厚實有彈性). `amounts`: words that say by how much (好吃很多). `had`:
-    whether a quality and the word of having before it are an opinion (帶有嚼勁).
+    `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which
+    say something of their own, and those that begin with one of `having` (厚實有彈性). `amounts`: words that say by how
+    much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁).
     """
 
     merge: bool = False
@@ -49,7 +49,9 @@ class JoinRule:
 
 @dataclass(frozen=True, slots=True)
 class PhraseGrammar:
-    """All rules that phrases are read by. `leads`: how many characters of an aspect entry belong to `aspect_full` alone."""
+    """All rules that phrases are read by. `leads`: how many characters of an aspect entry belong to `aspect_full`
+    alone.
+    """
 
     extent: ExtentRule
     assertion: AssertionRule
@@ -90,7 +92,9 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
 def _find_edges(
     units: Sequence[Unit], unit: Unit, k: int, taken: int, lexicon: Lexicon, grammar: PhraseGrammar
 ) -> tuple[int, int, int] | None:
-    """The units on which the core, the phrase begin and the phrase ends around opinion word `unit` at k; None if it judges nothing."""
+    """The units on which the core, the phrase begin and the phrase ends around opinion word `unit` at k; None if it
+    judges nothing.
+    """
     comparison, extent, count = grammar.comparison, grammar.extent, len(units)
     begin = (
         k - 1
@@ -142,7 +146,9 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexico
 
 
 def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule) -> None:
-    """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it, if any."""
+    """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
+    if any.
+    """
     assert item.phrase is not None
     if out and item.phrase.entry.word in rule.amounts and _says_by_how_much(out[-1], item, after):
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
@@ -162,7 +168,8 @@ def _says_by_how_much(before: Constituent, item: Constituent, after: Sequence[Un
 
 
 def _free_of_fault(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:
-    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies none.
+    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies
+    none.
 
     好看而不好吃 are two: praise denied is blame.
     """

@@ -1,7 +1,7 @@
 """From a phrase and the aspect it describes to valence and polarity (paper, section 3.2.4), with the reasons.
 
-Base valence: the context lexicon for this aspect, else the word's category. Then excess (太 鹹), then negation, which turns
-positive to negative, negative to positive and neutral to negative.
+Base valence: the context lexicon for this aspect, else the word's category. Then excess (太 鹹), then negation, which
+turns positive to negative, negative to positive and neutral to negative.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ CONTEXT_ONLY = "context.only"
 
 @dataclass(frozen=True, slots=True)
 class ExcessRule:
-    """Parameters of a rule of kind `excess`: after a degree word of `kinds`, words of `categories` have the valence `value`.
+    """Parameters of a rule of kind `excess`: after a degree word of `kinds`, words of `categories` have the valence
+    `value`.
 
-    Words of less than `least` (`value`, if not given) keep their own; words of `below` or more praise even then (太好吃). `aspects`: the
-    classes of which it is so. Categories and classes are prefixes, and all of them if not given.
+    Words of less than `least` (`value`, if not given) keep their own; words of `below` or more praise even then
+    (太好吃). `aspects`: the classes of which it is so. Categories and classes are prefixes, and all of them if not
+    given.
     """
 
     kinds: tuple[str, ...]
@@ -47,8 +49,8 @@ class ExcessRule:
 class DenialRule:
     """Parameters of a rule of kind `denial`.
 
-    To deny a positive word of `categories` (prefixes; all if not given) with a negator of `kinds` says that a degree is not reached
-    (不多), and blames nothing.
+    To deny a positive word of `categories` (prefixes; all if not given) with a negator of `kinds` says that a degree
+    is not reached (不多), and blames nothing.
     """
 
     kinds: tuple[str, ...]
@@ -98,7 +100,8 @@ def negate(value: float) -> float:
 
 
 def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tuple[str, float] | None:
-    """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高 CP值, 高 @price).
+    """The row of context.tsv for an opinion of an aspect: a literal word beats a class, the longer of two wins (高
+    CP值, 高 @price).
 
     A word of one character must end the aspect: 多 沙 is not about 沙拉.
     """

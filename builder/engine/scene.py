@@ -1,6 +1,7 @@
 """What a pairing rule sees of an opinion, and what it answers.
 
-In: the constituents of a clause and what was paired before it. Out: `Scene`, the question, and `AspectChoice`, the answer.
+In: the constituents of a clause and what was paired before it. Out: `Scene`, the question, and `AspectChoice`, the
+answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The kinds of unit that a clause is made of, one character each, so that rules can be regular expressions over a clause.
+"""The kinds of unit that a clause is made of, one character each, so that rules can be regular expressions over a
+clause.
 
 In: names as rules write them (`ASPECT`, `NEG`). Out: their characters, alone or as a set.
 """

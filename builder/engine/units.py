@@ -1,7 +1,7 @@
 """Words of a clause become units: one symbol each, so that rules can be regular expressions over a clause.
 
-In: the view's text, its tokens and one clause. Out: a list of `Unit`s that tile the clause's words. The lexicon decides first
-(longest match over token edges), the part of speech second.
+In: the view's text, its tokens and one clause. Out: a list of `Unit`s that tile the clause's words. The lexicon
+decides first (longest match over token edges), the part of speech second.
 """
 
 from __future__ import annotations

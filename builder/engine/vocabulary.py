@@ -1,7 +1,7 @@
 """Every word that has a role for the engine, with the symbol of the unit that it becomes.
 
-In: a lexicon and the rule that names function words. Out: `UnitVocabulary`, in which `units` looks words up and takes unknown ones
-apart. The lexicon decides a symbol first, function words override it.
+In: a lexicon and the rule that names function words. Out: `UnitVocabulary`, in which `units` looks words up and takes
+unknown ones apart. The lexicon decides a symbol first, function words override it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ Piece = tuple[int, int, str]
 
 
 class Unit(NamedTuple):
-    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it covers.
+    """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it
+    covers.
 
     A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
     """
@@ -70,9 +71,10 @@ class Unit(NamedTuple):
 class FunctionWordRule:
     """Parameters of a rule of kind `function-words`.
 
-    `units`: name of a unit -> the words that are it whatever their part of speech. `lacking`: last words of negators that an
-    aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the degree of an opinion behind
-    them in some places. `barely` (不過): negators that deny only a taste that can be too much, one of the categories `overdone`.
+    `units`: name of a unit -> the words that are it whatever their part of speech. `lacking`: last words of negators
+    that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the degree of
+    an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too much, one of
+    the categories `overdone`.
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -91,8 +93,8 @@ class FunctionWordRule:
 class UnitVocabulary:
     """Every word with a role as word -> symbol; for each two first characters the length of the longest such word.
 
-    `had`: whether a quality becomes an opinion behind a word of having. `pieces`: words that a convention reads apart (吃到飽 as 吃 到
-    飽), each as its parts. `splits` remembers how unknown words fall apart: most come again and again.
+    `had`: whether a quality becomes an opinion behind a word of having. `pieces`: words that a convention reads apart
+    (吃到飽 as 吃 到 飽), each as its parts. `splits` remembers how unknown words fall apart: most come again and again.
     """
 
     symbols: Mapping[str, str]
@@ -154,7 +156,9 @@ def check_units(function_words: FunctionWordRule, rule: Rule) -> FunctionWordRul
 
 
 def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]:
-    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect or opinion."""
+    """`word` as the longest known words from the left, other characters as they are; nothing if that finds no aspect
+    or opinion.
+    """
     out: list[Piece] = []
     at = 0
     while at < len(word):

@@ -1,7 +1,9 @@
-"""A model's pair of spans by the rules' arithmetic: lexicon, negation, degree and context decide its polarity wherever the lexicon speaks.
+"""A model's pair of spans by the rules' arithmetic: lexicon, negation, degree and context decide its polarity
+wherever the lexicon speaks.
 
-In: the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the triplet with trimmed spans, its
-negators in the opinion, and the polarity that the rules would give the pair; None where the words state nothing or cannot be a triplet.
+In: the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the triplet
+with trimmed spans, its negators in the opinion, and the polarity that the rules would give the pair; None where the
+words state nothing or cannot be a triplet.
 """
 
 from __future__ import annotations
@@ -17,13 +19,16 @@ from builder.records import Element, Triplet, polarity_of
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""
 Valued = Callable[[Phrase, Term, str], tuple[float, list[tuple[str, str]]] | None]
-"""Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not speak."""
+"""Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not
+speak.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the engine reads in a document: its opinions with their elements (opinion, opinion_full), those of them that state nothing (a wish,
-    a question), by place, and all items in order."""
+    """What the engine reads in a document: its opinions with their elements (opinion, opinion_full), those of them
+    that state nothing (a wish, a question), by place, and all items in order.
+    """
 
     opinions: Sequence[tuple[Constituent, Element, Element]]
     unstated: frozenset[int]
@@ -71,7 +76,9 @@ def _judging(read: Read, opinion: Element) -> tuple[Constituent, Element, Elemen
 
 
 def _described(read: Read, aspect: Element) -> tuple[Term, str]:
-    """The term that ends where the aspect ends, with its word: heads come last in Chinese. A noun that no lexicon knows has no class."""
+    """The term that ends where the aspect ends, with its word: heads come last in Chinese. A noun that no lexicon
+    knows has no class.
+    """
     for item in read.items:
         if item.term is not None and item.end == aspect.end:
             return item.term, item.word

@@ -1,7 +1,8 @@
 """Label Studio and doccano: spans and relations for people to look at and correct. Pure, both ways.
 
-An element that is interrupted is several spans, joined by relations `continues`; a relation with a polarity leads from the first span of an
-aspect to the first of its opinion. Label Studio counts UTF-16 units, as its editor does; doccano counts code points.
+An element that is interrupted is several spans, joined by relations `continues`; a relation with a polarity leads
+from the first span of an aspect to the first of its opinion. Label Studio counts UTF-16 units, as its editor does;
+doccano counts code points.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[La
 
 
 def label_studio(reviews: Iterable[Labelled], model: str = "builder") -> str:
-    """A JSON array of tasks with predictions, to be imported as it is (the minimal export of Label Studio drops relations)."""
+    """A JSON array of tasks with predictions, to be imported as it is (the minimal export of Label Studio drops
+    relations).
+    """
     return json.dumps([_task(one, model) for one in reviews], ensure_ascii=False, indent=1) + "\n"
 
 
@@ -101,7 +104,9 @@ def _utf16(text: str) -> list[int]:
 
 
 def read_label_studio(content: str) -> list[Labelled]:
-    """Tasks with predictions, or with annotations (the first, which go before predictions). ValueError if a text is not at its offsets."""
+    """Tasks with predictions, or with annotations (the first, which go before predictions). ValueError if a text is
+    not at its offsets.
+    """
     found: list[Labelled] = []
     for task in json.loads(content):
         text = task["data"]["text"]

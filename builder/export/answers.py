@@ -1,8 +1,9 @@
 """Gold and predictions of other people and ours as (aspect, opinion, polarity) per review id, for `builder score`.
 
-JSON rows, one a line or in one array, are known by their keys: ours ({"id", "triplets"}: `extract` output, releases), dimABSA's
-({"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of 2024) and the paper's ({"id", "answer"}).
-Lines of text: see `answers_text`. A directory is a release: all of its `data/*.jsonl`. Triplets with a NULL part are left out and counted.
+JSON rows, one a line or in one array, are known by their keys: ours ({"id", "triplets"}: `extract` output, releases),
+dimABSA's ({"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of 2024) and
+the paper's ({"id", "answer"}). Lines of text: see `answers_text`. A directory is a release: all of its
+`data/*.jsonl`. Triplets with a NULL part are left out and counted.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from builder.metrics import Answer
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question names aspects; `faults` what
-    is wrong with each line that was left out, with its file and number."""
+    """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question
+    names aspects; `faults` what is wrong with each line that was left out, with its file and number.
+    """
 
     answers: dict[str, list[Answer]]
     texts: dict[str, str]
@@ -40,7 +42,9 @@ class File:
     rows: tuple[tuple[str, str, Any], ...]
 
     def read(self, opinion: str = "opinion", strict: bool = True) -> Read:
-        """A row that does not hold what its kind promises is an InputError with its line; not `strict`, it is left out and stands in `faults`."""
+        """A row that does not hold what its kind promises is an InputError with its line; not `strict`, it is left
+        out and stands in `faults`.
+        """
         answers: dict[str, list[Answer]] = {}
         texts: dict[str, str] = {}
         null = given = 0

@@ -1,8 +1,10 @@
-"""Answers in files of text lines: dimABSA's truth files of 2024 and the ASTE files that write triplets behind `####`. Pure.
+"""Answers in files of text lines: dimABSA's truth files of 2024 and the ASTE files that write triplets behind `####`.
+Pure.
 
-dimABSA: `ID (aspect,category,opinion,valence#arousal)(…)`. ASTE-Data-V2: `tokens####[([16, 17], [15], 'POS')]` with every token index of a
-span; Span-ASTE: `tokens#### #### ####[([16, 17], [15], 'POS')]` with first and last index; PyABSA: `tokens####[((0, 1), (2, 5), 'NEU')]`
-with inclusive ranges, -1 for an implicit part. The review's id is the number of its line.
+dimABSA: `ID (aspect,category,opinion,valence#arousal)(…)`. ASTE-Data-V2: `tokens####[([16, 17], [15], 'POS')]` with
+every token index of a span; Span-ASTE: `tokens#### #### ####[([16, 17], [15], 'POS')]` with first and last index;
+PyABSA: `tokens####[((0, 1), (2, 5), 'NEU')]` with inclusive ranges, -1 for an implicit part. The review's id is the
+number of its line.
 """
 
 from __future__ import annotations

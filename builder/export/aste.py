@@ -1,8 +1,10 @@
-"""ASTE-Data-V2, Span-ASTE and PyABSA: a sentence of spaced tokens, `####`, and a Python list of triplets. Pure, both ways.
+"""ASTE-Data-V2, Span-ASTE and PyABSA: a sentence of spaced tokens, `####`, and a Python list of triplets. Pure, both
+ways.
 
-They look alike and differ: V2 lists every token of a span, Span-ASTE the first and the last (one of a single token alone), PyABSA gives both
-as a tuple. A line is a review with all its triplets. The loader of PyABSA 2.4 pairs every aspect of a line with every opinion of it: where a
-review has several of both, that loader adds pairs which the line does not hold.
+They look alike and differ: V2 lists every token of a span, Span-ASTE the first and the last (one of a single token
+alone), PyABSA gives both as a tuple. A line is a review with all its triplets. The loader of PyABSA 2.4 pairs every
+aspect of a line with every opinion of it: where a review has several of both, that loader adds pairs which the line
+does not hold.
 """
 
 from __future__ import annotations

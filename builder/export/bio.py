@@ -1,4 +1,5 @@
-"""BIO for aspect term extraction: a token and its tag on a line, a tab between, an empty line behind each review. Pure, both ways.
+"""BIO for aspect term extraction: a token and its tag on a line, a tab between, an empty line behind each review.
+Pure, both ways.
 
 Tokens are characters, or words: then an aspect must begin and end with one.
 """
@@ -16,7 +17,9 @@ Words = Sequence[Span]
 Review = tuple[Labelled, Words]
 _ID = "# id = "
 _BREAKS = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
-"""An id stands on one line as it is, white space included; line breaks and tabs are written \\n, \\r and \\t, a backslash twice."""
+"""An id stands on one line as it is, white space included; line breaks and tabs are written \\n, \\r and \\t, a
+backslash twice.
+"""
 _BROKEN = re.compile(r"\\([\\nrt])")
 _MEANT = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -26,7 +29,9 @@ def characters(text: str) -> Words:
 
 
 def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]:
-    """The aspects that tags can show, in order, and those they cannot: interrupted, across words, or over one that stands before."""
+    """The aspects that tags can show, in order, and those they cannot: interrupted, across words, or over one that
+    stands before.
+    """
     count = len({label.aspect for label in review.labels})
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     kept: list[Spans] = []

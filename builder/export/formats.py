@@ -1,7 +1,9 @@
-"""Other people's formats in one table: what each is called, writes, and refuses. From rows of ours to files, everything left out named.
+"""Other people's formats in one table: what each is called, writes, and refuses. From rows of ours to files,
+everything left out named.
 
-A review is written with all its triplets or not at all: one that is missing would be read as "no opinion here". An opinion that a format cannot
-hold stands in full (`opinion_full`); where that does not help, the review goes to `.skipped.jsonl` with the reason, and is counted.
+A review is written with all its triplets or not at all: one that is missing would be read as "no opinion here". An
+opinion that a format cannot hold stands in full (`opinion_full`); where that does not help, the review goes to
+`.skipped.jsonl` with the reason, and is counted.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ _DEV = {"valid": "dev"}
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is the name of a split's file with {split}, which `called` may rename; `read` its reader; `text` and `label` say why something
-    cannot be held."""
+    """`file` is the name of a split's file with {split}, which `called` may rename; `read` its reader; `text` and
+    `label` say why something cannot be held.
+    """
 
     about: str
     file: str
@@ -71,8 +74,9 @@ NAMES = (*FORMATS, *OTHERS)
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A file's content (or `binary`, where it is no text), what is in it, and what is not. `in_full`: labels whose opinion is the full phrase
-    because the format cannot hold its core."""
+    """A file's content (or `binary`, where it is no text), what is in it, and what is not. `in_full`: labels whose
+    opinion is the full phrase because the format cannot hold its core.
+    """
 
     file: str
     content: str
@@ -91,7 +95,9 @@ class Exported:
 def export(
     name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", words: Words | None = None
 ) -> Exported:
-    """The rows of a split in the format `name`; `words` is needed for bio-words. ConfigError for a name that is not known."""
+    """The rows of a split in the format `name`; `words` is needed for bio-words. ConfigError for a name that is not
+    known.
+    """
     if name in FORMATS:
         return _labels(FORMATS[name], split, rows, opinion)
     if name not in OTHERS:
@@ -126,7 +132,9 @@ def _labels(form: Format, split: str, rows: Iterable[ReviewRow], opinion: Opinio
 
 
 def _fitted(form: Format, row: ReviewRow, opinion: Opinion) -> tuple[list[Label], Skipped | None]:
-    """The labels of a review, in full where the format cannot hold their opinion's core; or the first that it cannot hold at all."""
+    """The labels of a review, in full where the format cannot hold their opinion's core; or the first that it cannot
+    hold at all.
+    """
     fitted: list[Label] = []
     polarities: dict[object, str] = {}
     for triplet in row["triplets"]:
@@ -194,9 +202,11 @@ def _aspects(review: Labelled) -> set[object]:
 
 
 def skipped_lines(skipped: Iterable[Skipped], texts: Mapping[str, str]) -> str:
-    """`.skipped.jsonl`: the reviews that were left out, each with how many labels, the reason, and the first label at fault in words.
+    """`.skipped.jsonl`: the reviews that were left out, each with how many labels, the reason, and the first label at
+    fault in words.
 
-    `texts` by review id."""
+    `texts` by review id.
+    """
 
     def line(review: Skipped) -> dict[str, object]:
         described: dict[str, object] = {"id": review.id, "labels": review.labels, "reason": review.reason}

@@ -1,4 +1,6 @@
-r"""GTS (Wu et al. 2020): JSON with one entry for each aspect, its place and its opinions' as `tok\B tok\I tok\O`. Pure, both ways."""
+r"""GTS (Wu et al. 2020): JSON with one entry for each aspect, its place and its opinions' as `tok\B tok\I tok\O`.
+Pure, both ways.
+"""
 
 from __future__ import annotations
 

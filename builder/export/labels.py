@@ -1,7 +1,9 @@
-"""What other people's formats can see of a review: its text and (aspect, opinion, polarity) with their places. And how they cut it up.
+"""What other people's formats can see of a review: its text and (aspect, opinion, polarity) with their places. And
+how they cut it up.
 
-Most of them want tokens between spaces. Ours are single code points, as is usual for Chinese, so that token n is character n; a space or line
-break becomes a visible stand-in, which the readers turn back. A text that holds a stand-in itself, or a space that has none, is refused.
+Most of them want tokens between spaces. Ours are single code points, as is usual for Chinese, so that token n is
+character n; a space or line break becomes a visible stand-in, which the readers turn back. A text that holds a
+stand-in itself, or a space that has none, is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A review with its labels in the order of their places, none of them twice. Formats without ids give each its number."""
+    """A review with its labels in the order of their places, none of them twice. Formats without ids give each its
+    number.
+    """
 
     id: str
     text: str
@@ -37,7 +41,9 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A review that a format cannot hold whole, with its `labels`: how many. `label` is the first that is at fault; None: the text is."""
+    """A review that a format cannot hold whole, with its `labels`: how many. `label` is the first that is at fault;
+    None: the text is.
+    """
 
     id: str
     label: Label | None
@@ -46,7 +52,9 @@ class Skipped:
 
 
 def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
-    """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which never is."""
+    """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which
+    never is.
+    """
     return Labelled(row["id"], row["text"], tuple(sorted({label(triplet, opinion) for triplet in row["triplets"]})))
 
 
@@ -64,7 +72,9 @@ def surface(text: str, spans: Spans) -> str:
 
 
 def checked(review: Labelled) -> Labelled:
-    """A review that a reader made: ValueError if a span lies outside its text or a polarity is unknown. Labels sorted, none twice."""
+    """A review that a reader made: ValueError if a span lies outside its text or a polarity is unknown. Labels
+    sorted, none twice.
+    """
     for label in review.labels:
         if label.polarity not in POLARITIES:
             raise ValueError(f"unknown polarity {label.polarity!r}")

@@ -1,7 +1,7 @@
 """The paper's format (Lu et al. 2024): one JSON line a review with `question` and `answer` in its wording. Pure.
 
-`answer`: the aspects joined by 、, then for each `aspect：opinion(正面)、….`; an attribute stands in brackets behind its owner,
-餐點[口感]. What the format cannot hold (its own marks inside a term) is refused with a reason.
+`answer`: the aspects joined by 、, then for each `aspect：opinion(正面)、….`; an attribute stands in brackets behind its
+owner, 餐點[口感]. What the format cannot hold (its own marks inside a term) is refused with a reason.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ def refused(triplet: Triplet) -> str | None:
 
 
 def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> str:
-    """A review as a line of the paper's file; `number` is its integer id, `review` its own, which stands beside it. Triplets must not be `refused`.
+    """A review as a line of the paper's file; `number` is its integer id, `review` its own, which stands beside it.
+    Triplets must not be `refused`.
 
-    `given`: the questions name the aspects of the answer, as in the released files; else the input is open, the review alone.
+    `given`: the questions name the aspects of the answer, as in the released files; else the input is open, the
+    review alone.
     """
     grouped: dict[str, list[str]] = {}
     for triplet in triplets:
@@ -65,7 +67,9 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
 
 
 def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:
-    """(id, text, triplets) of each line; ValueError with the line that does not parse. Their places are not in the format: `located`."""
+    """(id, text, triplets) of each line; ValueError with the line that does not parse. Their places are not in the
+    format: `located`.
+    """
     found = []
     for number, one in enumerate(content.split("\n"), start=1):
         if one.strip():

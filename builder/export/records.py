@@ -1,4 +1,6 @@
-"""Our own row: lossless, one JSON object a review. Pure, both ways. `completed` reads rows of older releases as rows of today."""
+"""Our own row: lossless, one JSON object a review. Pure, both ways. `completed` reads rows of older releases as rows
+of today.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ class ElementRow(TypedDict):
 
 
 class TripletRow(TypedDict):
-    """`owner` is null where the aspect belongs to nothing named; `sources` say who proposed the triplet, `rules` which pairing rule made it.
+    """`owner` is null where the aspect belongs to nothing named; `sources` say who proposed the triplet, `rules`
+    which pairing rule made it.
 
-    `aspect_category` and `opinion_category` are those of the lexicon, null for words that it does not hold. `confidence` (0 to 1, calibrated)
-    and `verdict` (YY, YN, NX) are the discriminator's, null where it does not say.
+    `aspect_category` and `opinion_category` are those of the lexicon, null for words that it does not hold.
+    `confidence` (0 to 1, calibrated) and `verdict` (YY, YN, NX) are the discriminator's, null where it does not say.
     """
 
     id: str
@@ -41,7 +44,8 @@ class TripletRow(TypedDict):
 class ReviewRow(TypedDict):
     """A review of a release: its masked text, to which all offsets (code points, half-open) refer.
 
-    `rating` and `source` are the input's. `unverified_negative`: nothing was found in it, and nobody has checked that nothing is there.
+    `rating` and `source` are the input's. `unverified_negative`: nothing was found in it, and nobody has checked that
+    nothing is there.
     """
 
     id: str
@@ -95,7 +99,9 @@ def triplet_row(
 
 
 def completed(row: Mapping[str, Any]) -> ReviewRow:
-    """A row of a release of any age with all keys of today; what older ones did not say is null. A row of today comes back as it is."""
+    """A row of a release of any age with all keys of today; what older ones did not say is null. A row of today comes
+    back as it is.
+    """
     if "unverified_negative" in row:
         return cast(ReviewRow, row)
     new = {"source": None, "unverified_negative": False} | dict(row)

@@ -1,4 +1,6 @@
-"""SemEval-2022 task 10, structured sentiment: JSON with texts and `start:end` character offsets, which may be several. Pure, both ways."""
+"""SemEval-2022 task 10, structured sentiment: JSON with texts and `start:end` character offsets, which may be
+several. Pure, both ways.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def _entry(review: Labelled) -> dict[str, object]:
 
 
 def read(content: str) -> list[Labelled]:
-    """ValueError if a text does not stand at its offsets. Opinions without a target or expression are no triplets of ours and are left out."""
+    """ValueError if a text does not stand at its offsets. Opinions without a target or expression are no triplets of
+    ours and are left out.
+    """
     found = []
     for entry in json.loads(content):
         told = entry["opinions"]

@@ -1,8 +1,10 @@
-"""A release as a table: one triplet a row, a review without any a row of its own. CSV and XLSX, both ways, nothing lost.
+"""A release as a table: one triplet a row, a review without any a row of its own. CSV and XLSX, both ways, nothing
+lost.
 
-In: rows of ours. Out: columns named after our keys. The review's stand first, `triplet_` marks a key that both have. An element is its text
-and its `_spans` as JSON, code-point offsets into `text`; `aspect_start` to `opinion_end` repeat their outer bounds for people and readers skip
-them. A list is JSON, what is unknown an empty cell. XLSX is written here, not by a library: its bytes hold no clock.
+In: rows of ours. Out: columns named after our keys. The review's stand first, `triplet_` marks a key that both have.
+An element is its text and its `_spans` as JSON, code-point offsets into `text`; `aspect_start` to `opinion_end`
+repeat their outer bounds for people and readers skip them. A list is JSON, what is unknown an empty cell. XLSX is
+written here, not by a library: its bytes hold no clock.
 """
 
 from __future__ import annotations
@@ -189,7 +191,9 @@ def oversized(row: ReviewRow) -> str | None:
 
 
 def dump_xlsx(listed: Iterable[ReviewRow]) -> bytes:
-    """A workbook of one sheet, cells as text (a leading = makes no formula) or numbers. ConfigError for more rows than a sheet holds."""
+    """A workbook of one sheet, cells as text (a leading = makes no formula) or numbers. ConfigError for more rows
+    than a sheet holds.
+    """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
         for name, part in _PARTS.items():
@@ -226,7 +230,9 @@ def _cell(value: Cell) -> str:
 
 
 def _shielded(text: str) -> str:
-    """As workbooks write what XML cannot: _x000D_ for a carriage return, _x005F_ for the underscore that would begin such a mark."""
+    """As workbooks write what XML cannot: _x000D_ for a carriage return, _x005F_ for the underscore that would begin
+    such a mark.
+    """
     return _UNFIT.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
 
 

@@ -1,4 +1,5 @@
-"""How far annotators agree on a pool: raw agreement, Cohen's and Fleiss' kappa on the labels, F1 on the triplets that they stand for.
+"""How far annotators agree on a pool: raw agreement, Cohen's and Fleiss' kappa on the labels, F1 on the triplets that
+they stand for.
 
 Abstentions are left out and counted. Sources: Cohen (1960); Fleiss (1971).
 """
@@ -16,7 +17,9 @@ from builder.records import Label, Pool
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two annotators: the candidates that both labelled, raw agreement, Cohen's kappa, and the F1 of their triplets with exact spans."""
+    """Two annotators: the candidates that both labelled, raw agreement, Cohen's kappa, and the F1 of their triplets
+    with exact spans.
+    """
 
     first: str
     second: str
@@ -28,7 +31,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`everyone`: candidates that all annotators labelled, on which `fleiss` and `raw` stand. `abstained`: by annotator."""
+    """`everyone`: candidates that all annotators labelled, on which `fleiss` and `raw` stand. `abstained`: by
+    annotator.
+    """
 
     annotators: tuple[str, ...]
     labelled: Mapping[str, int]
@@ -89,7 +94,8 @@ def fleiss(table: Sequence[Sequence[Hashable]]) -> float | None:
 
 
 def span_f1(pool: Pool, first: Mapping[int, Label], second: Mapping[int, Label]) -> float | None:
-    """F1 of the triplets that two annotators' labels stand for, by exact spans and polarity; over reviews of which both labelled every candidate.
+    """F1 of the triplets that two annotators' labels stand for, by exact spans and polarity; over reviews of which
+    both labelled every candidate.
 
     None where there is no such review, or neither found a triplet in any.
     """
@@ -106,7 +112,9 @@ def span_f1(pool: Pool, first: Mapping[int, Label], second: Mapping[int, Label])
 
 
 def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int, tuple[tuple[str, Label], ...]]:
-    """Candidate id -> what each said, where two do not say the same: another label or correction, or a triplet that only some found missing."""
+    """Candidate id -> what each said, where two do not say the same: another label or correction, or a triplet that
+    only some found missing.
+    """
     out: dict[int, tuple[tuple[str, Label], ...]] = {}
     for review in pool.reviews:
         present = {

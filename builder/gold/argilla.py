@@ -1,7 +1,8 @@
-"""Argilla 2: a JSON list of records, one a candidate, as `Dataset.records.from_json` reads and `to_json` writes. Offsets are code points.
+"""Argilla 2: a JSON list of records, one a candidate, as `Dataset.records.from_json` reads and `to_json` writes.
+Offsets are code points.
 
-Fields `text` and `question`; questions `label` (YY, YN, NX), `polarity`, `spans` (aspect, opinion), `missing` and `note` (texts). A line of
-`missing` is `aspect | opinion | POS`; a lone `-` says that nothing is missing.
+Fields `text` and `question`; questions `label` (YY, YN, NX), `polarity`, `spans` (aspect, opinion), `missing` and
+`note` (texts). A line of `missing` is `aspect | opinion | POS`; a lone `-` says that nothing is missing.
 """
 
 from __future__ import annotations

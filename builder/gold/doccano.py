@@ -1,8 +1,9 @@
-"""doccano, project type "Intent detection and slot filling": JSON lines, one document a candidate. Offsets are code points.
+"""doccano, project type "Intent detection and slot filling": JSON lines, one document a candidate. Offsets are code
+points.
 
-Categories answer: YY, YN or NX, the right polarity (POS, NEG, NEU) and `nothing missing`; entities ASPECT and OPINION stand where the
-candidate does and are moved where that is wrong. A missing triplet takes entities MISSING-1-ASPECT and MISSING-1-OPINION (1 to 9) and
-the category MISSING-1-POS. doccano writes one file for each annotator.
+Categories answer: YY, YN or NX, the right polarity (POS, NEG, NEU) and `nothing missing`; entities ASPECT and OPINION
+stand where the candidate does and are moved where that is wrong. A missing triplet takes entities MISSING-1-ASPECT
+and MISSING-1-OPINION (1 to 9) and the category MISSING-1-POS. doccano writes one file for each annotator.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def _filled(where: str, row: Mapping[str, Any]) -> Filled:
 
 
 def _missing(cats: Sequence[str], entities: Mapping[str, object], element: Any) -> Iterator[Missing]:
-    """A missing triplet for each number that stands in a category or in an entity; what one lacks is empty, and faulted later."""
+    """A missing triplet for each number that stands in a category or in an entity; what one lacks is empty, and
+    faulted later.
+    """
     polarity = {found[1]: found[2] for found in map(_MISSING.fullmatch, cats) if found}
     drawn = {name.split("-")[1] for name in entities if name.startswith("MISSING-") and name.count("-") == 2}
     for number in sorted(polarity.keys() | drawn):

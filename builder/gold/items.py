@@ -1,7 +1,8 @@
 """What goes into every annotation file and what comes back, whatever its format.
 
-An `Item` is a candidate of a pool (or a review without one), with what an annotator has said so far. A `Filled` is one as a file
-gives it back: words of people, nothing believed yet. `checked` compares it with the pool and makes an `Answer`, or raises a `Fault`.
+An `Item` is a candidate of a pool (or a review without one), with what an annotator has said so far. A `Filled` is
+one as a file gives it back: words of people, nothing believed yet. `checked` compares it with the pool and makes an
+`Answer`, or raises a `Fault`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ Missing = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`missing`: the triplets that the annotator added to the review, told with its first item. `said`: what others said, for an adjudicator."""
+    """`missing`: the triplets that the annotator added to the review, told with its first item. `said`: what others
+    said, for an adjudicator.
+    """
 
     pool: str
     review: PoolReview
@@ -61,7 +64,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """An item as it comes back. `n` is the candidate's place in the pool; `shown`: aspect, opinion and polarity that the file repeats."""
+    """An item as it comes back. `n` is the candidate's place in the pool; `shown`: aspect, opinion and polarity that
+    the file repeats.
+    """
 
     where: str
     pool: str
@@ -287,7 +292,9 @@ def corrected(review: PoolReview, candidate: Candidate, label: Label) -> tuple[s
 
 
 def meant(review: PoolReview, candidate: Candidate, label: Label) -> Triplet | None:
-    """The triplet that a label stands for; None for an abstention, a wrong polarity without the right one, and NX without other spans."""
+    """The triplet that a label stands for; None for an abstention, a wrong polarity without the right one, and NX
+    without other spans.
+    """
     t, moved = candidate.triplet, label.aspect is not None or label.opinion is not None
     if label.label is None or (label.label == "YN" and label.polarity is None) or (label.label == "NX" and not moved):
         return None

@@ -1,7 +1,8 @@
 """Asking an OpenAI-compatible chat endpoint, several requests at a time, with retries. Needs the extra `judge`.
 
-The openai client waits as Retry-After says and backs off on 408, 409, 429, 5xx, timeouts and lost connections; an answer that is no
-whole completion is asked again here. The key comes from the environment and is cut out of everything that comes back.
+The openai client waits as Retry-After says and backs off on 408, 409, 429, 5xx, timeouts and lost connections; an
+answer that is no whole completion is asked again here. The key comes from the environment and is cut out of
+everything that comes back.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ GIVE_UP = 10
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`url` ends before /chat/completions. `key_name`: the environment variable with the key. `timeout` in seconds for one request."""
+    """`url` ends before /chat/completions. `key_name`: the environment variable with the key. `timeout` in seconds
+    for one request.
+    """
 
     url: str
     key_name: str = "OPENAI_API_KEY"
@@ -39,7 +42,9 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for a question: the body as it came, the message in it, and the tokens it says it used (None: it does not say)."""
+    """What came back for a question: the body as it came, the message in it, and the tokens it says it used (None: it
+    does not say).
+    """
 
     question: Question
     raw: str

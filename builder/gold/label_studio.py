@@ -1,7 +1,9 @@
-"""Label Studio: a JSON list of tasks, one a candidate, and the labelling config beside it. Its offsets are UTF-16 units.
+"""Label Studio: a JSON list of tasks, one a candidate, and the labelling config beside it. Its offsets are UTF-16
+units.
 
-The candidate's aspect and opinion are regions; an element in pieces has several. What is missing are regions of their own, joined by a
-relation that names the polarity; PART joins pieces. Read back from the full JSON export (JSON-MIN drops relations).
+The candidate's aspect and opinion are regions; an element in pieces has several. What is missing are regions of their
+own, joined by a relation that names the polarity; PART joins pieces. Read back from the full JSON export (JSON-MIN
+drops relations).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Where something stands in a review, as people and other tools write it: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7` for one in pieces.
+"""Where something stands in a review, as people and other tools write it: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7` for
+one in pieces.
 
 Offsets are code points. Label Studio counts UTF-16 units: `to_utf16` and `from_utf16` convert at that edge.
 """
@@ -38,7 +39,9 @@ def places(spans: Sequence[Span]) -> str:
 
 
 def locate(text: str, given: str) -> Element:
-    """What `given` names in `text`; MentionError where it is not there, or stands there more than once without saying where."""
+    """What `given` names in `text`; MentionError where it is not there, or stands there more than once without saying
+    where.
+    """
     placed = _PLACED.fullmatch(given)
     if placed and given not in text:
         spans = tuple((int(a), int(b)) for a, b in (part.split("-") for part in placed[2].split(",")))

@@ -1,6 +1,8 @@
-"""The pool (paper, section 4.4): reviews sampled by seed, the union of what all sources propose, each candidate once, in blinded order.
+"""The pool (paper, section 4.4): reviews sampled by seed, the union of what all sources propose, each candidate once,
+in blinded order.
 
-Every choice is a hash of the seed and the item, so that neither the order of rows nor another source moves what is sampled.
+Every choice is a hash of the seed and the item, so that neither the order of rows nor another source moves what is
+sampled.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Settings:
 def sample(
     reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings
 ) -> list[tuple[Review, str]]:
-    """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError on unknown strata.
+    """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError
+    on unknown strata.
 
     `proposals` may be empty where no stratum looks at them (`PROPOSED`).
     """
@@ -95,7 +98,9 @@ def _chosen(reviews: Sequence[Review], cells: Mapping[int, str], settings: Setti
 
 
 def shares(sizes: Mapping[str, int], n: int, equal: bool = False) -> dict[str, int]:
-    """`n` places over cells of these sizes: largest remainders of their shares, or alike; never more than a cell holds. n <= sum of sizes."""
+    """`n` places over cells of these sizes: largest remainders of their shares, or alike; never more than a cell
+    holds. n <= sum of sizes.
+    """
     total = sum(sizes.values())
     assert n <= total, (n, total)
     quota = dict.fromkeys(sizes, 0) if equal else {cell: n * size // total for cell, size in sizes.items()}

@@ -1,4 +1,6 @@
-"""What a language model is asked (paper, section 3.3.2 and Figure 8) and how its answer is read. Strict: what is not as asked is no label."""
+"""What a language model is asked (paper, section 3.3.2 and Figure 8) and how its answer is read. Strict: what is not
+as asked is no label.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _THOUGHT = re.compile(r"<think>.*?</think>", re.S)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request: the payload of a chat completion, and the candidates that it asks about, in order. `hash` names payload and endpoint."""
+    """One request: the payload of a chat completion, and the candidates that it asks about, in order. `hash` names
+    payload and endpoint.
+    """
 
     payload: Mapping[str, Any]
     candidates: tuple[int, ...]
@@ -51,7 +55,9 @@ class Question:
 
 
 def questions(pool: Pool, model: str, endpoint: str, batch: int, parameters: Mapping[str, Any]) -> Iterator[Question]:
-    """All of a pool, up to `batch` candidates of a review in a request. `parameters` of the completion; None leaves one out."""
+    """All of a pool, up to `batch` candidates of a review in a request. `parameters` of the completion; None leaves
+    one out.
+    """
     for review in pool.reviews:
         own = [one for one in review.candidates if one.n is not None]
         for start in range(0, len(own), batch):

@@ -1,7 +1,8 @@
 """The annotation page's server: loopback only, a few JSON answers over a `Book`. Needs the extra `annotate`.
 
-Reviews are hostile input and other programs share the machine: the page builds text nodes only, its policy allows no foreign script,
-every request needs the key of this run and a Host of this machine (a page elsewhere could otherwise reach us by DNS rebinding).
+Reviews are hostile input and other programs share the machine: the page builds text nodes only, its policy allows no
+foreign script, every request needs the key of this run and a Host of this machine (a page elsewhere could otherwise
+reach us by DNS rebinding).
 """
 
 from __future__ import annotations
@@ -143,7 +144,9 @@ def _bound(port: int) -> Any:
 
 
 def _refused(request: Request, key: str, hosts: frozenset[str], *, page: bool) -> str:
-    """Why a request is not answered; empty if it is. The page's own files carry the key in their address, its calls in a header."""
+    """Why a request is not answered; empty if it is. The page's own files carry the key in their address, its calls
+    in a header.
+    """
     if request.headers.get("host", "") not in hosts:
         return "this page answers on this machine only"
     origin = request.headers.get("origin")

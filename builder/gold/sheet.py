@@ -1,7 +1,8 @@
-"""Sheets for people: CSV (UTF-8 with a mark, so that Excel reads it) and XLSX with a guide and a list of labels to choose from.
+"""Sheets for people: CSV (UTF-8 with a mark, so that Excel reads it) and XLSX with a guide and a list of labels to
+choose from.
 
-One row a candidate; rows without one add missing triplets. Cells that a spreadsheet would run as a formula get an apostrophe in
-front, and lose it again on import (`escaped`, `unescaped`).
+One row a candidate; rows without one add missing triplets. Cells that a spreadsheet would run as a formula get an
+apostrophe in front, and lose it again on import (`escaped`, `unescaped`).
 """
 
 from __future__ import annotations

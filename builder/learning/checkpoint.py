@@ -1,7 +1,8 @@
 """Tensors on disk: atomic, checked, never pickled. Checkpoints of a training, in safetensors.
 
-A checkpoint `step-00000120.safetensors` holds flat names (network.*, exp_avg.*, exp_avg_sq.*, step.*) and, as metadata, the fingerprint of the
-training, its place and a digest of the tensors. `best.safetensors` beside it holds the weights that scored best so far.
+A checkpoint `step-00000120.safetensors` holds flat names (network.*, exp_avg.*, exp_avg_sq.*, step.*) and, as
+metadata, the fingerprint of the training, its place and a digest of the tensors. `best.safetensors` beside it holds
+the weights that scored best so far.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _STEPS = "step-*.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlace:
-    """How far a training is: epochs done, steps of the next one, steps in all, the score of every epoch, and what the course keeps."""
+    """How far a training is: epochs done, steps of the next one, steps in all, the score of every epoch, and what the
+    course keeps.
+    """
 
     epoch: int = 0
     step: int = 0
@@ -62,7 +65,9 @@ def fingerprint(
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """A safetensors file with its own digest in the metadata. Tensors that share memory, tied weights, are written each."""
+    """A safetensors file with its own digest in the metadata. Tensors that share memory, tied weights, are written
+    each.
+    """
     whole: dict[str, Tensor] = {}
     seen: set[int] = set()
     for name, tensor in tensors.items():
@@ -88,7 +93,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 class Checkpoints:
     """The checkpoints of one training in a folder; the last `kept` stay.
 
-    Of several processes that train together one is `main` and writes; all `meet` before it does, and before they read what it wrote.
+    Of several processes that train together one is `main` and writes; all `meet` before it does, and before they read
+    what it wrote.
     """
 
     folder: Path
@@ -119,7 +125,8 @@ class Checkpoints:
     def resume(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> TrainingPlace:
         """Put network and optimiser where the newest good checkpoint of this very training left them.
 
-        A damaged one, and one of another training, is as none at all, and removed. So is a drafted file that a kill left.
+        A damaged one, and one of another training, is as none at all, and removed. So is a drafted file that a kill
+        left.
         """
         if self.main:
             for draft in self.folder.glob(".*.building"):
@@ -176,7 +183,9 @@ def load_weights(network: nn.Module, tensors: Mapping[str, Tensor], where: Path)
 def _load_optimizer(
     network: nn.Module, optimizer: torch.optim.Optimizer, parts: Mapping[str, Mapping[str, Tensor]]
 ) -> None:
-    """The optimiser's state by the names of the parameters. A fused one counts its steps on the device, any other on the CPU."""
+    """The optimiser's state by the names of the parameters. A fused one counts its steps on the device, any other on
+    the CPU.
+    """
     fused = bool(optimizer.defaults.get("fused"))
     for name, parameter in network.named_parameters():
         entry = {

@@ -1,7 +1,9 @@
-"""Devices and processes: accelerate for one, several processes on one machine for many, or those that a launcher has started.
+"""Devices and processes: accelerate for one, several processes on one machine for many, or those that a launcher has
+started.
 
-In: a config. Out: an Accelerator whose global state ends with its context, a device for inference, and a training spread over processes.
-Started by `accelerate launch` in several processes, on one machine or many, the program runs in rank 0 alone; the others lend a hand with training.
+In: a config. Out: an Accelerator whose global state ends with its context, a device for inference, and a training
+spread over processes. Started by `accelerate launch` in several processes, on one machine or many, the program runs
+in rank 0 alone; the others lend a hand with training.
 """
 
 from __future__ import annotations
@@ -39,10 +41,11 @@ class DeviceConfig(Protocol):
 
 @contextmanager
 def accelerated(config: DeviceConfig) -> Iterator[Any]:
-    """An Accelerator for this process: its GPU if there is one, bf16 where the GPU has it (or as `precision` says), `threads` CPU threads.
+    """An Accelerator for this process: its GPU if there is one, bf16 where the GPU has it (or as `precision` says),
+    `threads` CPU threads.
 
-    accelerate keeps its state in class attributes, and a second Accelerator of another precision would be refused: they are reset at the end.
-    torch's random state and thread count are put back too.
+    accelerate keeps its state in class attributes, and a second Accelerator of another precision would be refused:
+    they are reset at the end. torch's random state and thread count are put back too.
     """
     try:
         from accelerate import Accelerator
@@ -103,7 +106,8 @@ def processes(config: DeviceConfig) -> int:
 
 
 def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` in `count` processes of this machine that know each other (nccl on GPUs, else gloo).
+    """Run `worker(progress, arguments)` in `count` processes of this machine that know each other (nccl on GPUs, else
+    gloo).
 
     Rank 0 reports progress through a pipe. An error in one ends all and is a ModelError here.
     """
@@ -142,7 +146,9 @@ def first() -> bool:
 
 
 def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` here, rank 0, and in all others that were launched with it, who wait for it in `lend_hand`."""
+    """Run `worker(progress, arguments)` here, rank 0, and in all others that were launched with it, who wait for it
+    in `lend_hand`.
+    """
     _group()
     torch.distributed.broadcast_object_list([(worker, arguments)], src=0)
     worker(progress or (lambda done, total, note: None), arguments)
@@ -168,7 +174,9 @@ def dismiss() -> None:
 
 
 def _group() -> None:
-    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may pass between one training and the next."""
+    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may pass between one training
+    and the next.
+    """
     if not torch.distributed.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         torch.distributed.init_process_group(backend, timeout=timedelta(days=30))

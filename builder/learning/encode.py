@@ -1,7 +1,7 @@
 """Texts as arrays: vocabulary, bigram buckets, clause numbers, windows and padded batches.
 
-In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch). A character outside the vocabulary is UNK, but its bigrams keep telling it
-from others, since they are hashed from code points.
+In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch). A character outside the vocabulary is UNK, but its
+bigrams keep telling it from others, since they are hashed from code points.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
-    """A text of n characters: ids [n], bigrams [n + 1] (before each character, and after the last), clause and sentence numbers [n]."""
+    """A text of n characters: ids [n], bigrams [n + 1] (before each character, and after the last), clause and
+    sentence numbers [n].
+    """
 
     ids: IntArray
     bigrams: IntArray
@@ -103,7 +105,9 @@ def _numbers(text: str) -> tuple[IntArray, IntArray]:
 
 
 def windows(text: str, limit: int) -> list[Span]:
-    """[start, end) pieces of at most `limit` characters that cover `text`: cut after a sentence, else after a clause, else anywhere."""
+    """[start, end) pieces of at most `limit` characters that cover `text`: cut after a sentence, else after a clause,
+    else anywhere.
+    """
     if len(text) <= limit:
         return [(0, len(text))] if text else []
     parts = clauses(text)
@@ -124,7 +128,8 @@ def _last_cut(cuts: Sequence[int], start: int, limit: int) -> int | None:
 def padded(length: int) -> int:
     """The length a text is padded to: at most an eighth more, in few distinct sizes.
 
-    Every new shape costs the convolution library a compiled kernel that it keeps (about 1 MB each, measured), so shapes are few.
+    Every new shape costs the convolution library a compiled kernel that it keeps (about 1 MB each, measured), so
+    shapes are few.
     """
     step = max(4, 1 << max(0, length.bit_length() - 4))
     return max(step, -(-length // step) * step)
@@ -150,7 +155,8 @@ def collate(texts: Sequence[Encoded]) -> Batch:
 def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = None) -> list[list[int]]:
     """Indices in batches of one padded length, of at most `budget` characters with padding (one text at least).
 
-    What is left of a length joins the next longer one. With `draw` the order within a length and that of the batches is random.
+    What is left of a length joins the next longer one. With `draw` the order within a length and that of the batches
+    is random.
     """
     sizes: dict[int, list[int]] = {}
     for i, length in enumerate(lengths):

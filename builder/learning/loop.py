@@ -1,8 +1,9 @@
 """The one training loop, and the scope in which it is deterministic.
 
-In: a network, its optimiser, and a `Course`: batches, gradients, a learning rate and a validation score, which is all that trainings differ in. Out:
-the network with the weights of its best epoch. Where checkpoints are written, a run that was killed goes on from the last one to the same weights.
-`fit` is the course of the embedded models; builder.model.paper.seq2seq has that of models spread over processes, builder.nlp.fit_parser the parser's.
+In: a network, its optimiser, and a `Course`: batches, gradients, a learning rate and a validation score, which is all
+that trainings differ in. Out: the network with the weights of its best epoch. Where checkpoints are written, a run
+that was killed goes on from the last one to the same weights. `fit` is the course of the embedded models;
+builder.model.paper.seq2seq has that of models spread over processes, builder.nlp.fit_parser the parser's.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ Lengths = Sequence[int] | Callable[[int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What training reached: the best score, the epoch (from 1) whose weights the network now has, the score of every epoch, and the losses of
-    the steps of this run."""
+    """What training reached: the best score, the epoch (from 1) whose weights the network now has, the score of every
+    epoch, and the losses of the steps of this run.
+    """
 
     score: float
     epoch: int
@@ -43,7 +45,9 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """A step of a training: its epoch (from 0), its place among the `count` steps of the epoch, and the steps before the epoch."""
+    """A step of a training: its epoch (from 0), its place among the `count` steps of the epoch, and the steps before
+    the epoch.
+    """
 
     epoch: int
     index: int
@@ -60,11 +64,12 @@ class TrainingStep:
 class Course(Generic[Batch]):
     """What trainings differ in.
 
-    `gradient` puts the gradient of a batch into the network and returns its loss. `rate` is the learning rate of a step. `validate` scores the
-    network after an epoch, in evaluation mode: the highest wins, the last of equals. `size` is a batch in the units of the progress, `expected`
-    the whole training. `patience` ends it after so many epochs without a better score (0: never). A checkpoint is written after every epoch and,
-    inside one, every `save_steps` steps (0: none). `around` is entered for the steps of an epoch. `state` are numbers of the gradient's own that checkpoints hold too. `setting` names the
-    learning rate to the user.
+    `gradient` puts the gradient of a batch into the network and returns its loss. `rate` is the learning rate of a
+    step. `validate` scores the network after an epoch, in evaluation mode: the highest wins, the last of equals.
+    `size` is a batch in the units of the progress, `expected` the whole training. `patience` ends it after so many
+    epochs without a better score (0: never). A checkpoint is written after every epoch and, inside one, every
+    `save_steps` steps (0: none). `around` is entered for the steps of an epoch. `state` are numbers of the gradient's
+    own that checkpoints hold too. `setting` names the learning rate to the user.
     """
 
     epochs: int
@@ -84,7 +89,9 @@ class Course(Generic[Batch]):
 
 @contextmanager
 def scope(threads: int, seed: int | None = None) -> Iterator[None]:
-    """Deterministic torch on `threads` threads; with `seed`, random numbers of our own. Everything is put back at the end."""
+    """Deterministic torch on `threads` threads; with `seed`, random numbers of our own. Everything is put back at the
+    end.
+    """
     deterministic, warn = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
@@ -112,7 +119,8 @@ def train(
     checkpoints: Checkpoints | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train `network` in place; with `checkpoints` it ends with the weights that scored best, without with the last ones.
+    """Train `network` in place; with `checkpoints` it ends with the weights that scored best, without with the last
+    ones.
 
     Raises:
         ModelError: the loss is no number.
@@ -176,7 +184,9 @@ def fit(
     checkpoints: Checkpoints,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train an embedded model for config.epochs: batches of like lengths, `loss` of the indices of a batch, dropout drawn by epoch."""
+    """Train an embedded model for config.epochs: batches of like lengths, `loss` of the indices of a batch, dropout
+    drawn by epoch.
+    """
     course = course_of(network, lengths, loss, evaluate, config, seed)
     return train(network, optimizer_of(network, config), course, checkpoints, progress)
 

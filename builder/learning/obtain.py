@@ -1,8 +1,10 @@
-"""Trained models kept in a folder: trained once for the same data, settings and code, found again by a key, resumed when interrupted.
+"""Trained models kept in a folder: trained once for the same data, settings and code, found again by a key, resumed
+when interrupted.
 
-In: a network, a key (sha256 over all that training depends on), a function that trains it. Out: the network with its weights, and their digest. The
-folder holds `weights.safetensors` (its own digest inside), `model.json` (key, digest, facts; written last) and, while training goes on, `checkpoints`.
-What trains here draws its items anew for every epoch, in one phase or several.
+In: a network, a key (sha256 over all that training depends on), a function that trains it. Out: the network with its
+weights, and their digest. The folder holds `weights.safetensors` (its own digest inside), `model.json` (key, digest,
+facts; written last) and, while training goes on, `checkpoints`. What trains here draws its items anew for every
+epoch, in one phase or several.
 """
 
 from __future__ import annotations
@@ -38,8 +40,10 @@ Example = TypeVar("Example")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How a model is trained. An epoch is as many sentences as there are, `least` at least; `patience`: epochs without a lower validation loss
-    after which training has converged. `batch_tokens` counts padding; `held` is the share of the sentences that validates, 500 at most."""
+    """How a model is trained. An epoch is as many sentences as there are, `least` at least; `patience`: epochs
+    without a lower validation loss after which training has converged. `batch_tokens` counts padding; `held` is the
+    share of the sentences that validates, 500 at most.
+    """
 
     epochs: int = 12
     least: int = 2000
@@ -90,7 +94,9 @@ class Phase(Generic[Example]):
 
 @dataclass(frozen=True, slots=True)
 class Measure(Generic[Example]):
-    """What examples are to a network: the mean loss of some, the size of one in tokens, and how many tokens of it are predicted."""
+    """What examples are to a network: the mean loss of some, the size of one in tokens, and how many tokens of it are
+    predicted.
+    """
 
     loss: Callable[[Sequence[Example]], Tensor]
     size: Callable[[Example], int]
@@ -98,7 +104,9 @@ class Measure(Generic[Example]):
 
 
 def training_key(kind: str, settings: object, data: Sequence[object], base: str, *modules: str) -> str:
-    """What makes two trained models the same: `modules` train it, `base` is the digest of the weights that training begins with."""
+    """What makes two trained models the same: `modules` train it, `base` is the digest of the weights that training
+    begins with.
+    """
     total = hashlib.sha256(repr((kind, settings, base, torch.__version__)).encode())
     for item in data:
         total.update(repr(item).encode("utf-8", "surrogatepass") + b"\n")
@@ -111,7 +119,8 @@ def load_or_train(
 ) -> str:
     """Give `network` the weights that belong to `key`: those of the shelf, or those that `train` arrives at.
 
-    Returns the digest of the weights; what `train` returns is kept beside it as facts. Raises ModelError where the weights are damaged.
+    Returns the digest of the weights; what `train` returns is kept beside it as facts. Raises ModelError where the
+    weights are damaged.
     """
     weights, checkpoints = shelf.folder / "weights.safetensors", shelf.folder / "checkpoints"
 
@@ -137,7 +146,9 @@ def load_or_train(
 def train_phases(
     network: nn.Module, phases: Sequence[Phase[Example]], measure: Measure[Example], run: TrainingRun
 ) -> dict[str, float]:
-    """Train in phases, one behind the other: in-domain pre-training for one, then with labels. Returns scores and epochs as facts."""
+    """Train in phases, one behind the other: in-domain pre-training for one, then with labels. Returns scores and
+    epochs as facts.
+    """
     facts: dict[str, float] = {}
     for number, phase in enumerate(phases):
         fitted = train_phase(network, phase, measure, run.part(number))

@@ -1,7 +1,9 @@
-"""Texts as tokens and back, for models without a tokenizer of their own: characters (Chinese) or words (English, Kobayashi's models).
+"""Texts as tokens and back, for models without a tokenizer of their own: characters (Chinese) or words (English,
+Kobayashi's models).
 
-In: a text and its words. Out: a `Cut`, and for tokens that a model put in place of others what to write where. What is not replaced is never
-written again, so that a character or word outside the vocabulary costs a model knowledge but a text nothing.
+In: a text and its words. Out: a `Cut`, and for tokens that a model put in place of others what to write where. What
+is not replaced is never written again, so that a character or word outside the vocabulary costs a model knowledge but
+a text nothing.
 """
 
 from __future__ import annotations
@@ -49,15 +51,18 @@ class Inventory(Protocol):
     def marks(self) -> tuple[int, ...]: ...
     def cut(self, text: str, words: Sequence[Span]) -> Cut: ...
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
-        """The changes of the text when the tokens at some positions are replaced: ordered, disjoint, none that changes nothing."""
+        """The changes of the text when the tokens at some positions are replaced: ordered, disjoint, none that
+        changes nothing.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """Characters or words that occur `min_count` times, in order of code points; the id of the n-th is n + SPECIAL.
 
-    `tight`: words that mostly stand without a space before (first) or behind (second), as English marks do (none, where texts were cut before). `spaced`: whether texts
-    have spaces between words at all; without, the spaces of a text stay where they are.
+    `tight`: words that mostly stand without a space before (first) or behind (second), as English marks do (none,
+    where texts were cut before). `spaced`: whether texts have spaces between words at all; without, the spaces of a
+    text stay where they are.
     """
 
     tokens: tuple[str, ...]

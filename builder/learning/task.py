@@ -1,7 +1,7 @@
 """What a model is given and what it answers, without torch.
 
-`Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets into them. `Extractor` and
-`Judge` are what training returns. The two configs hold every number that changes a result.
+`Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets
+into them. `Extractor` and `Judge` are what training returns. The two configs hold every number that changes a result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A review's view and its triplets. To a tagger an example without triplets is a text in which there is nothing to find."""
+    """A review's view and its triplets. To a tagger an example without triplets is a text in which there is nothing
+    to find.
+    """
 
     id: str
     text: str
@@ -71,8 +73,9 @@ class Judge(Protocol):
 class NetworkConfig:
     """The trunk and its training. Two configs that differ in any number train different models.
 
-    `batch_chars` is the size of a batch in characters, padding included; `rate` the highest learning rate, reached after the share
-    `warmup` of the steps; `min_count` how often a character occurs in the training texts to get a vector of its own.
+    `batch_chars` is the size of a batch in characters, padding included; `rate` the highest learning rate, reached
+    after the share `warmup` of the steps; `min_count` how often a character occurs in the training texts to get a
+    vector of its own.
     """
 
     width: int = 192
@@ -102,8 +105,9 @@ class NetworkConfig:
 
 @dataclass(frozen=True, slots=True)
 class TaggerConfig(NetworkConfig):
-    """A tagger reads a text in windows of at most `window` characters, finds spans of at most `max_span`, and pairs those with at most
-    `max_gap` characters between them (of 10 gaps 9 are below 20)."""
+    """A tagger reads a text in windows of at most `window` characters, finds spans of at most `max_span`, and pairs
+    those with at most `max_gap` characters between them (of 10 gaps 9 are below 20).
+    """
 
     window: int = 256
     max_span: int = 20
@@ -123,7 +127,8 @@ Config = TypeVar("Config", bound=NetworkConfig)
 def sized(config: Config, chars: int, least: int = 150_000) -> Config:
     """`config` for `chars` characters of training text: where they are few, smaller batches and more passes.
 
-    There are about 100 steps a pass (batches of 384 characters at least) and passes over `least` characters in all (16 at most).
+    There are about 100 steps a pass (batches of 384 characters at least) and passes over `least` characters in all
+    (16 at most).
     """
     batch = min(config.batch_chars, max(384, chars // 100))
     passes = max(config.epochs, min(16, -(-least // max(1, chars))))

@@ -1,7 +1,8 @@
 """Candidate files: what induction proposes, for a person to accept or drop, and the overlay that becomes of it.
 
-In: `Induced`. Out: a TSV with an empty column `accept`; filled with yes and no it becomes an overlay. The file holds words, scores and
-places (index of the review : offset in its view), never text, so it can be shown to people who may not see the reviews.
+In: `Induced`. Out: a TSV with an empty column `accept`; filled with yes and no it becomes an overlay. The file holds
+words, scores and places (index of the review : offset in its view), never text, so it can be shown to people who may
+not see the reviews.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class _CandidateLine:
 
 
 def write_candidates(induced: Induced, path: Path) -> None:
-    """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of aspects."""
+    """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of
+    aspects.
+    """
     rows = [_cells("opinion", candidate, f"{candidate.valence}") for candidate in induced.opinions]
     rows += [_cells("aspect", candidate, candidate.cls) for candidate in induced.aspects]
     save(path, "\t".join(COLUMNS), rows)
@@ -48,9 +51,9 @@ def accept(
 ) -> Overlay:
     """Write the accepted candidates of `path` into the overlay `directory` and return them.
 
-    Accepted is what a person answered with yes. With `confident`, so is what nobody answered and has that confidence or more,
-    opinions only if their valence is clear (0.5 or more from 5). A no always stands, and is kept among the refused. ResourceError with
-    file:line for a broken line, and if nothing is accepted.
+    Accepted is what a person answered with yes. With `confident`, so is what nobody answered and has that confidence
+    or more, opinions only if their valence is clear (0.5 or more from 5). A no always stands, and is kept among the
+    refused. ResourceError with file:line for a broken line, and if nothing is accepted.
     """
     rows = list(_read(path, lexicon))
     taken = [

@@ -1,7 +1,9 @@
 """`builder lexicon check`: what is wrong, contradictory or dead in a lexicon.
 
-In: the root of a lexicon (it may be broken: everything that can be read is checked), optionally a corpus and a segmenter.
-Out: findings with file:line, in the order of KINDS. Only the categories' valences say what contradicts what; no text is labelled.
+In: the root of a lexicon (it may be broken: everything that can be read is checked), optionally a corpus and a
+    segmenter.
+Out: findings with file:line, in the order of KINDS. Only the categories' valences say what contradicts what; no text
+    is labelled.
 """
 
 from __future__ import annotations
@@ -69,9 +71,11 @@ def check(
     tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]] | None = None,
     longest: int = 12,
 ) -> list[Finding]:
-    """All findings about the lexicon under `root`. `longest` is the length the engine looks for (engine.vocabulary.MAX_WORD).
+    """All findings about the lexicon under `root`. `longest` is the length the engine looks for
+    (engine.vocabulary.MAX_WORD).
 
-    With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize` those that it cuts.
+    With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize`
+    those that it cuts.
     """
     rows, findings = read(root)
     lists = _Lists.of(rows)
@@ -164,7 +168,9 @@ def _composed(lists: _Lists) -> Iterator[Finding]:
 
 
 def _made(kind: str, base: int) -> int:
-    """The sign that a negator or degree word makes of a sign; what is lacking is bad, a denied neutral too (engine.polarity)."""
+    """The sign that a negator or degree word makes of a sign; what is lacking is bad, a denied neutral too
+    (engine.polarity).
+    """
     if kind == "short":
         return -1
     if kind in ("not", "hedge", "fail", "without"):

@@ -1,8 +1,9 @@
 """Which lexicon entries are several words to a segmenter: 微辣 is 微 辣, 人很好 is 人 很 好, 女店員 is 女 店員.
 
-In: the words of a lexicon by kind, and an entry. Out: the parts of the entry, or nothing where it is one word (好吃, 不錯, 牛肉麵). An entry
-is cut only where its parts stand in one of the constructions below; words that look like one (偏好) are kept whole by general.tsv.
-The engine loses nothing: it looks for entries over the edges of words, so 微 辣 is 微辣 again where the lexicon has it.
+In: the words of a lexicon by kind, and an entry. Out: the parts of the entry, or nothing where it is one word (好吃,
+不錯, 牛肉麵). An entry is cut only where its parts stand in one of the constructions below; words that look like one (偏好)
+are kept whole by general.tsv. The engine loses nothing: it looks for entries over the edges of words, so 微 辣 is 微辣
+again where the lexicon has it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _SINGLES = {
     "人": "H",
     "一": "Q",
 }
-"""Characters that are words of their own, whatever the lexicon says: function words, negators, classifiers, localizers …"""
+"""Characters that are words of their own, whatever the lexicon says: function words, negators, classifiers,
+localizers …
+"""
 _WORD = "[ANXY]"
 _ALL = (
     f"{_WORD}[FRK]{_WORD}",  # 上菜的速度, 便宜又好吃
@@ -66,7 +69,9 @@ _SINGLE_OF = {"A": "O", "N": "B", "V": "V", "M": "M"}
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Words of two or more characters by kind, and the single characters that are words; `general` are words of general.tsv."""
+    """Words of two or more characters by kind, and the single characters that are words; `general` are words of
+    general.tsv.
+    """
 
     words: Mapping[str, str]
     singles: Mapping[str, str]
@@ -75,7 +80,8 @@ class Kinds:
 
     @classmethod
     def of(cls, claims: Sequence[tuple[str, Iterable[str]]], general: Iterable[str]) -> Kinds:
-        """`listed`: kinds in the order of their claims (A opinions, N nouns, V verbs, M methods and flavours, Y amounts, X others).
+        """`listed`: kinds in the order of their claims (A opinions, N nouns, V verbs, M methods and flavours, Y
+        amounts, X others).
 
         Words of `general` are cut in fewer constructions.
         """
@@ -90,7 +96,9 @@ class Kinds:
         return cls(words, singles, frozenset(general))
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """The fewest parts of `word` that stand in a construction, and the parts of these; nothing where it is one word."""
+        """The fewest parts of `word` that stand in a construction, and the parts of these; nothing where it is one
+        word.
+        """
         kind = self.words[word]
         shapes = _SHAPES["W" if word in self.general else kind]
         if len(word) == 2 and not (word[0] in self.singles and word[1] in self.singles):

@@ -17,7 +17,9 @@ SMOOTH = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """How often characters stand in words of a kind: a word's kind and valence show in what it is written with (Ku & Chen 2007)."""
+    """How often characters stand in words of a kind: a word's kind and valence show in what it is written with (Ku &
+    Chen 2007).
+    """
 
     inside: Mapping[str, tuple[float, float]]
     last: Mapping[str, tuple[float, float]]
@@ -103,7 +105,9 @@ def aspect(
 
 
 def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: float) -> list[float]:
-    """What neighbours, peers, spelling and ratings say: means of distances from 5 (stars: from the corpus's mean), shrunk to 0."""
+    """What neighbours, peers, spelling and ratings say: means of distances from 5 (stars: from the corpus's mean),
+    shrunk to 0.
+    """
     return [
         _mean(uses.near, valences), _mean(uses.far, valences), _mean(uses.peers, valences), written,
         (uses.stars - stars * uses.rated) / (uses.rated + SMOOTH),
@@ -114,7 +118,9 @@ def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: fl
 def associations(
     uses: Mapping[str, Uses], links: Callable[[Uses], Counter[str]], partners: Iterable[str]
 ) -> dict[str, float]:
-    """Signed root of the log-likelihood ratio (Dunning 1993) between each word and links with `partners`, on a log scale."""
+    """Signed root of the log-likelihood ratio (Dunning 1993) between each word and links with `partners`, on a log
+    scale.
+    """
     wanted = frozenset(partners)
     linked = {
         word: sum(count for partner, count in links(use).items() if partner in wanted) for word, use in uses.items()

@@ -1,7 +1,7 @@
 """Two small regressions that the lexicon itself calibrates: is a word of a kind (logistic), and how good is it (ridge).
 
-In: feature rows. Out: weights. The words that the lexicon has are the examples, so that the scores of candidates are probabilities
-on the user's own corpus and no threshold is guessed; no labelled review takes part.
+In: feature rows. Out: weights. The words that the lexicon has are the examples, so that the scores of candidates are
+probabilities on the user's own corpus and no threshold is guessed; no labelled review takes part.
 """
 
 from __future__ import annotations

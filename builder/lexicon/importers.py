@@ -1,7 +1,7 @@
 """`builder lexicon import`: lexicons in the formats that people hold become an overlay in our format.
 
-In: a file and its kind. Out: `Overlay` with entries, the categories they need, and every line that was refused, with its reason. Words
-are written as the view shows them: Traditional, width folded.
+In: a file and its kind. Out: `Overlay` with entries, the categories they need, and every line that was refused, with
+its reason. Words are written as the view shows them: Traditional, width folded.
 
 | kind | one line is | becomes |
 |---|---|---|
@@ -38,8 +38,9 @@ _WORD_COLUMNS, _VALENCE_COLUMNS = ("word", "phrase"), ("valence_mean", "valence"
 class Options:
     """What an import may be told. Empty or None where the format's own default applies.
 
-    `polarity` is for ntusd; `cls` the class of dishes; `scale` the lowest and highest valence of the file; `neutral` how far from the
-    scale's middle a valence is no opinion; `shortest` and `longest` words taken, in characters; `encoding` where it is not UTF-8.
+    `polarity` is for ntusd; `cls` the class of dishes; `scale` the lowest and highest valence of the file; `neutral`
+    how far from the scale's middle a valence is no opinion; `shortest` and `longest` words taken, in characters;
+    `encoding` where it is not UTF-8.
     """
 
     name: str = ""
@@ -70,7 +71,8 @@ Reader = Callable[[str, Path, Lexicon, Options], Iterator[_Entry]]
 
 
 def import_lexicon(path: Path, kind: str, lexicon: Lexicon, options: Options = Options()) -> Overlay:
-    """Read `path` as `kind`. `lexicon` is the one in use: it knows the categories, and the words that it has are refused as `known`.
+    """Read `path` as `kind`. `lexicon` is the one in use: it knows the categories, and the words that it has are
+    refused as `known`.
 
     ConfigError for an unknown kind or an option that is missing, InputError for a file that is not of the kind at all.
     """
@@ -149,7 +151,9 @@ class _Gathered:
         return "", ""
 
     def _keeps(self, where: str) -> bool:
-        """Whether an entry of the lexicon in use wins over the file; one that an earlier import of this name made does not."""
+        """Whether an entry of the lexicon in use wins over the file; one that an earlier import of this name made
+        does not.
+        """
         return self.options.keep_known and f"/imported_{self.name}.tsv:" not in where
 
     def overlay(self) -> Overlay:
@@ -164,7 +168,9 @@ def as_viewed(word: str) -> str:
 
 
 def rescaled(value: float, low: float, high: float) -> float:
-    """A valence of a scale low..high on ours, 1..10, half by half so that its middle is our neutral 5 (of 1..9: 5 is 5, 9 is 10)."""
+    """A valence of a scale low..high on ours, 1..10, half by half so that its middle is our neutral 5 (of 1..9: 5 is
+    5, 9 is 10).
+    """
     middle = (low + high) / 2
     return 1 + 4 * (value - low) / (middle - low) if value <= middle else 5 + 5 * (value - middle) / (high - middle)
 

@@ -1,9 +1,10 @@
 """`builder lexicon induce`: grow the lexicon from raw reviews, without labels.
 
-In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. Double propagation (Qiu et al.
-2011): known opinions vouch for the nouns they describe, known aspects for the words that describe them, and what is accepted in a
-round vouches in the next. What the paper decides by rules is weighed here by a regression that the lexicon's own words calibrate (`fit`):
-frequency, association, context purity, company and spelling make the confidence that a word is an opinion or an aspect.
+In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. Double
+propagation (Qiu et al. 2011): known opinions vouch for the nouns they describe, known aspects for the words that
+describe them, and what is accepted in a round vouches in the next. What the paper decides by rules is weighed here by
+a regression that the lexicon's own words calibrate (`fit`): frequency, association, context purity, company and
+spelling make the confidence that a word is an opinion or an aspect.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ _TAGS: Mapping[Kind, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class InductionSettings:
-    """`rounds` of propagation, in which candidates of confidence `accepted` or more vouch for others. A candidate is used in `support`
-    reviews or more, a phrase in `phrase_support`, one character in `single_support`, and has at most `longest` characters; `shown`
-    candidates of a kind, of confidence `floor` or more, are kept. `ratings` are stars by index of the review.
+    """`rounds` of propagation, in which candidates of confidence `accepted` or more vouch for others. A candidate is
+    used in `support` reviews or more, a phrase in `phrase_support`, one character in `single_support`, and has at
+    most `longest` characters; `shown` candidates of a kind, of confidence `floor` or more, are kept. `ratings` are
+    stars by index of the review.
     """
 
     rounds: int = 3
@@ -50,8 +52,9 @@ class InductionSettings:
 class WordCandidate:
     """A word that may be an opinion (with its valence) or an aspect (with its class), how probable that is, and why.
 
-    `support` is the number of reviews, `association` the scaled log-likelihood ratio with known partners, `purity` the share of its
-    uses in which it stands where such words stand; `evidence` are (index of the review, offset in its view), never text.
+    `support` is the number of reviews, `association` the scaled log-likelihood ratio with known partners, `purity`
+    the share of its uses in which it stands where such words stand; `evidence` are (index of the review, offset in
+    its view), never text.
     """
 
     word: str
@@ -66,8 +69,8 @@ class WordCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Induced:
-    """Candidates, most probable first. `agreement` is the share of known opinion words whose sign the valence regression finds from
-    the corpus; `counts` are the words of the corpus by what became of them.
+    """Candidates, most probable first. `agreement` is the share of known opinion words whose sign the valence
+    regression finds from the corpus; `counts` are the words of the corpus by what became of them.
     """
 
     opinions: tuple[WordCandidate, ...]

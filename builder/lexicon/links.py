@@ -1,9 +1,9 @@
 """What a corpus says about each word: how it is used and what it is linked to, counted in one pass.
 
-In: documents. Out: `Uses` by word. The links are those of double propagation (Qiu, Liu, Bu & Chen 2011, Computational Linguistics
-37(1), table 1: opinion-target, opinion-opinion and target-target relations), read from the dependency tree and, because reviews are
-short and parsers err on them, from the order of words in a clause (ASPECT DEGREE word; word 的 ASPECT). Memory grows with the
-vocabulary, not with the corpus; of the texts only (review, offset) is kept.
+In: documents. Out: `Uses` by word. The links are those of double propagation (Qiu, Liu, Bu & Chen 2011, Computational
+Linguistics 37(1), table 1: opinion-target, opinion-opinion and target-target relations), read from the dependency
+tree and, because reviews are short and parsers err on them, from the order of words in a clause (ASPECT DEGREE word;
+word 的 ASPECT). Memory grows with the vocabulary, not with the corpus; of the texts only (review, offset) is kept.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ _LONGEST, _PARTS = 6, 4
 class Uses:
     """How a word is used.
 
-    `degree` and `negated`: right behind a degree word (and closing its phrase) or a negator; `graded`: so with its subject before it.
-    `final`: closing its clause; `open`: its neighbours cannot be the rest of a longer word; `counted`: behind a number. `described`
-    are the nouns that it may describe, `describing` (of a noun) the words that may describe it, `peers` what it is coordinated with.
-    `near` and `far` sum, by opinion word, the signs under which that one stands in the same and in a neighbouring clause (negators and
-    contrast turn a sign). `rated` reviews with `stars` in sum use it.
+    `degree` and `negated`: right behind a degree word (and closing its phrase) or a negator; `graded`: so with its
+    subject before it. `final`: closing its clause; `open`: its neighbours cannot be the rest of a longer word;
+    `counted`: behind a number. `described` are the nouns that it may describe, `describing` (of a noun) the words
+    that may describe it, `peers` what it is coordinated with. `near` and `far` sum, by opinion word, the signs under
+    which that one stands in the same and in a neighbouring clause (negators and contrast turn a sign). `rated`
+    reviews with `stars` in sum use it.
     """
 
     count: int = 0
@@ -80,7 +81,9 @@ class Uses:
 
 
 def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, float]) -> dict[str, Uses]:
-    """The uses of every content word and of every candidate phrase in the corpus. `ratings` are stars by index of the review."""
+    """The uses of every content word and of every candidate phrase in the corpus. `ratings` are stars by index of the
+    review.
+    """
     uses: dict[str, Uses] = {}
     against = openers(lexicon)
     for index, doc in enumerate(docs):
@@ -139,7 +142,9 @@ def _dish(slot: Slot, lexicon: Lexicon) -> bool:
 
 
 def _with_phrases(slots: list[Slot], text: str) -> list[Slot]:
-    """Slots plus one for the words that close a clause behind a degree word or an aspect (打不進去), should they be one expression."""
+    """Slots plus one for the words that close a clause behind a degree word or an aspect (打不進去), should they be one
+    expression.
+    """
     end = len(slots)
     while (end and slots[end - 1].word in _CLOSERS) or (end and slots[end - 1].role == "post"):
         end -= 1
@@ -255,7 +260,9 @@ def _tree(uses: dict[str, Uses], slots: Sequence[Slot], doc: Document) -> None:
 
 
 def _signs(slots: Sequence[Slot]) -> list[tuple[Slot, int]]:
-    """Opinions and candidates with -1 where a negator stands before them, over degree words; under irrealis nothing counts."""
+    """Opinions and candidates with -1 where a negator stands before them, over degree words; under irrealis nothing
+    counts.
+    """
     out: list[tuple[Slot, int]] = []
     sign = 1
     for slot in slots:

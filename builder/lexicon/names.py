@@ -1,6 +1,7 @@
 """Words that look like names of people or places, which induction never proposes.
 
-In: a word and how often its tag says proper noun. Out: yes or no; in doubt yes, because a candidate file is read, passed on and loaded.
+In: a word and how often its tag says proper noun. Out: yes or no; in doubt yes, because a candidate file is read,
+passed on and loaded.
 """
 
 from __future__ import annotations

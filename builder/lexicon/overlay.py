@@ -1,8 +1,8 @@
 """Overlays: folders of opinions, aspects and their categories that are laid on top of the shipped lexicon.
 
-In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv` and, so that nothing
-vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's digest). Writing the same name again replaces what it wrote
-before and touches no other name's entries.
+In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv`
+and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's digest). Writing the same
+name again replaces what it wrote before and touches no other name's entries.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Entries to add: (word, category), (word, class), and (category, valence, gloss) for the categories that `name` brings."""
+    """Entries to add: (word, category), (word, class), and (category, valence, gloss) for the categories that `name`
+    brings.
+    """
 
     name: str
     opinions: tuple[tuple[str, str], ...] = ()
@@ -55,8 +57,9 @@ def check_name(name: str) -> str:
 def write(overlay: Overlay, directory: Path) -> tuple[Path, ...]:
     """Write `overlay` into `directory`, file by file atomically; returns the files written.
 
-    New categories are written before the words that need them and old ones removed after, so that the folder loads at any moment.
-    Of an overlay without an entry the refusals alone are written: what an earlier import of the name brought stays, and no stage becomes stale.
+    New categories are written before the words that need them and old ones removed after, so that the folder loads at
+    any moment. Of an overlay without an entry the refusals alone are written: what an earlier import of the name
+    brought stays, and no stage becomes stale.
     """
     check_name(overlay.name)
     if not overlay.opinions and not overlay.aspects:

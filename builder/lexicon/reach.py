@@ -1,6 +1,7 @@
 """Entries that cannot or do not act: words that never occur in a corpus, and words that the segmenter cuts.
 
-In: the words of each table, with a corpus or a segmenter. Out: findings. The corpus is read once, against one index of all words.
+In: the words of each table, with a corpus or a segmenter. Out: findings. The corpus is read once, against one index
+of all words.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _CARRIERS: Mapping[str, tuple[str, ...]] = {
     "general": ("我們{}吃飯", "，{}他們都來了"),
     "not_aspects": ("我們{}吃飯", "，{}他們都來了"),
 }
-"""Small sentences around a word, two with different neighbours; in isolation a word's edges are the text's and always free."""
+"""Small sentences around a word, two with different neighbours; in isolation a word's edges are the text's and always
+free.
+"""
 
 
 def never_fire(

@@ -1,7 +1,8 @@
 """lexicons/ becomes one frozen record; every error names file:line.
 
-In: the data directory of the project (or of a wheel, which carries it as `builder/data/`), and overlays. Out: `Lexicon` with a digest,
-which stages store as part of their signature. Nothing is cached across paths and nothing is read at import.
+In: the data directory of the project (or of a wheel, which carries it as `builder/data/`), and overlays. Out:
+`Lexicon` with a digest, which stages store as part of their signature. Nothing is cached across paths and nothing is
+read at import.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ class Lexicon:
     overridden: tuple[str, ...] = ()
 
     def knows(self, opinion: str) -> bool:
-        """Whether an opinion of a stored text, in whatever script, stands in the opinion lexicon, with or without a negator before it.
+        """Whether an opinion of a stored text, in whatever script, stands in the opinion lexicon, with or without a
+        negator before it.
 
         S* of the paper's Algorithm 1 holds the triplets whose opinion does not.
         """
@@ -97,10 +99,11 @@ class Lexicon:
         return any(word in self.opinions for word in (*written, *bare))
 
     def words(self) -> dict[str, str]:
-        """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide, or its parts.
+        """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide, or its
+        parts.
 
-        Entries that are several words (服務態度, 微辣) have these as their value, one space between two: the segmenter tells the
-        parts, the engine joins them.
+        Entries that are several words (服務態度, 微辣) have these as their value, one space between two: the segmenter
+        tells the parts, the engine joins them.
         """
         out: dict[str, str] = dict.fromkeys((*self.degree, *self.negators, *self.irrealis), "") | dict(self.general)
         out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items()}

@@ -1,7 +1,7 @@
 """rules/*.toml become frozen records; every error names file:line.
 
-In: the directory of the rules. Out: `Rule`s in their order, and a digest, which stages store as part of their signature. What the
-parameters of a rule mean is the engine's affair: each kind of rule declares its own there.
+In: the directory of the rules. Out: `Rule`s in their order, and a digest, which stages store as part of their
+signature. What the parameters of a rule mean is the engine's affair: each kind of rule declares its own there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Scores of candidates: the lexicon's own words teach, on this corpus, what an opinion and an aspect look like in use.
 
-In: uses, the pool of candidates, the words accepted so far. Out: `Score` by word, valences, classes. Teachers are the words that the
-lexicon has and the corpus uses; those of the other kinds are the counter-examples, weighted so that both sides count the same.
+In: uses, the pool of candidates, the words accepted so far. Out: `Score` by word, valences, classes. Teachers are the
+words that the lexicon has and the corpus uses; those of the other kinds are the counter-examples, weighted so that
+both sides count the same.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def _scored(
 ) -> dict[str, WordScore]:
     """Scores of the words of the pool for which something vouches, from a regression over the examples.
 
-    `votes` are the uses in which an accepted word vouches; without one, in a tenth of its uses or less, or mostly seen in pieces of
-    longer words, a word is no candidate. Without examples of both sides nothing can be said.
+    `votes` are the uses in which an accepted word vouches; without one, in a tenth of its uses or less, or mostly
+    seen in pieces of longer words, a word is no candidate. Without examples of both sides nothing can be said.
     """
     pool = [word for word in pool if votes[word] * 10 > uses[word].count and uses[word].open * 2 >= uses[word].count]
     labels = np.array(list(examples.values()))
@@ -134,9 +135,11 @@ def _scored(
 def valences(
     uses: Mapping[str, Uses], pool: Sequence[str], lexicon: Lexicon, opinions: Mapping[str, float]
 ) -> tuple[dict[str, float], float]:
-    """The valence of each word of the pool, 1 to 10, and the share of known words (5 apart) whose sign the regression finds.
+    """The valence of each word of the pool, 1 to 10, and the share of known words (5 apart) whose sign the regression
+    finds.
 
-    A word does not vouch for its own spelling, so that the share is an honest one but for the regression's eight weights.
+    A word does not vouch for its own spelling, so that the share is an honest one but for the regression's eight
+    weights.
     """
     known = [word for word in lexicon.opinions if word in uses and lexicon.opinions[word].valence != 5]
     if len(known) < 2:
@@ -178,7 +181,9 @@ class Endings:
         )
 
     def of_word(self, word: str, uses: Uses, aspects: Mapping[str, str]) -> str:
-        """By the longest ending that known aspects share, else the commonest class among the word's peers, else the default."""
+        """By the longest ending that known aspects share, else the commonest class among the word's peers, else the
+        default.
+        """
         for length in (3, 2, 1):
             if length < len(word) and word[-length:] in self.classes:
                 return self.classes[word[-length:]]

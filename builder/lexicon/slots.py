@@ -1,7 +1,7 @@
 """An annotated review as induction reads it: clauses of slots, each with the role that the lexicon or its tag gives it.
 
-In: a document (view text, tokens, clauses) and the lexicon. Out: `Slot`s, in order. Longest match over token edges, as in the engine;
-what no lexicon knows keeps its tag and is a candidate.
+In: a document (view text, tokens, clauses) and the lexicon. Out: `Slot`s, in order. Longest match over token edges,
+as in the engine; what no lexicon knows keeps its tag and is a candidate.
 """
 
 from __future__ import annotations

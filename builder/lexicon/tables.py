@@ -1,7 +1,7 @@
 """A lenient reader for lexicon files: all rows that can be read, and a finding for every one that cannot.
 
-In: the root of a lexicon, possibly broken. Out: rows by table and findings. `resources.load_lexicon` stops at the first error, which
-is right for a run and useless for a person who repairs ten files.
+In: the root of a lexicon, possibly broken. Out: rows by table and findings. `resources.load_lexicon` stops at the
+first error, which is right for a run and useless for a person who repairs ten files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class LexiconRow:
 
 @dataclass(frozen=True, slots=True)
 class LexiconTable:
-    """What a file or folder of the lexicon must look like. `values` are the kinds its second column may hold, empty for any."""
+    """What a file or folder of the lexicon must look like. `values` are the kinds its second column may hold, empty
+    for any.
+    """
 
     name: str
     columns: int

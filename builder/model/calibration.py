@@ -1,10 +1,11 @@
-"""From a panel's score to the probability that a triplet is right. In: scores of held-out rule triplets, and triplets that people judged where
-there are some. Out: a curve.
+"""From a panel's score to the probability that a triplet is right. In: scores of held-out rule triplets, and triplets
+that people judged where there are some. Out: a curve.
 
-A panel's score says how typical a triplet is of the rules' triplets; panels that have read more give higher scores. What does not change with
-the panel is how right the rules' triplets are, from those it finds least typical to those it finds most. So the curve needs no labels: it takes
-the scores that the cross-fitted members give the rules' triplets of train, in order, and how often those of such a rank are right on the
-development sets. Gold of the user moves it by Platt's method (1999), as far as it has triplets to show.
+A panel's score says how typical a triplet is of the rules' triplets; panels that have read more give higher scores.
+What does not change with the panel is how right the rules' triplets are, from those it finds least typical to those
+it finds most. So the curve needs no labels: it takes the scores that the cross-fitted members give the rules'
+triplets of train, in order, and how often those of such a rank are right on the development sets. Gold of the user
+moves it by Platt's method (1999), as far as it has triplets to show.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ MEASURED: tuple[tuple[float, float], ...] = (
     (0.0, 0.25), (0.14, 0.28), (0.235, 0.48), (0.273, 0.62), (0.4, 0.67), (0.464, 0.72), (0.53, 0.81), (0.595, 0.86), (0.655, 0.9), (0.755, 0.92),
     (0.84, 0.945), (1.0, 0.97),
 )  # fmt: skip
-"""Share of the rules' triplets that have a lower score -> share that is right on the development sets (docs/results/models.md)."""
+"""Share of the rules' triplets that have a lower score -> share that is right on the development sets
+(docs/results/models.md).
+"""
 LEAST = 100
 """Triplets on gold reviews from which gold moves the curve."""
 _FILE = "confidence.json"
@@ -62,7 +65,8 @@ def ranked(scores: Sequence[float]) -> Curve:
 
 
 def fitted(judged: Sequence[tuple[float, bool]], before: Curve) -> Curve:
-    """`before` moved to agree with `judged` (score, right) by a slope and an offset of its log-odds; `before` itself where they are few.
+    """`before` moved to agree with `judged` (score, right) by a slope and an offset of its log-odds; `before` itself
+    where they are few.
 
     A prior of LEAST triplets that agree with `before` keeps a small gold set from bending it.
     """
@@ -85,8 +89,9 @@ def fitted(judged: Sequence[tuple[float, bool]], before: Curve) -> Curve:
 def _newton(
     odds: Sequence[float], right: Sequence[float], weight: float, slope: float, offset: float, *, level: bool = False
 ) -> tuple[float, float]:
-    """One step towards the likeliest slope and offset (`level`: the offset alone), given `right` and, with `weight` each, what the curve before
-    says of the same triplets."""
+    """One step towards the likeliest slope and offset (`level`: the offset alone), given `right` and, with `weight`
+    each, what the curve before says of the same triplets.
+    """
     first = second = 0.0
     h11 = h12 = h22 = 1e-9
     for x, y in zip(odds, right, strict=True):

@@ -1,11 +1,13 @@
-"""Variant E: two views of a review check each other. In: the rules' triplets and the taggers' proposals. Out: what both together hold.
+"""Variant E: two views of a review check each other. In: the rules' triplets and the taggers' proposals. Out: what
+both together hold.
 
-The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and Mitchell 1998). A
-rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose aspect the taggers take longer gets their aspect
-(the rules stop at a word they do not know: 豆花 of 三色豆花); a proposal of which the taggers are sure and that no rule triplet contradicts comes
-in, with the polarity that the rules would give it. All three go as far as the panel's trust: without any, the rules' triplets stay as they are.
-A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained without one of them; on a
-review that none has seen they speak together.
+The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and
+Mitchell 1998). A rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose
+aspect the taggers take longer gets their aspect (the rules stop at a word they do not know: 豆花 of 三色豆花); a proposal
+of which the taggers are sure and that no rule triplet contradicts comes in, with the polarity that the rules would
+give it. All three go as far as the panel's trust: without any, the rules' triplets stay as they are. A tagger never
+speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained without one of
+them; on a review that none has seen they speak together.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def train_taggers(
     folder: Path,
     progress: Progress | None = None,
 ) -> Taggers:
-    """One tagger a fold, from the same base weights, saved as `folder`/0, /1 …; ModelError where a fold leaves nothing to learn from."""
+    """One tagger a fold, from the same base weights, saved as `folder`/0, /1 …; ModelError where a fold leaves
+    nothing to learn from.
+    """
     members = []
     for fold in range(folds):
         others = [one for one in train if fold_of(one.id, folds) != fold]
@@ -104,8 +108,9 @@ def _proposals(member: Tagger, texts: Sequence[str], progress: Progress | None) 
 
 
 def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
-    """The proposals of several taggers for one text as those of one: the mean probability of each pair of spans, a pair that a member does
-    not name counting 0 there, with the polarity that has most of the mass."""
+    """The proposals of several taggers for one text as those of one: the mean probability of each pair of spans, a
+    pair that a member does not name counting 0 there, with the polarity that has most of the mass.
+    """
     mass: dict[object, dict[str, float]] = {}
     best: dict[tuple[object, str], Triplet] = {}
     for proposals in members:
@@ -125,14 +130,17 @@ def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
 
 
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = ADD) -> list[Triplet]:
-    """The proposals of at least `least` to take in beside the rule triplets that stay, none of them clashing with those or with another."""
+    """The proposals of at least `least` to take in beside the rule triplets that stay, none of them clashing with
+    those or with another.
+    """
     sure = settle([triplet for chance, triplet in proposals if chance >= least])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
 def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = WIDEN) -> list[Triplet]:
-    """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own and more. Two that
-    become one are one, that of the first."""
+    """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own
+    and more. Two that become one are one, that of the first.
+    """
     likely = sorted((one for one in proposals if one[0] >= least), key=lambda one: -one[0])
     out: dict[object, Triplet] = {}
     for triplet in kept:
@@ -153,7 +161,9 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
 def merged(
     rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet keeps its story."""
+    """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet keeps
+    its story.
+    """
     if not trust:
         return tuple(rules)
     limits = Limits.of(trust)
@@ -170,7 +180,9 @@ def held(
     proposals: Sequence[Proposal],
     trust: float,
 ) -> tuple[Triplet, ...]:
-    """As `merged`, with every proposal as the engine weighs it. What the release holds and what `extract` finds are made here."""
+    """As `merged`, with every proposal as the engine weighs it. What the release holds and what `extract` finds are
+    made here.
+    """
     if not trust:
         return tuple(rules)
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])

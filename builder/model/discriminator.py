@@ -1,8 +1,10 @@
-"""The embedded judge: which triplets of a review are right (YY), right but for the polarity (YN), or no pair at all (NX).
+"""The embedded judge: which triplets of a review are right (YY), right but for the polarity (YN), or no pair at all
+(NX).
 
-The trunk reads a review once, whatever its length, and scores all its triplets from the vectors of their spans. The three probabilities
-are built as the two questions of section 3.3.2 are asked: NX = 1 - P(pair), YY = P(pair) P(polarity | pair), YN is the rest. So a polarity
-is learnt from YY and YN of the same pair at once, and the random polarity of an NX triplet teaches nothing.
+The trunk reads a review once, whatever its length, and scores all its triplets from the vectors of their spans. The
+three probabilities are built as the two questions of section 3.3.2 are asked: NX = 1 - P(pair), YY = P(pair)
+P(polarity | pair), YN is the rest. So a polarity is learnt from YY and YN of the same pair at once, and the random
+polarity of an NX triplet teaches nothing.
 """
 
 from __future__ import annotations
@@ -133,7 +135,8 @@ def train_discriminator(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> Discriminator:
-    """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the last.
+    """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the
+    last.
 
     Raises ModelError where there is nothing to learn.
     """

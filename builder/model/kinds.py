@@ -1,7 +1,8 @@
-"""The models that a stage can choose instead of the embedded ones, by `profile`, from a literal table. No torch on import.
+"""The models that a stage can choose instead of the embedded ones, by `profile`, from a literal table. No torch on
+import.
 
-A `Kind` trains the two models of the pipeline, writes them to a folder, and reads them back; what it returns meets the Protocols of
-builder.learning.task. The embedded profile is not in the table: its training is the stages' own.
+A `Kind` trains the two models of the pipeline, writes them to a folder, and reads them back; what it returns meets
+the Protocols of builder.learning.task. The embedded profile is not in the table: its training is the stages' own.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Informed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`train_*`(config, train, valid, folder, checkpoints, progress) leave the trained model in `folder`; `unit` is what progress counts."""
+    """`train_*`(config, train, valid, folder, checkpoints, progress) leave the trained model in `folder`; `unit` is
+    what progress counts.
+    """
 
     about: str
     unit: str
@@ -86,7 +89,9 @@ KINDS: dict[str, Kind] = {
 
 
 def check(config: Config) -> None:
-    """What would fail hours later fails now: the extra that is not installed, the folder that holds no model. No torch. Raises ModelError."""
+    """What would fail hours later fails now: the extra that is not installed, the folder that holds no model. No
+    torch. Raises ModelError.
+    """
     if config.profile not in KINDS:
         return
     for name in ("transformers", "accelerate"):
@@ -137,7 +142,9 @@ def asking(config: Config) -> Asking:
 def predict(
     model: Extractor, examples: Sequence[Example], progress: Progress | None = None
 ) -> list[tuple[Triplet, ...]]:
-    """The triplets of each example's text. Its own triplets give the aspects that are known, to a model that is asked about them."""
+    """The triplets of each example's text. Its own triplets give the aspects that are known, to a model that is asked
+    about them.
+    """
     if isinstance(model, Informed):
         return model.predict_examples(examples, progress)
     return model.predict([example.text for example in examples], progress)

@@ -1,4 +1,6 @@
-"""Training data for the discriminator (paper, section 3.3.2). In: a review and its rule triplets. Out: YY, YN and NX triplets. Pure."""
+"""Training data for the discriminator (paper, section 3.3.2). In: a review and its rule triplets. Out: YY, YN and NX
+triplets. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,13 @@ def _item_random(seed: int, item: str) -> random.Random:
 
 
 def discriminator_data(example: Example, seed: int, hard: bool = False) -> JudgedReview:
-    """Every rule triplet as YY, each once more with a random wrong polarity as YN, and unpaired aspects and opinions as NX.
+    """Every rule triplet as YY, each once more with a random wrong polarity as YN, and unpaired aspects and opinions
+    as NX.
 
-    NX: all pairs of a distinct aspect and a distinct opinion (by spans) of the review, less the YY pairs whatever their polarity; of these
-    twice as many as there are YY triplets, or all where there are fewer, each with a random polarity. NX triplets follow the order of
-    the review's aspects, then opinions. `hard`: not a random choice of them but those that stand nearest to each other, which are the
-    mistakes that rules make.
+    NX: all pairs of a distinct aspect and a distinct opinion (by spans) of the review, less the YY pairs whatever
+    their polarity; of these twice as many as there are YY triplets, or all where there are fewer, each with a random
+    polarity. NX triplets follow the order of the review's aspects, then opinions. `hard`: not a random choice of them
+    but those that stand nearest to each other, which are the mistakes that rules make.
     """
     draw = _item_random(seed, example.id)
     wrong = [_recast(t, draw.choice([p for p in POLARITIES if p != t.polarity])) for t in example.triplets]

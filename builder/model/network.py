@@ -1,7 +1,7 @@
 """The modules that tagger and discriminator share: a convolutional trunk, span vectors, and the pair scorer.
 
-Shapes: B texts, T characters, D the width, N spans and P pairs of the whole batch, listed flat with the row of their text. All work on
-pairs is on flat lists: no loop and no padding per review.
+Shapes: B texts, T characters, D the width, N spans and P pairs of the whole batch, listed flat with the row of their
+text. All work on pairs is on flat lists: no loop and no padding per review.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MOST_CLAUSES = 4
 
 
 class ResidualConvolution(nn.Module):
-    """x + gated convolution of the normalised x. [B, D, T] in and out; padding stays zero, so that it never reaches the text."""
+    """x + gated convolution of the normalised x. [B, D, T] in and out; padding stays zero, so that it never reaches
+    the text.
+    """
 
     def __init__(self, width: int, dilation: int, dropout: float) -> None:
         super().__init__()
@@ -114,8 +116,8 @@ class SpanVector(nn.Module):
 class PairScorer(nn.Module):
     """Aspect and opinion spans to logits: does the pair belong together [P], and its polarity [P, 3].
 
-    `extra` numbers per pair come from the caller. Distance has a sign (82% of aspects stand before their opinion) and grows in
-    steps; clause and sentence boundaries between the two are counted.
+    `extra` numbers per pair come from the caller. Distance has a sign (82% of aspects stand before their opinion) and
+    grows in steps; clause and sentence boundaries between the two are counted.
     """
 
     def __init__(self, width: int, size: int, extra: int, dropout: float) -> None:
@@ -166,10 +168,11 @@ def gap(aspects: Spans, opinions: Spans) -> tuple[Tensor, Tensor]:
 
 
 def base_weights(trunk: Trunk, vocabulary: Vocabulary, seed: int) -> None:
-    """Set the embedding of each character from (seed, character): the same base model M for every round (paper, section 3.3.1).
+    """Set the embedding of each character from (seed, character): the same base model M for every round (paper,
+    section 3.3.1).
 
-    The other parameters are drawn before, in an order that no vocabulary changes; these rows are drawn one by one, so that a character
-    starts from the same vector whatever else the training texts hold.
+    The other parameters are drawn before, in an order that no vocabulary changes; these rows are drawn one by one, so
+    that a character starts from the same vector whatever else the training texts hold.
     """
     weight = trunk.chars.weight
     with torch.no_grad():

@@ -1,10 +1,11 @@
-"""The cross-fitted judge: no triplet is judged by a model that was trained on it. In: triplets of reviews. Out: YY, YN, NX or nothing.
+"""The cross-fitted judge: no triplet is judged by a model that was trained on it. In: triplets of reviews. Out: YY,
+YN, NX or nothing.
 
-There are k folds of reviews; a member of the panel is trained without one of them, and judges just that one. A member has two views of a
-triplet: the discriminator answers the questions of section 3.3.2 for a pair it is shown, the tagger says whether it would have found
-the pair by itself. A review that none was trained on is judged by all. A triplet is rejected where its probability is lower than that of
-the share of the rules' triplets that confident learning (Northcutt et al. 2021) takes for noise; between that and even odds the panel
-abstains.
+There are k folds of reviews; a member of the panel is trained without one of them, and judges just that one. A member
+has two views of a triplet: the discriminator answers the questions of section 3.3.2 for a pair it is shown, the
+tagger says whether it would have found the pair by itself. A review that none was trained on is judged by all. A
+triplet is rejected where its probability is lower than that of the share of the rules' triplets that confident
+learning (Northcutt et al. 2021) takes for noise; between that and even odds the panel abstains.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from builder.model.trust import Limits
 from builder.records import VERDICTS, Triplet, Verdict
 
 UNSURE, SURE = 0.7, 0.76
-"""What a panel gives the rules' triplets on average that is not trusted at all, and one that is trusted fully (docs/results/models.md)."""
+"""What a panel gives the rules' triplets on average that is not trusted at all, and one that is trusted fully
+(docs/results/models.md).
+"""
 LEAST = 3e-3
 """No view is surer than this that a label is wrong."""
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
@@ -38,7 +41,8 @@ Shares = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is rejected.
+    """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is
+    rejected.
 
     `trust`, from 0 to 1, is how far variant E follows it: 0 where the panel has learnt too little (see `trusted`).
     """
@@ -106,8 +110,9 @@ def unseen(
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What a panel says of the triplets given as YY: the share it takes for noise, the probability of YY below which that share of them lies
-    (even odds at most), and their mean probability."""
+    """What a panel says of the triplets given as YY: the share it takes for noise, the probability of YY below which
+    that share of them lies (even odds at most), and their mean probability.
+    """
 
     share: float
     cut: float
@@ -115,8 +120,9 @@ class Noise:
 
 
 def noise(judged: Sequence[JudgedReview], said: Sequence[Shares]) -> Noise:
-    """Confident learning: a triplet counts as a class if its probability reaches the mean probability among those given as that class; of
-    several the most probable. In: the discriminator's training data with its made YN and NX, and what `unseen` says of each item.
+    """Confident learning: a triplet counts as a class if its probability reaches the mean probability among those
+    given as that class; of several the most probable. In: the discriminator's training data with its made YN and NX,
+    and what `unseen` says of each item.
     """
     shares = np.concatenate([np.empty((0, 3)), *said])
     given = np.array([VERDICTS.index(label) for one in judged for _, label in one.verdicts], dtype=np.int64)
@@ -131,8 +137,9 @@ def noise(judged: Sequence[JudgedReview], said: Sequence[Shares]) -> Noise:
 
 
 def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], told: Noise) -> Panel:
-    """The panel with its thresholds. One that has read little doubts what is right as often as what is wrong, and gives the rules' triplets less on
-    average: from SURE down to UNSURE it is trusted in proportion less, below that not at all. What a trusted panel drops it also rejects.
+    """The panel with its thresholds. One that has read little doubts what is right as often as what is wrong, and
+    gives the rules' triplets less on average: from SURE down to UNSURE it is trusted in proportion less, below that
+    not at all. What a trusted panel drops it also rejects.
     """
     trust = round(min(1.0, max(0.0, (told.mean - UNSURE) / (SURE - UNSURE))), 3)
     return Panel(taggers, discriminators, max(told.cut, Limits.of(trust).drop), trust)
@@ -158,7 +165,9 @@ def _mean(one: Shares, other: Shares) -> Shares:
 
 
 def save_panel(panel: Panel, folder: Path) -> None:
-    """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were trained."""
+    """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were
+    trained.
+    """
     settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.drop, "digest": panel.digest}
     write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
@@ -185,7 +194,9 @@ def load_panel(folder: Path) -> Panel:
 
 
 def on_one_thread(panel: Panel) -> Panel:
-    """The same panel, whose members read on one thread each: how many there are may change the last digit of what they say."""
+    """The same panel, whose members read on one thread each: how many there are may change the last digit of what
+    they say.
+    """
     taggers = tuple(replace(one, config=replace(one.config, threads=1)) for one in panel.taggers.members)
     discriminators = tuple(replace(one, config=replace(one.config, threads=1)) for one in panel.discriminators)
     return replace(panel, taggers=Taggers(taggers), discriminators=discriminators)

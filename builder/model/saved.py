@@ -1,7 +1,7 @@
 """A trained model on disk: `weights.safetensors` and `config.json`. Never pickle.
 
-config.json says what kind of model it is, its config, vocabulary, threshold, facts and digest. The digest covers weights and config,
-so that a damaged file, or files of two models in one folder, are found on loading.
+config.json says what kind of model it is, its config, vocabulary, threshold, facts and digest. The digest covers
+weights and config, so that a damaged file, or files of two models in one folder, are found on loading.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The embedded extractor: training from rule triplets, prediction, and what is kept of it.
 
-A text longer than the config's window is read in pieces cut after sentences (builder.learning.encode.windows); a training triplet that
-lies across a cut, a span longer than `max_span` and a gap longer than `max_gap` cannot be learnt: `Tagger.facts` counts them.
+A text longer than the config's window is read in pieces cut after sentences (builder.learning.encode.windows); a
+training triplet that lies across a cut, a span longer than `max_span` and a gap longer than `max_gap` cannot be
+learnt: `Tagger.facts` counts them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tagger:
-    """A trained extractor. `threshold` is the pair probability from which a triplet is reported; `facts` says how it was trained."""
+    """A trained extractor. `threshold` is the pair probability from which a triplet is reported; `facts` says how it
+    was trained.
+    """
 
     network: TaggerNetwork
     vocabulary: Vocabulary
@@ -45,7 +48,9 @@ class Tagger:
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
 
     def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
-        """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and polarity."""
+        """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and
+        polarity.
+        """
         found = propose(self.network, self.vocabulary, self.config, texts, self.threshold, progress)
         return [settle([triplet for _, triplet in proposals]) for proposals in found]
 
@@ -58,7 +63,9 @@ def propose(
     floor: float,
     progress: Progress | None = None,
 ) -> list[list[Proposal]]:
-    """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that probability."""
+    """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that
+    probability.
+    """
     encoder = Encoder(vocabulary, config.bigram_buckets)
     pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
     encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
@@ -151,7 +158,9 @@ def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
 
 
 def in_place(triplet: Triplet) -> tuple[int, int, Key]:
-    """Sorts as the rules do: in text order of the opinions. Scorers that match one to one in order of appearance depend on it."""
+    """Sorts as the rules do: in text order of the opinions. Scorers that match one to one in order of appearance
+    depend on it.
+    """
     return triplet.opinion.start, triplet.aspect.start, triplet.key
 
 
@@ -168,7 +177,8 @@ def train_tagger(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> Tagger:
-    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on `valid` win.
+    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on
+    `valid` win.
 
     Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
     """

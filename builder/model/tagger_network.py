@@ -1,7 +1,9 @@
-"""The tagger's network: which spans are aspects and opinions, which of them belong together, and which of their characters are core.
+"""The tagger's network: which spans are aspects and opinions, which of them belong together, and which of their
+characters are core.
 
-Every span of up to `max_span` characters has a logit of its own per layer, so nested and overlapping spans are no special case. Spans
-that score above a cut go to the pair scorer, which sees how many other candidates stand between the two.
+Every span of up to `max_span` characters has a logit of its own per layer, so nested and overlapping spans are no
+special case. Spans that score above a cut go to the pair scorer, which sees how many other candidates stand between
+the two.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ EXTRA = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """A piece of a text with its gold: pairs [n, 5] (aspect start, end, opinion start, end, polarity index), cores [m, 3 + max_span]
-    (layer, start, end, then a bit per character), distinct by layer and span."""
+    """A piece of a text with its gold: pairs [n, 5] (aspect start, end, opinion start, end, polarity index), cores
+    [m, 3 + max_span] (layer, start, end, then a bit per character), distinct by layer and span.
+    """
 
     text: Encoded
     pairs: IntArray
@@ -44,7 +47,9 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Spans per layer, the pairs of them (two indices [P]), and the pair scorer's answer (logit [P], polarity logits [P, 3])."""
+    """Spans per layer, the pairs of them (two indices [P]), and the pair scorer's answer (logit [P], polarity logits
+    [P, 3]).
+    """
 
     aspects: Spans
     opinions: Spans
@@ -54,9 +59,11 @@ class Candidates:
 
 
 class SpanTable(nn.Module):
-    """A logit for every [start, end) of both layers: [B, 2, T, T] by first and last character; -inf where there is no span.
+    """A logit for every [start, end) of both layers: [B, 2, T, T] by first and last character; -inf where there is no
+    span.
 
-    The sum of: how well the character begins one, ends one, both together (scaled dot product), each character within, and the length.
+    The sum of: how well the character begins one, ends one, both together (scaled dot product), each character
+    within, and the length.
     """
 
     def __init__(self, width: int, size: int, longest: int) -> None:
@@ -158,7 +165,9 @@ class TaggerNetwork(nn.Module):
 
 
 def _kth_best(scores: Tensor) -> Tensor:
-    """Per text and layer the score of the k-th best candidate, k growing with the length: a bound for untrained weights. [B, 2, 1, 1]"""
+    """Per text and layer the score of the k-th best candidate, k growing with the length: a bound for untrained
+    weights. [B, 2, 1, 1]
+    """
     rows, layers, chars, _ = scores.shape
     most = min(chars * chars, 4 + chars // 5)
     return scores.view(rows, layers, -1).topk(most, sorted=True).values[..., -1][..., None, None]
@@ -177,7 +186,9 @@ def _near(aspects: Spans, opinions: Spans, most: int) -> tuple[Tensor, Tensor]:
 
 
 def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor]) -> Tensor:
-    """Per pair: the two span logits, and the expected number of aspects and opinions that begin between the two and near both. [P, 6]"""
+    """Per pair: the two span logits, and the expected number of aspects and opinions that begin between the two and
+    near both. [P, 6]
+    """
     logits = [scores[spans.row, layer, spans.start, spans.end - 1] for layer, spans in enumerate((aspects, opinions))]
     own = [logit.clamp(-8, 8)[at] / 4 for logit, at in zip(logits, index, strict=True)]
     begins = functional.pad(scores.sigmoid().sum(-1).cumsum(-1), (1, 0))
@@ -204,7 +215,9 @@ def _gold(windows: Sequence[Window]) -> Gold:
 
 
 def _pair_loss(found: Candidates, gold: Gold, base: int) -> Tensor:
-    """Cross-entropy of the pairs, and of the polarity where the pair is gold. Pairs meet their gold by one number per pair."""
+    """Cross-entropy of the pairs, and of the polarity where the pair is gold. Pairs meet their gold by one number per
+    pair.
+    """
     aspects, opinions = found.aspects.at(found.index[0]), found.opinions.at(found.index[1])
     codes = _code([aspects.row, aspects.start, aspects.end, opinions.start, opinions.end], base)
     wanted, order = torch.sort(_code([gold.pairs[:, i] for i in range(5)], base))

@@ -1,4 +1,6 @@
-"""What variant E may do by a panel that is trusted so far. In: trust from 0 to 1. Out: the limits for dropping, adding and lengthening. No torch."""
+"""What variant E may do by a panel that is trusted so far. In: trust from 0 to 1. Out: the limits for dropping,
+adding and lengthening. No torch.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ WIDEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a panel may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`, lengthen by one of at least
-    `widen`."""
+    """What a panel may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`,
+    lengthen by one of at least `widen`.
+    """
 
     drop: float
     add: float

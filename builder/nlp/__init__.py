@@ -1,7 +1,7 @@
 """Words, universal tags and dependency trees for views of texts, behind one Protocol.
 
-In: a backend's name from `BACKENDS`, the user's words, optionally a folder of models. Out: a `Backend`. Its signature names
-everything that changes its output.
+In: a backend's name from `BACKENDS`, the user's words, optionally a folder of models. Out: a `Backend`. Its signature
+names everything that changes its output.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""The ckip backend (extra `ckip`): words and tags from ckip-transformers, as in the paper (section 3.2), on a GPU if there is one.
+"""The ckip backend (extra `ckip`): words and tags from ckip-transformers, as in the paper (section 3.2), on a GPU if
+there is one.
 
-In: views of texts, cut into sentences. Out: tokens with universal tags (rules/labels.tsv) and trees of our own parser or of stanza. The
-user's words cannot steer CKIP, which takes no dictionary, and nothing refines its words afterwards. The driver's habits that this
-module lives with (ckip-transformers 0.3.4): whitespace is an unknown character that it may glue into a word, a call without a single
-character raises, one long text pads all others to its length, and a word longer than the model's window kills the tagger.
-ckip-transformers is GPL-3.0: it is asked for by name, imported only when this backend is loaded, and no part of it is copied.
+In: views of texts, cut into sentences. Out: tokens with universal tags (rules/labels.tsv) and trees of our own parser
+or of stanza. The user's words cannot steer CKIP, which takes no dictionary, and nothing refines its words afterwards.
+The driver's habits that this module lives with (ckip-transformers 0.3.4): whitespace is an unknown character that it
+may glue into a word, a call without a single character raises, one long text pads all others to its length, and a
+word longer than the model's window kills the tagger. ckip-transformers is GPL-3.0: it is asked for by name, imported
+only when this backend is loaded, and no part of it is copied.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ class Ckip:
         return parsed([Draft.of(text, draft) for text, draft in zip(texts, drafted, strict=True)], self.parser)
 
     def _tags(self, sentences: list[list[str]]) -> list[list[str]]:
-        """Universal tags. The tagger reads a word's tag off its first character: of an endless one it is shown the start only."""
+        """Universal tags. The tagger reads a word's tag off its first character: of an endless one it is shown the
+        start only.
+        """
         answers = _batched(
             self.tagger,
             [[word[: self.window] for word in words] for words in sentences],
@@ -95,7 +99,8 @@ def _batched(driver: Driver, items: Sequence[DriverInput], size: Callable[[Drive
 def word_spans(text: str, words: Sequence[str], where: str) -> list[Span]:
     """Spans that tile a text, cut where the words end and at the edges of whitespace.
 
-    The words together must be the text. Whitespace that is missing, added or changed is made good; any other difference is a ModelError.
+    The words together must be the text. Whitespace that is missing, added or changed is made good; any other
+    difference is a ModelError.
     """
     if "".join(words) == text:
         edges = set(accumulate(map(len, words)))
@@ -119,8 +124,8 @@ def word_spans(text: str, words: Sequence[str], where: str) -> list[Span]:
 def load(words: Mapping[str, str], models: Path | None = None, trees: str = "embedded") -> Ckip:
     """The backend. `models`: a folder with ws/ and pos/, or one of `NAMES` for the hub's models, by default bert-base.
 
-    `trees`: "embedded" takes our own parser (models/embedded/ if it is there, else the one shipped), "stanza" the models in
-    models/stanza/. `words` is there for the Protocol alone: CKIP takes no dictionary.
+    `trees`: "embedded" takes our own parser (models/embedded/ if it is there, else the one shipped), "stanza" the
+    models in models/stanza/. `words` is there for the Protocol alone: CKIP takes no dictionary.
     """
     del words
     table = label_table.load()
@@ -150,7 +155,9 @@ def _source(part: str, models: Path | None) -> str:
 
 
 def _driver(part: str, source: str) -> Any:
-    """A driver of ckip-transformers. Its tokenizer is made to know the model's window, which some of the files do not say."""
+    """A driver of ckip-transformers. Its tokenizer is made to know the model's window, which some of the files do not
+    say.
+    """
     torch = import_module("torch")
     module = _drivers()
     import_module("transformers").utils.logging.disable_progress_bar()

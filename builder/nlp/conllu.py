@@ -1,8 +1,8 @@
 """CoNLL-U files as plain sentences.
 
-In: a path. Out: one `Sentence` per tree, with 0-based heads (-1 is the root). Multiword ranges and empty nodes carry no tree
-edge and are left out; a line that is not CoNLL-U stops the reading, because a silently shortened treebank trains a silently
-worse parser.
+In: a path. Out: one `Sentence` per tree, with 0-based heads (-1 is the root). Multiword ranges and empty nodes carry
+no tree edge and are left out; a line that is not CoNLL-U stops the reading, because a silently shortened treebank
+trains a silently worse parser.
 """
 
 from __future__ import annotations

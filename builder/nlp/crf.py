@@ -1,9 +1,9 @@
 """The segmenter: a linear-chain CRF over characters with joint labels (place in the word × universal tag).
 
-In: chains of text and, optionally, gaps that are already decided and tags that are already known. Out: word spans and tags.
-Trained with python-crfsuite (`train.py`), stored as a sparse safetensors file and decoded here in numpy over all chains of a
-call at once: table look-ups need no string per feature and character, and a constrained decoding (user words, gold words) is
-the same Viterbi with a mask, which CRFsuite's own tagger cannot do.
+In: chains of text and, optionally, gaps that are already decided and tags that are already known. Out: word spans and
+tags. Trained with python-crfsuite (`train.py`), stored as a sparse safetensors file and decoded here in numpy over
+all chains of a call at once: table look-ups need no string per feature and character, and a constrained decoding
+(user words, gold words) is the same Viterbi with a mask, which CRFsuite's own tagger cannot do.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def emissions(crf: Crf, chains: Sequence[str]) -> Floats:
 def margins(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Floats:
     """By how much the best labelling with a gap before a character beats the best without: [characters], > 0 is a gap.
 
-    These are max-marginals. The state scores alone would be cheaper, but take the wrong side at 6 gaps in 100 even with the
-    best threshold: the transitions carry much of what the CRF knows.
+    These are max-marginals. The state scores alone would be cheaper, but take the wrong side at 6 gaps in 100 even
+    with the best threshold: the transitions carry much of what the CRF knows.
     """
     out = np.zeros(len(scores), np.float32)
     for starts, batch in _batches(lengths):
@@ -78,7 +78,9 @@ def margins(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Floats:
 def _passes(
     crf: Crf, scores: Floats, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """Best scores [longest, chains, labels] up to and with each label, and after it, for chains sorted by falling length."""
+    """Best scores [longest, chains, labels] up to and with each label, and after it, for chains sorted by falling
+    length.
+    """
     t2 = 2 * len(crf.tags)
     t = t2 // 2
     cross, inner = _cross(crf), _inner(crf)
@@ -160,7 +162,8 @@ def _viterbi_batch(
 ) -> None:
     """Decode chains sorted by falling length into `out`; step t touches only the chains that are that long.
 
-    Only E and S precede B and S, and only B and I of the same tag precede I and E, so a step is a [2T, 2T] maximum, not [4T, 4T].
+    Only E and S precede B and S, and only B and I of the same tag precede I and E, so a step is a [2T, 2T] maximum,
+    not [4T, 4T].
     """
     t2, size = 2 * len(crf.tags), len(lengths)
     cross, inner = _cross(crf), _inner(crf)

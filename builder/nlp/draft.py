@@ -1,7 +1,8 @@
 """A text while its tokens come together: words and tags first, trees after.
 
-In: the words of a text with their tags and the sentence of each, and a parser. Out: tokens that tile the text. Backends differ in how they
-find words; what makes a parse unit, and that whitespace stands outside every tree, is the same for all of them and lives here.
+In: the words of a text with their tags and the sentence of each, and a parser. Out: tokens that tile the text.
+Backends differ in how they find words; what makes a parse unit, and that whitespace stands outside every tree, is the
+same for all of them and lives here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class TreeParser(Protocol):
     """What makes trees of words that are cut and tagged already."""
 
     def parse(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
-        """(words, universal tags) -> (heads, UD v1 relations) of each unit; heads are word indices, -1 for its one root."""
+        """(words, universal tags) -> (heads, UD v1 relations) of each unit; heads are word indices, -1 for its one
+        root.
+        """
 
 
 @dataclass(slots=True)

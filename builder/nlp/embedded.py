@@ -1,9 +1,9 @@
 """The embedded backend: words, universal tags and UD v1 trees, offline, from a few megabytes shipped with the package.
 
-In: views of texts (anything: emoji, line breaks, nothing at all). Out: tokens that tile each text; runs of whitespace are tokens
-with tag SPACE and relation space outside every tree. The order of work: sentences (parse units) → chains without whitespace →
-CRF scores → user words → constrained Viterbi → parser, always over a block of texts at once, because numpy and torch are
-only fast on many.
+In: views of texts (anything: emoji, line breaks, nothing at all). Out: tokens that tile each text; runs of whitespace
+are tokens with tag SPACE and relation space outside every tree. The order of work: sentences (parse units) → chains
+without whitespace → CRF scores → user words → constrained Viterbi → parser, always over a block of texts at once,
+because numpy and torch are only fast on many.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ def _pieces(text: str) -> list[_Piece]:
 
 
 def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
-    """The backend with the models in a folder (the shipped ones by default) and the user's words, {word: UPOS, "" or its parts: "微 辣"}.
+    """The backend with the models in a folder (the shipped ones by default) and the user's words, {word: UPOS, "" or
+    its parts: "微 辣"}.
 
     A user word that holds whitespace can never be a word and is refused, as is a tag that the segmenter does not have.
     """

@@ -1,8 +1,8 @@
 """Scores of a backend against a treebank: `evaluate(backend, conllu)`.
 
-In: a backend and a CoNLL-U file. Out: segmentation F1, tag F1 end to end, and attachment end to end (a dependency counts if both
-words and the arc are right), all in percent. With the embedded backend also what it does with gold words: tag accuracy, UAS and
-LAS with predicted tags. Every token counts, punctuation too.
+In: a backend and a CoNLL-U file. Out: segmentation F1, tag F1 end to end, and attachment end to end (a dependency
+counts if both words and the arc are right), all in percent. With the embedded backend also what it does with gold
+words: tag accuracy, UAS and LAS with predicted tags. Every token counts, punctuation too.
 """
 
 from __future__ import annotations

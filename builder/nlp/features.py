@@ -1,9 +1,9 @@
 """What the segmenter sees of a text: for every character a handful of atoms (strings), in named streams.
 
-In: chains, stretches of text without whitespace. Out: per stream one atom a character, over all chains laid end to end with
-separators between them, so that a model looks atoms up once and shifts the columns for its window. The atoms are the characters
-and their n-grams, character types, and the words and tags of rjieba's dictionary on the Simplified view (issue 3: the dictionary
-is worth 2 points of F1 on news and much more on reviews).
+In: chains, stretches of text without whitespace. Out: per stream one atom a character, over all chains laid end to
+end with separators between them, so that a model looks atoms up once and shifts the columns for its window. The atoms
+are the characters and their n-grams, character types, and the words and tags of rjieba's dictionary on the Simplified
+view (issue 3: the dictionary is worth 2 points of F1 on news and much more on reviews).
 """
 
 from __future__ import annotations
@@ -47,12 +47,16 @@ _type_of: dict[str, str] = {"\n": "."}
 
 
 def fold(text: str) -> str:
-    """Chinese punctuation as the treebank writes it (half-width), lone surrogates made printable; the length never changes."""
+    """Chinese punctuation as the treebank writes it (half-width), lone surrogates made printable; the length never
+    changes.
+    """
     return _SURROGATE.sub("\ufffd", text.translate(_FOLD))
 
 
 def char_type(char: str) -> str:
-    """The kind of a character as one letter: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any other."""
+    """The kind of a character as one letter: H Han, D digit, N numeral, L Latin, Z bopomofo, K kana, P mark, O any
+    other.
+    """
     kind = _type_of.get(char)
     if kind is None:
         kind = "N" if char in _NUMERALS else next((name for name, pattern in _TYPES if pattern.match(char)), "O")
@@ -95,7 +99,9 @@ def _simplified(text: str) -> str:
 
 
 def _dictionary(text: str) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
-    """rjieba's view of each character: its place in the word with the word's tag, both gaps beside it, the word, its neighbours."""
+    """rjieba's view of each character: its place in the word with the word's tag, both gaps beside it, the word, its
+    neighbours.
+    """
     import rjieba
 
     words: list[tuple[str, str]] = rjieba.tag(_simplified(text))

@@ -1,7 +1,8 @@
 """The parser's training: `fit_parser(sentences, tags, seed)`.
 
-In: trees with gold tags, and the tags that a segmenter gives the same words. Out: a `Parser` in evaluation mode. Every epoch draws
-each sentence anew as a review might have it (`variants.review_like`), mostly with predicted tags, with some words and tags unknown.
+In: trees with gold tags, and the tags that a segmenter gives the same words. Out: a `Parser` in evaluation mode.
+Every epoch draws each sentence anew as a review might have it (`variants.review_like`), mostly with predicted tags,
+with some words and tags unknown.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def fit_parser(
     rate: float = 2e-3,
     after_epoch: Callable[[int, float, Parser], None] = lambda epoch, loss, parser: None,
 ) -> Parser:
-    """Adam with a linear warm-up and a cosine to zero. `after_epoch` gets the epoch, the mean loss and the parser so far."""
+    """Adam with a linear warm-up and a cosine to zero. `after_epoch` gets the epoch, the mean loss and the parser so
+    far.
+    """
     random = Random(seed)
     known = vocabulary_of(sentences, vectors)
     rare = _rare(sentences, known)
@@ -151,7 +154,9 @@ def _drawn(
 def _tensors(
     batch: list[Sentence], known: ParserVocabulary, rare: dict[str, float], random: Random
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding ignored)."""
+    """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding
+    ignored).
+    """
     batch = sorted(batch, key=len, reverse=True)
     widest = len(batch[0])
     columns = np.zeros((len(batch), widest, FEATURES), np.int64)

@@ -1,10 +1,11 @@
 """Foreign tags and relations in the engine's own labels: rules/labels.tsv.
 
-In: a scheme and a label of it, with the word that bears it. Out: the universal tag or the UD v1 relation that the engine and the parser
-know. One table for all schemes, so that a person sees the differences side by side: `ckip-pos` (CKIP's Sinica tags), `ud2`
-(relations of UD v2) and `stanford` (relations in the terms of the paper, section 3.2.3). A label followed by a space and a word holds
-for that word only: UD v2 knows 不 as an advmod, UD v1 as a neg. The rows of `ud2` were counted on the sentences that GSD has in both
-versions; the tags, on what GSD v1 gives the words that Sinica's treebank gives each tag.
+In: a scheme and a label of it, with the word that bears it. Out: the universal tag or the UD v1 relation that the
+engine and the parser know. One table for all schemes, so that a person sees the differences side by side: `ckip-pos`
+(CKIP's Sinica tags), `ud2` (relations of UD v2) and `stanford` (relations in the terms of the paper, section 3.2.3).
+A label followed by a space and a word holds for that word only: UD v2 knows 不 as an advmod, UD v1 as a neg. The rows
+of `ud2` were counted on the sentences that GSD has in both versions; the tags, on what GSD v1 gives the words that
+Sinica's treebank gives each tag.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class Labels:
 
 
 def load(path: Path | None = None) -> Labels:
-    """Read the table. ResourceError with file:line on a row that is not four filled cells, an unknown scheme, or a label listed twice."""
+    """Read the table. ResourceError with file:line on a row that is not four filled cells, an unknown scheme, or a
+    label listed twice.
+    """
     path = path or data_dir("rules") / "labels.tsv"
     try:
         content = path.read_bytes()

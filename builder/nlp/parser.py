@@ -1,9 +1,10 @@
-"""The dependency parser: words and tags in, heads and UD v1 relations out. Needs torch; imported by `embedded` when it loads.
+"""The dependency parser: words and tags in, heads and UD v1 relations out. Needs torch; imported by `embedded` when
+it loads.
 
-A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a fixed vector if
-raw text knew it (`vectors.py`), its first, second and last character, its tag and its length, so that unknown dishes still parse by
-their characters and tags. Units are parsed in
-batches of like length, formed from the call's units alone: the same call gives the same trees on every machine layout.
+A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a
+fixed vector if raw text knew it (`vectors.py`), its first, second and last character, its tag and its length, so that
+unknown dishes still parse by their characters and tags. Units are parsed in batches of like length, formed from the
+call's units alone: the same call gives the same trees on every machine layout.
 """
 
 from __future__ import annotations
@@ -191,7 +192,9 @@ class Parser:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The network is so small that threads cost more than they bring: two that wait for each other on a busy machine take 500 ms a sentence."""
+    """The network is so small that threads cost more than they bring: two that wait for each other on a busy machine
+    take 500 ms a sentence.
+    """
     before = torch.get_num_threads()
     if before == 1:
         yield

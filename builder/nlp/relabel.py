@@ -1,9 +1,10 @@
 """UD v2 trees written in the labels of GSD v1, so that film subtitles and learners' essays can teach the parser too.
 
-In: v2 sentences and, as the model, v1 sentences. Out: trees with v1 tags, relations and, where the two differ in shape, v1 arcs. GSD is
-encyclopaedic: 很 modifies an adjective 24 times in its 98,000 words and 92 times in the 17,000 of HK and CFL; reviews are full of it.
-Adverbs and function words get the tag and relation that GSD gives them most often (也 is mark, 不 is neg there), the rest follows
-the tables. Sentences whose clauses are joined by parataxis, which GSD does not have, are taken clause by clause.
+In: v2 sentences and, as the model, v1 sentences. Out: trees with v1 tags, relations and, where the two differ in
+shape, v1 arcs. GSD is encyclopaedic: 很 modifies an adjective 24 times in its 98,000 words and 92 times in the 17,000
+of HK and CFL; reviews are full of it. Adverbs and function words get the tag and relation that GSD gives them most
+often (也 is mark, 不 is neg there), the rest follows the tables. Sentences whose clauses are joined by parataxis, which
+GSD does not have, are taken clause by clause.
 """
 
 from __future__ import annotations

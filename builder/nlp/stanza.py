@@ -1,8 +1,9 @@
 """Trees from stanza (extra `stanza`) for words that are already cut.
 
-In: a folder of stanza's models for zh-hant, words by sentence. Out: heads and UD v1 relations; stanza speaks UD v2, rules/labels.tsv
-translates. Stanza tags the words itself, because its parser learnt from its own tags, finer than ours; lemmas are the words, as
-in its treebank. Nothing is ever downloaded: what is missing is an error that says how to get it.
+In: a folder of stanza's models for zh-hant, words by sentence. Out: heads and UD v1 relations; stanza speaks UD v2,
+rules/labels.tsv translates. Stanza tags the words itself, because its parser learnt from its own tags, finer than
+ours; lemmas are the words, as in its treebank. Nothing is ever downloaded: what is missing is an error that says how
+to get it.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ class StanzaParser:
 
 
 def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]]:
-    """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever an ill-trained model says."""
+    """0-based heads (-1 is the root) and UD v1 relations. Only the root is called root, whatever an ill-trained model
+    says.
+    """
     heads = [word.head - 1 for word in sentence.words]
     rels = ["root" if word.head == 0 else labels.ours("ud2", word.deprel, word.text) for word in sentence.words]
     return heads, ["dep" if head >= 0 and rel == "root" else rel for head, rel in zip(heads, rels, strict=True)]

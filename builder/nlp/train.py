@@ -1,8 +1,8 @@
 """Training of the embedded models from UD treebanks: `train(treebanks, out, seed)`.
 
-In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in `out`. The
-segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see sentences made more
-like reviews: without the final mark, cut at commas.
+In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in
+`out`. The segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see
+sentences made more like reviews: without the final mark, cut at commas.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _VECTOR_SIZE = 64
 class TrainingFiles:
     """What the models are trained on.
 
-    `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels (`relabel.py`), Simplified converted;
+    `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels (`relabel.py`), Simplified
+        converted;
     `raw`: text files, one text a line, for word vectors, segmented with the user's `words`.
     """
 
@@ -53,7 +54,9 @@ def train(
     epochs: int = 40,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Train both models and write them with their config.json to `out`, which is created. About 25 minutes on one core, 1.5 GB."""
+    """Train both models and write them with their config.json to `out`, which is created. About 25 minutes on one
+    core, 1.5 GB.
+    """
     from builder.nlp import embedded, parser
     from builder.nlp.fit_parser import fit_parser
     from builder.nlp.vectors import word_vectors
@@ -118,7 +121,9 @@ def fit_crf(
     c2: float = 0.1,
     minfreq: int = 2,
 ) -> crf.Crf:
-    """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file small."""
+    """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file
+    small.
+    """
     try:
         import pycrfsuite
     except ImportError as error:
@@ -145,7 +150,9 @@ def fit_crf(
 
 
 def _attributes(atoms: dict[str, list[str]], numbers: dict[str, dict[str, int]], i: int) -> list[str]:
-    """CRFsuite's attributes of a character, with numbers for atoms: an atom may hold any character, CRFsuite's dump may not."""
+    """CRFsuite's attributes of a character, with numbers for atoms: an atom may hold any character, CRFsuite's dump
+    may not.
+    """
     out = []
     for name, offsets in WINDOWS.items():
         column, known = atoms[name], numbers[name]
@@ -184,7 +191,9 @@ def _unpack(
 
 
 def cross_tagged(sentences: Sequence[Sentence], seed: int, folds: int, iterations: int) -> list[tuple[str, ...]]:
-    """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those it will get."""
+    """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those
+    it will get.
+    """
     out: list[tuple[str, ...]] = [()] * len(sentences)
     for fold_number in range(folds):
         held = range(fold_number, len(sentences), folds)

@@ -1,8 +1,8 @@
 """Valid trees from arc scores: the best head of every word, repaired only where that is no tree.
 
-In: scores [units, 1 + words (dependent), 1 + words (head)], position 0 the root. Out: heads with one root a unit and no cycle. The
-plain maximum is a tree for about nine units in ten; the rest get the cheapest single changes, which costs less than a maximum spanning tree
-for all and loses nothing measurable.
+In: scores [units, 1 + words (dependent), 1 + words (head)], position 0 the root. Out: heads with one root a unit and
+no cycle. The plain maximum is a tree for about nine units in ten; the rest get the cheapest single changes, which
+costs less than a maximum spanning tree for all and loses nothing measurable.
 """
 
 from __future__ import annotations

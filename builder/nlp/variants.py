@@ -1,7 +1,7 @@
 """Training sentences made more like reviews: no final mark, marks missing inside, clauses that stand alone.
 
-In: a sentence and a Random. Out: a sentence with a valid tree. Nothing is invented; only punctuation that nothing hangs on goes, and
-only clauses that the tree itself holds together are cut out.
+In: a sentence and a Random. Out: a sentence with a valid tree. Nothing is invented; only punctuation that nothing
+hangs on goes, and only clauses that the tree itself holds together are cut out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Word vectors from raw text: what stands beside a word, factored.
 
-In: sentences as lists of words, without any annotation. Out: a unit-length vector for each frequent word, so that the parser
-knows more words than the treebank has. Positive pointwise mutual information of a word with its neighbours at -2, -1, +1 and +2,
-each place apart (places are what syntax is about), and a truncated SVD (Levy and Goldberg 2014): seconds, where a neural
-model takes hours.
+In: sentences as lists of words, without any annotation. Out: a unit-length vector for each frequent word, so that the
+parser knows more words than the treebank has. Positive pointwise mutual information of a word with its neighbours at
+-2, -1, +1 and +2, each place apart (places are what syntax is about), and a truncated SVD (Levy and Goldberg 2014):
+seconds, where a neural model takes hours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _CONTEXTS = 6000
 def word_vectors(
     sentences: Sequence[Sequence[str]], size: int, most: int, least: int, seed: int
 ) -> dict[str, npt.NDArray[np.float32]]:
-    """Vectors of the `most` most frequent words seen at least `least` times; their order is by frequency, then by code point."""
+    """Vectors of the `most` most frequent words seen at least `least` times; their order is by frequency, then by
+    code point.
+    """
     counts = Counter(word for words in sentences for word in words)
     ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[:most]
     number = {word: i for i, word in enumerate(ranked)}

@@ -1,9 +1,10 @@
 """How words that are known beforehand steer the segmenter: user words, numbers, Latin, marks and emoji.
 
-In: a chain of text, the CRF's margins between its characters, and the user's words. Out: gaps that are decided (JOIN, SPLIT) and
-tags that are. User words are chosen per chain by one dynamic programme: long words count more than proportionally (服務態度 beats
-服務 + 態度 where the lexicon has it), and every gap where a choice contradicts the CRF costs what the CRF holds against it, so that
-overlapping words are settled by context, and user words of one character break up what the CRF glued (酒超) but no sure word (大家).
+In: a chain of text, the CRF's margins between its characters, and the user's words. Out: gaps that are decided (JOIN,
+SPLIT) and tags that are. User words are chosen per chain by one dynamic programme: long words count more than
+proportionally (服務態度 beats 服務 + 態度 where the lexicon has it), and every gap where a choice contradicts the CRF costs
+what the CRF holds against it, so that overlapping words are settled by context, and user words of one character break
+up what the CRF glued (酒超) but no sure word (大家).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _RUN = re.compile(
 class Words:
     """The user's words, lower case, ready to be found.
 
-    `lengths` holds by the first two characters the lengths to try, longest first; `parts` what a word is cut into (微 辣).
+    `lengths` holds by the first two characters the lengths to try, longest first; `parts` what a word is cut into (微
+    辣).
     """
 
     tags: Mapping[str, str]
@@ -70,7 +72,9 @@ class Words:
         return self.tags.get(surface.lower(), "")
 
     def cut(self, surface: str) -> Iterator[tuple[int, int, str | None]]:
-        """(start, end, tag) of the parts of a user word, or of the word itself; the tag of a part that is no word of the user is None."""
+        """(start, end, tag) of the parts of a user word, or of the word itself; the tag of a part that is no word of
+        the user is None.
+        """
         at = 0
         for part in self.parts.get(surface.lower(), (surface,)):
             yield at, at + len(part), self.tags.get(part.lower())
@@ -90,10 +94,11 @@ def _mark_tag(char: str) -> str:
 
 
 def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[bool]) -> list[Span]:
-    """The user words of a chain that come out whole. margins[k] > 0: the CRF wants a gap before k; joined[k]: there can be none.
+    """The user words of a chain that come out whole. margins[k] > 0: the CRF wants a gap before k; joined[k]: there
+    can be none.
 
-    A word pays for the gaps inside it that the CRF wants and for gaps at its edges that the CRF does not want; a gap between two
-    user words is paid once.
+    A word pays for the gaps inside it that the CRF wants and for gaps at its edges that the CRF does not want; a gap
+    between two user words is paid once.
     """
     size = len(chain)
     by_end: dict[int, list[int]] = {}
@@ -131,7 +136,9 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
 
 
 def _bonus(chain: str, start: int, end: int, edge: Sequence[float]) -> float:
-    """What a user word is worth. One character is worth less where breaking it off would break a dictionary word (使用, 可以)."""
+    """What a user word is worth. One character is worth less where breaking it off would break a dictionary word (使用,
+    可以).
+    """
     if end - start > 1:
         return _BONUS * math.pow(end - start, _GROWTH)
     broken = (edge[start] > 0 and _in_dictionary(chain[start - 1 : end])) or (

@@ -1,9 +1,9 @@
-"""What a release must not show: phone numbers, e-mail addresses, URLs, handles, addresses, people's names and the place's own, masked with an
-offset map.
+"""What a release must not show: phone numbers, e-mail addresses, URLs, handles, addresses, people's names and the
+place's own, masked with an offset map.
 
-In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [地址] [人名] [店名] in their stead, where
-they stood, and `to_masked`, which moves spans of the stored text. Masking goes on until nothing more is found, so that masking a
-masked text changes nothing.
+In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [地址] [人名] [店名] in their
+stead, where they stood, and `to_masked`, which moves spans of the stored text. Masking goes on until nothing more is
+found, so that masking a masked text changes nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Masked:
         return start + shift, end + shift
 
     def around(self, span: Span) -> Span | None:
-        """The same for the name of who is judged: a mask of a name in it, or over a part of it, belongs to it whole; None for other masks."""
+        """The same for the name of who is judged: a mask of a name in it, or over a part of it, belongs to it whole;
+        None for other masks.
+        """
         start, end = span
         for mask_start, mask_end, kind in self.masks:
             if mask_start < end and start < mask_end:
@@ -62,7 +64,9 @@ class Masked:
         return start + before, end + after
 
     def in_script(self, convert: Callable[[str], str]) -> str:
-        """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in every script."""
+        """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in
+        every script.
+        """
         parts: list[str] = []
         at = shift = 0
         for start, end, kind in self.masks:
@@ -142,7 +146,9 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
 
 
 def _said(match: re.Match[str], kind: Kind) -> Span | None:
-    """The span to mask: the named group where a cue (`line id:`) is to stay readable, less the punctuation that ends a sentence."""
+    """The span to mask: the named group where a cue (`line id:`) is to stay readable, less the punctuation that ends
+    a sentence.
+    """
     start, end = match.span(match.lastgroup or 0)
     if kind == "url":
         end = start + len(match.string[start:end].rstrip(".,;:!?()[]{}'\"*~"))

@@ -1,8 +1,8 @@
 """Names of people that stand in a review: 王小姐, 林大華店長, 店員小芳, 阿芬姐, 名叫小芳的店員, 謝謝小芳的服務.
 
-In: a text. Out: the spans of names, with the title that belongs to them. Precision goes before recall: a name is masked where a title, a role, a
-verb of naming or thanks says that it is one, and never where the dictionary has a word (高雄店長, 店員高興, 小心). The text is in Simplified
-script, so that a name is found in both.
+In: a text. Out: the spans of names, with the title that belongs to them. Precision goes before recall: a name is
+masked where a title, a role, a verb of naming or thanks says that it is one, and never where the dictionary has a
+word (高雄店長, 店員高興, 小心). The text is in Simplified script, so that a name is found in both.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def _surname(text: str, at: int) -> bool:
 
 
 def _given(name: str, after: str = "") -> bool:
-    """Whether what follows a surname may be a given name: no word with the surname, in itself, or with what comes after it."""
+    """Whether what follows a surname may be a given name: no word with the surname, in itself, or with what comes
+    after it.
+    """
     given = name[1:]
     return not (
         _NO_GIVEN.search(given)

@@ -1,7 +1,8 @@
-"""The forms in which a review may write the name of its place: 鼎香園-台北信義店 is also 鼎香園; and names that a review says are a shop's.
+"""The forms in which a review may write the name of its place: 鼎香園-台北信義店 is also 鼎香園; and names that a review says
+are a shop's.
 
-In: the name as the place column has it, often with a branch, brackets and advertising. Out: the forms worth masking, none of them
-so short or so common that it would hit other words. Used by `privacy`, which looks for them in texts.
+In: the name as the place column has it, often with a branch, brackets and advertising. Out: the forms worth masking,
+none of them so short or so common that it would hit other words. Used by `privacy`, which looks for them in texts.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def announced(text: str) -> Iterator[str]:
 
 
 def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds the names in a text of Simplified script and ASCII width; None if no form of them is worth looking for."""
+    """What finds the names in a text of Simplified script and ASCII width; None if no form of them is worth looking
+    for.
+    """
     found = {converter("t2s")(form) for name in names for form in forms(name)}
     if not found:
         return None
@@ -151,7 +154,9 @@ def _han(text: str) -> int:
 
 
 def _spelt(form: str) -> str:
-    """A pattern for a form: marks and spaces between its parts may differ, and one space may stand between Han characters."""
+    """A pattern for a form: marks and spaces between its parts may differ, and one space may stand between Han
+    characters.
+    """
     atoms = list(_ATOM.finditer(form))
     parts = [re.escape(atoms[0][0])]
     loose = _han(form) >= 3  # with two, 很好 吃香 would hold the name 好吃
@@ -183,7 +188,9 @@ def _kind_pattern() -> re.Pattern[str]:
 
 @cache
 def _branch() -> str:
-    """The branch that a review may name behind a place's name: 信義店, (台北信義店), 二店, 羅斯福路店. Never words about it: 這家店, 最好的店."""
+    """The branch that a review may name behind a place's name: 信義店, (台北信義店), 二店, 羅斯福路店. Never words about it: 這家店,
+    最好的店.
+    """
     kinds, plain = (
         "(?:分店|門市|门市|(?:店|館|馆)(?![員员長长面家裡里]))",
         "[^\\W\\da-zA-Z的了很最真太超是在有好這这那家間间]",

@@ -1,4 +1,6 @@
-"""CITATION.cff of a release (Citation File Format 1.2.0): the dataset by its makers, and as reference the paper whose method made it. Pure."""
+"""CITATION.cff of a release (Citation File Format 1.2.0): the dataset by its makers, and as reference the paper whose
+method made it. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """metadata.json of a release: Croissant 1.1 over its Parquet files, with the responsible-AI fields. Pure.
 
-https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html; the tests validate it and load its records with mlcroissant.
+https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html; the tests validate it and load its records with
+mlcroissant.
 """
 
 from __future__ import annotations

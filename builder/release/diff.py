@@ -1,6 +1,7 @@
 """What changed between two releases, and what that makes of the version. Pure, but for reading the rows.
 
-patch: the same data, repackaged; minor: all of the old data and more; major: something edited, removed or moved (Croissant's rule).
+patch: the same data, repackaged; minor: all of the old data and more; major: something edited, removed or moved
+(Croissant's rule).
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ Reviews = Mapping[str, tuple[str, ReviewRow]]
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """Counts of each kind of change with up to some samples, and the sizes of both sides as (reviews, triplets) by split."""
+    """Counts of each kind of change with up to some samples, and the sizes of both sides as (reviews, triplets) by
+    split.
+    """
 
     before: str
     after: str
@@ -59,7 +62,9 @@ class Diff:
         return not any(self.counts.values())
 
     def drops(self, most: float, least: int = 50) -> list[str]:
-        """What lost more than a share of `most`: reviews and triplets over all splits, and in each split of at least `least` of them."""
+        """What lost more than a share of `most`: reviews and triplets over all splits, and in each split of at least
+        `least` of them.
+        """
         told = []
         total = tuple(
             (sum(one[side][0] for one in self.sizes.values()), sum(one[side][1] for one in self.sizes.values()))

@@ -1,6 +1,7 @@
 """How good the silver labels are by gold reviews, and names for systems and metrics that need no key. Pure.
 
-What no person judged is not measured: agreement of a model with the rules that taught it is no quality, and is never shown as such.
+What no person judged is not measured: agreement of a model with the rules that taught it is no quality, and is never
+shown as such.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ _PARTS = {"P": "precision", "R": "recall", "F1": "F1"}
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure that people's judgement stands behind. `figure`: precision, recall or F1 and how it counts; `of` what it was measured;
-    `by` whose judgement, of how many; percent with the ends of its 95% interval."""
+    """A figure that people's judgement stands behind. `figure`: precision, recall or F1 and how it counts; `of` what
+    it was measured; `by` whose judgement, of how many; percent with the ends of its 95% interval.
+    """
 
     figure: str
     of: str

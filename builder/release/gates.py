@@ -1,5 +1,7 @@
-"""What no release may hold: rows of another schema, spans that do not match their text, aspects with marks or over their opinion, contradicting polarities, a text or near-duplicate
-in two splits, unmasked personal data. `verify` and the release stage ask the same questions."""
+"""What no release may hold: rows of another schema, spans that do not match their text, aspects with marks or over
+their opinion, contradicting polarities, a text or near-duplicate in two splits, unmasked personal data. `verify` and
+the release stage ask the same questions.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _ELEMENT: dict[str, tuple[type, ...]] = {"text": (str,), "spans": (list,)}
 
 
 def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
-    """What keeps a value from being a row of a release of this layout, or None. Keys and types exactly, and nothing beside them."""
+    """What keeps a value from being a row of a release of this layout, or None. Keys and types exactly, and nothing
+    beside them.
+    """
     if fault := _review_fault(row, layout):
         return fault
     for one in row["triplets"]:
@@ -129,7 +133,9 @@ def _disordered(one: TripletRow) -> Iterator[str]:
 
 
 def _span_faults(text: str, one: TripletRow) -> Iterator[str]:
-    """What no silver triplet may have: an aspect that overlaps its opinion, or holds a mark that is no part of a name. People may say so."""
+    """What no silver triplet may have: an aspect that overlaps its opinion, or holds a mark that is no part of a
+    name. People may say so.
+    """
     if shared(element(one["aspect"]), element(one["opinion"])):
         yield f"aspect {one['aspect']['text']} overlaps its opinion {one['opinion']['text']}"
     for name in ("aspect", "aspect_full"):
@@ -141,7 +147,8 @@ def _span_faults(text: str, one: TripletRow) -> Iterator[str]:
 
 
 def unmasked(text: str, replacements: Collection[str] = tuple(privacy.REPLACEMENTS.values())) -> list[str]:
-    """The kinds of personal data that a released text shows, of those that its release says are masked, by their `replacements`.
+    """The kinds of personal data that a released text shows, of those that its release says are masked, by their
+    `replacements`.
 
     Places' names are not known here.
     """
@@ -150,9 +157,11 @@ def unmasked(text: str, replacements: Collection[str] = tuple(privacy.REPLACEMEN
 
 
 def leaks(splits: Mapping[str, int], texts: Sequence[str]) -> list[tuple[str, int, str, int]]:
-    """(split, row, split, row), rows from 0, of near-duplicates in different splits: not every pair, but one at least wherever there is one.
+    """(split, row, split, row), rows from 0, of near-duplicates in different splits: not every pair, but one at least
+    wherever there is one.
 
-    `splits`: how many of the `normal` texts, in order, are of each. An augmentation layer (train-synonym) belongs to its split.
+    `splits`: how many of the `normal` texts, in order, are of each. An augmentation layer (train-synonym) belongs to
+    its split.
     """
     ends = list(accumulate(splits.values()))
     names = list(splits)

@@ -1,8 +1,8 @@
 """A release on the Hugging Face hub: every file in one commit, then a tag with the version.
 
-In: a release directory that verifies, USER/NAME of a dataset repository. The hub's own client reads the token from the environment or
-its login; we never see, store or print it. A run that broke off is repeated: the hub keeps large files that arrived, the commit is whole
-or not there, and a tag that is missing is set.
+In: a release directory that verifies, USER/NAME of a dataset repository. The hub's own client reads the token from
+the environment or its login; we never see, store or print it. A run that broke off is repeated: the hub keeps large
+files that arrived, the commit is whole or not there, and a tag that is missing is set.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was done: files sent and removed in the commit (none if the repository held all of it), and whether a tag was set."""
+    """What was done: files sent and removed in the commit (none if the repository held all of it), and whether a tag
+    was set.
+    """
 
     url: str
     commit: str
@@ -140,7 +142,9 @@ def _client() -> Any:
 
 @contextmanager
 def _told(where: str) -> Iterator[None]:
-    """The hub's and the network's errors as ours. Its client raises those of several libraries, so all of them are meant."""
+    """The hub's and the network's errors as ours. Its client raises those of several libraries, so all of them are
+    meant.
+    """
     try:
         yield
     except Exception as error:

@@ -1,7 +1,9 @@
-"""Augmentation layers of a release: rows like those of a review, and beside them what they come from and what was changed. Pure.
+"""Augmentation layers of a release: rows like those of a review, and beside them what they come from and what was
+changed. Pure.
 
-A layer stands beside the split that it enlarges (`data/train-synonym.jsonl`, `parquet/train-synonym.parquet`), never in it, so that whoever reads
-train reads what it was. `faults` holds a layer to its word: the edits, applied to the source row, must give the text.
+A layer stands beside the split that it enlarges (`data/train-synonym.jsonl`, `parquet/train-synonym.parquet`), never
+in it, so that whoever reads train reads what it was. `faults` holds a layer to its word: the edits, applied to the
+source row, must give the text.
 """
 
 from __future__ import annotations
@@ -36,9 +38,10 @@ class AspectRow(TypedDict):
 
 
 class LayerRow(ReviewRow):
-    """`annotation` is the layer. `source_id` is the id of the source row, `source_span` the part of its text that was rewritten, `edits` what was
-    changed there: offsets into the source row's text. `label` is the class of the whole where the view has one; `aspects` are what is labelled
-    in views without triplets. `score` is the method's own."""
+    """`annotation` is the layer. `source_id` is the id of the source row, `source_span` the part of its text that was
+    rewritten, `edits` what was changed there: offsets into the source row's text. `label` is the class of the whole
+    where the view has one; `aspects` are what is labelled in views without triplets. `score` is the method's own.
+    """
 
     view: str
     method: str

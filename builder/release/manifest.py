@@ -1,4 +1,6 @@
-"""The manifest and the checksums of a release: from counts and signatures to text. Pure; no clock, so rebuilds are equal."""
+"""The manifest and the checksums of a release: from counts and signatures to text. Pure; no clock, so rebuilds are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,15 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor or major.
+    """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor
+    or major.
 
-    `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel did (if there is one),
-    `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the numbers of each split. `augmentations` are the
-    layers by name, with all that decided them; `parent_name` is the parent's where it is another dataset's. `quality` is what people
-    measured on a sample (`builder audit`), with a `summary` in sentences; empty where nobody has. `figures` are what gold reviews say of the
-    silver labels, `licences` those of single sources of reviews where they differ from the dataset's.
+    `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the discriminator's panel
+    did (if there is one), `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the
+    numbers of each split. `augmentations` are the layers by name, with all that decided them; `parent_name` is the
+    parent's where it is another dataset's. `quality` is what people measured on a sample (`builder audit`), with a
+    `summary` in sentences; empty where nobody has. `figures` are what gold reviews say of the silver labels,
+    `licences` those of single sources of reviews where they differ from the dataset's.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""All files of a release, from its rows and what is to be said of them: the data on the disk, a row at a time, the rest in memory."""
+"""All files of a release, from its rows and what is to be said of them: the data on the disk, a row at a time, the
+rest in memory.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def whole(facts: Facts, content: Mapping[str, Content], changes: str) -> Files:
 
 
 def _split(folder: Path, split: str, rows: Iterable[ReviewRow]) -> list[str]:
-    """The files of a split, by name. Each layer that has rows has a Parquet file; a split without any an empty one for silver."""
+    """The files of a split, by name. Each layer that has rows has a Parquet file; a split without any an empty one
+    for silver.
+    """
     data, answers, aside = f"data/{split}.jsonl", f"paper/{split}.json", f"paper/{split}.skipped.jsonl"
     for path in (data, answers, parquet.path(split, "")):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

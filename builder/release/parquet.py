@@ -1,4 +1,6 @@
-"""Our rows as Parquet, one file for each layer (gold, silver) of a split: what `datasets` and Croissant read. Same rows, same bytes."""
+"""Our rows as Parquet, one file for each layer (gold, silver) of a split: what `datasets` and Croissant read. Same
+rows, same bytes.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ class Writer:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """A file without rows has one group without rows, so that it can be loaded. After an error nothing more is written."""
+        """A file without rows has one group without rows, so that it can be loaded. After an error nothing more is
+        written.
+        """
         with self._file:
             if kind is None and (self._waiting or self._empty):
                 self._group()
@@ -104,7 +108,9 @@ def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
 
 
 class Twin:
-    """A Parquet file that is read along with the rows that it should hold, chunk by chunk: whole tables would take much memory."""
+    """A Parquet file that is read along with the rows that it should hold, chunk by chunk: whole tables would take
+    much memory.
+    """
 
     def __init__(self, file: Path, shape: Any = None) -> None:
         """ValueError or OSError (pyarrow's) if it is no Parquet file."""

@@ -1,6 +1,7 @@
 """What people measured on a release, or that nobody has: for its card and its Croissant file. Pure.
 
-In: `Facts.quality`, the result of `builder audit` as plain values (empty without one), and `Facts.figures`, by gold reviews. Out: text.
+In: `Facts.quality`, the result of `builder audit` as plain values (empty without one), and `Facts.figures`, by gold
+reviews. Out: text.
 """
 
 from __future__ import annotations

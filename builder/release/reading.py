@@ -1,4 +1,6 @@
-"""Reading releases back: which there are, what their manifests say, their rows. All layouts of the manifest (`format` 1 to 3), with rows as those of today."""
+"""Reading releases back: which there are, what their manifests say, their rows. All layouts of the manifest (`format`
+1 to 3), with rows as those of today.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ from builder.errors import ReleaseError
 from builder.export.records import ReviewRow, completed
 
 FORMAT = 3
-"""The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came with 2. Rows of 2 lacked
-where a review came from, confidence, verdict and categories; reviews without a triplet were left out."""
+"""The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came
+with 2. Rows of 2 lacked where a review came from, confidence, verdict and categories; reviews without a triplet were
+left out.
+"""
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Of a split: it becomes a part of file names, and a stranger's manifest may say anything."""
 _VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
@@ -63,7 +67,9 @@ def versions(out: Path) -> list[tuple[int, int, int]]:
 
 
 def existing(out: Path, name: str = "") -> list[Existing]:
-    """The releases under `out` in order of version; those of one `name` alone if it is given. What has no manifest is left out."""
+    """The releases under `out` in order of version; those of one `name` alone if it is given. What has no manifest is
+    left out.
+    """
     found = []
     for version in versions(out):
         try:
@@ -76,7 +82,8 @@ def existing(out: Path, name: str = "") -> list[Existing]:
 
 
 def shelf_of(out: Path, name: str) -> Path:
-    """Where the releases of the dataset `name` go: `out` itself, or a folder of its name there where `out` holds another dataset.
+    """Where the releases of the dataset `name` go: `out` itself, or a folder of its name there where `out` holds
+    another dataset.
 
     Versions count the releases of one dataset, so two of them never share a row of directories.
     """

@@ -1,4 +1,6 @@
-"""Sections of the dataset card that stand in any release, or follow from few facts: fields, making, sources, uses, errors, maintenance. Pure."""
+"""Sections of the dataset card that stand in any release, or follow from few facts: fields, making, sources, uses,
+errors, maintenance. Pure.
+"""
 
 from __future__ import annotations
 

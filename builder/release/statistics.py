@@ -30,7 +30,9 @@ def of(rows: Iterable[ReviewRow]) -> Numbers:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts reviews one at a time; what it holds grows with the number of different words. `confidences` counts tenths, from 0.0 on."""
+    """Counts reviews one at a time; what it holds grows with the number of different words. `confidences` counts
+    tenths, from 0.0 on.
+    """
 
     lengths: Counter[int] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)

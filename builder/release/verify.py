@@ -1,6 +1,7 @@
 """Is a release what it says it is? Checksums, files, counts, schema and the gates of `gates`; every fault is named.
 
-The checksum file is compared byte for byte with what its own entries render to, for a changed line end is a change as well.
+The checksum file is compared byte for byte with what its own entries render to, for a changed line end is a change as
+well.
 """
 
 from __future__ import annotations
@@ -260,7 +261,9 @@ class _Twins:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Lines as they end in a line feed: texts may hold other line separators. What is no UTF-8 becomes a fault of its line."""
+    """Lines as they end in a line feed: texts may hold other line separators. What is no UTF-8 becomes a fault of its
+    line.
+    """
     with path.open("rb") as handle:
         for line in handle:
             yield line.decode("utf-8", "replace").removesuffix("\n")

@@ -1,4 +1,6 @@
-"""What a report is made of, whatever it is written as: sections with tables, figures and examples. Values only, no markup."""
+"""What a report is made of, whatever it is written as: sections with tables, figures and examples. Values only, no
+markup.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ Look = Literal["plain", "bars", "polarity", "matrix", "signatures"]
 class Table:
     """`name` is its file name and anchor; `note` says how it was counted; `missing` why it is empty and how to get it.
 
-    `look`: `bars` draws the second column, `polarity` the columns POS, NEG, NEU, `matrix` shades its numbers. `text`: columns of
-    words from texts (shown as such). Floats are percent unless `decimals` says otherwise.
+    `look`: `bars` draws the second column, `polarity` the columns POS, NEG, NEU, `matrix` shades its numbers. `text`:
+    columns of words from texts (shown as such). Floats are percent unless `decimals` says otherwise.
     """
 
     name: str
@@ -49,7 +51,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Lines over rounds (Figure 7), values with intervals, or a histogram of (x, y); `about` is read where the picture is not seen."""
+    """Lines over rounds (Figure 7), values with intervals, or a histogram of (x, y); `about` is read where the
+    picture is not seen.
+    """
 
     name: str
     title: str

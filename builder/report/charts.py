@@ -1,7 +1,8 @@
-"""Figures as SVG by matplotlib, to stand inside a page: same figure, same bytes; colours are the page's own (light, dark, print).
+"""Figures as SVG by matplotlib, to stand inside a page: same figure, same bytes; colours are the page's own (light,
+dark, print).
 
-matplotlib is drawn with sentinel colours, which become CSS variables; text stays text, so that it is read, searched and set in the
-page's font. The extra `report` brings matplotlib.
+matplotlib is drawn with sentinel colours, which become CSS variables; text stays text, so that it is read, searched
+and set in the page's font. The extra `report` brings matplotlib.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import re
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from builder.errors import ConfigError, install_command
 from builder.report.blocks import Figure
@@ -61,7 +63,7 @@ def _draw(figure: Figure) -> Callable[[Figure, object], None]:
     return _lines if figure.lines else _intervals if figure.bars else _histogram
 
 
-def _lines(figure: Figure, axes: object) -> None:
+def _lines(figure: Figure, axes: Any) -> None:
     """A line a variant, told apart by colour, dash and marker, each named at its end."""
     ends = []
     for number, line in enumerate(figure.lines):
@@ -69,16 +71,16 @@ def _lines(figure: Figure, axes: object) -> None:
         colour = _SERIES[number % len(_SERIES)]
         axes.plot(
             x, y, color=colour, linestyle=_DASHES[number % 5], marker=_MARKERS[number % 5], linewidth=2, markersize=6
-        )  # type: ignore[attr-defined]
+        )
         ends.append((y[-1], x[-1], line.name, colour))
     for at, (_, x, name, colour) in zip(_apart([end[0] for end in sorted(ends)]), sorted(ends), strict=True):
         axes.annotate(
             name, (x, at), xytext=(10, 0), textcoords="offset points", va="center", color=colour, annotation_clip=False
-        )  # type: ignore[attr-defined]
-    axes.set_xticks(sorted({x for line in figure.lines for x, _ in line.points}))  # type: ignore[attr-defined]
-    axes.yaxis.set_major_formatter("{x:,.0f}")  # type: ignore[attr-defined]
-    axes.grid(axis="x", visible=False)  # type: ignore[attr-defined]
-    axes.margins(x=0.04, y=0.1)  # type: ignore[attr-defined]
+        )
+    axes.set_xticks(sorted({x for line in figure.lines for x, _ in line.points}))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(axis="x", visible=False)
+    axes.margins(x=0.04, y=0.1)
 
 
 def _apart(values: list[float]) -> list[float]:
@@ -90,27 +92,27 @@ def _apart(values: list[float]) -> list[float]:
     return out
 
 
-def _intervals(figure: Figure, axes: object) -> None:
+def _intervals(figure: Figure, axes: Any) -> None:
     """A dot and its interval a row, first row on top; the value beside it."""
     rows = list(enumerate(reversed(figure.bars)))
     for y, bar in rows:
-        axes.plot([bar.low, bar.high], [y, y], color=_SERIES[0], linewidth=2.5, alpha=0.45, solid_capstyle="round")  # type: ignore[attr-defined]
-        axes.plot([bar.value], [y], color=_SERIES[0], marker="o", markersize=7)  # type: ignore[attr-defined]
+        axes.plot([bar.low, bar.high], [y, y], color=_SERIES[0], linewidth=2.5, alpha=0.45, solid_capstyle="round")
+        axes.plot([bar.value], [y], color=_SERIES[0], marker="o", markersize=7)
         axes.annotate(
             f"{bar.value:.1f}", (bar.high, y), xytext=(8, 0), textcoords="offset points", va="center", color=_INK
-        )  # type: ignore[attr-defined]
-    axes.set_yticks([y for y, _ in rows], [bar.name for _, bar in rows])  # type: ignore[attr-defined]
-    axes.set_ylim(-0.7, len(rows) - 0.3)  # type: ignore[attr-defined]
-    axes.grid(axis="y", visible=False)  # type: ignore[attr-defined]
-    axes.margins(x=0.12)  # type: ignore[attr-defined]
+        )
+    axes.set_yticks([y for y, _ in rows], [bar.name for _, bar in rows])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.grid(axis="y", visible=False)
+    axes.margins(x=0.12)
 
 
-def _histogram(figure: Figure, axes: object) -> None:
+def _histogram(figure: Figure, axes: Any) -> None:
     x, y = zip(*figure.histogram, strict=True)
-    axes.bar(x, y, color=_SERIES[0], width=0.8)  # type: ignore[attr-defined]
-    axes.set_xticks(x)  # type: ignore[attr-defined]
-    axes.yaxis.set_major_formatter("{x:,.0f}")  # type: ignore[attr-defined]
-    axes.grid(axis="x", visible=False)  # type: ignore[attr-defined]
+    axes.bar(x, y, color=_SERIES[0], width=0.8)
+    axes.set_xticks(x)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(axis="x", visible=False)
 
 
 def _tidy(text: str, name: str) -> str:

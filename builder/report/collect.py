@@ -1,4 +1,6 @@
-"""The whole report of a working directory, section by section. In: an open database, the lexicon, how to draw. Out: `Report`. Reads only."""
+"""The whole report of a working directory, section by section. In: an open database, the lexicon, how to draw. Out:
+`Report`. Reads only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sections on what was made: in and out, triplets, growth, rules and lexicons, words, and how the build ran. From the database alone."""
+"""Sections on what was made: in and out, triplets, growth, rules and lexicons, words, and how the build ran. From the
+database alone.
+"""
 
 from __future__ import annotations
 
@@ -210,7 +212,9 @@ def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
 
 
 def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
-    """The aspects and opinions in most triplets; the two scripts of a word together, under the one that is written more."""
+    """The aspects and opinions in most triplets; the two scripts of a word together, under the one that is written
+    more.
+    """
     tables = []
     for column in ("aspect", "opinion"):
         head = (column, "triplets", "POS", "NEG", "NEU")

@@ -1,4 +1,6 @@
-"""A report as one HTML page that needs nothing else: styles and figures inside, no script, no network. Same report, same bytes."""
+"""A report as one HTML page that needs nothing else: styles and figures inside, no script, no network. Same report,
+same bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sections on how good it is: scores, the discriminator (Tables 1 and 4, Figure 6), opinions no lexicon holds (Tables 6 and 8), annotators."""
+"""Sections on how good it is: scores, the discriminator (Tables 1 and 4, Figure 6), opinions no lexicon holds (Tables
+6 and 8), annotators.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +180,9 @@ def _of(part: int, whole: int) -> str:
 
 
 def _labelling(pool: LabelPool, number: int) -> Table:
-    """Table 4: the labels of each annotator, and how often they are people's final ones: of the pair, and of the whole triplet."""
+    """Table 4: the labels of each annotator, and how often they are people's final ones: of the pair, and of the
+    whole triplet.
+    """
     everything = {candidate.id: "YY" for candidate in pool.candidates if candidate.sources}
     methods = {"all taken as right": everything} | {
         name: {i: label.label for i, label in decisions.items()} for name, decisions in pool.labels.items()

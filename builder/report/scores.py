@@ -1,4 +1,6 @@
-"""Score tables: every system by every yardstick, with intervals and the paired difference to the rules (paper, Tables 3 and 5). Pure."""
+"""Score tables: every system by every yardstick, with intervals and the paired difference to the rules (paper, Tables
+3 and 5). Pure.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Scored = dict[str, list[Measured]]
 
 
 def scored(yardstick: Yardstick, final: Sequence[str], settings: Settings) -> Scored:
-    """The final systems as far as the yardstick knows them; the models beside the rules where the rules are not the yardstick."""
+    """The final systems as far as the yardstick knows them; the models beside the rules where the rules are not the
+    yardstick.
+    """
     rules = yardstick.systems.get("rules")
     return {
         name: measure(yardstick.gold, yardstick.systems[name], _SHOWN, settings, rules if name != "rules" else None)
@@ -136,7 +140,9 @@ def signatures(yardstick: Yardstick, done: Scored) -> list[tuple[str, str]]:
 def template_table(
     rules: Answers, systems: Mapping[str, Answers], accepted: Mapping[str, float], split: str, settings: Settings
 ) -> Table:
-    """Table 3: each model against the rules' output it was taught, in the paper's metric, with the share the discriminator calls YY."""
+    """Table 3: each model against the rules' output it was taught, in the paper's metric, with the share the
+    discriminator calls YY.
+    """
     rows: list[tuple[Cell, ...]] = []
     for name, predicted in systems.items():
         (paper,) = measure(rules, predicted, _SHOWN[:1], Settings(settings.mode, 0, settings.seed))

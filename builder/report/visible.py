@@ -1,7 +1,7 @@
 """Texts of other people made safe and visible: reviews are hostile input. Pure.
 
-Characters that turn the line round, hide or control something are shown as their code, ⟨U+202E⟩; Markdown's own marks are escaped.
-HTML's are escaped by the template engine.
+Characters that turn the line round, hide or control something are shown as their code, ⟨U+202E⟩; Markdown's own marks
+are escaped. HTML's are escaped by the template engine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def prose(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def pieces(text: str, triplets: tuple[Marked, ...]) -> Iterator[tuple[str, bool, str]]:
-    """(text, in an aspect, polarity of the opinion it is in or "") from start to end; of two opinions that overlap the later one shows."""
+    """(text, in an aspect, polarity of the opinion it is in or "") from start to end; of two opinions that overlap
+    the later one shows.
+    """
     aspect, opinion = [False] * len(text), [""] * len(text)
     for triplet in triplets:
         for start, end in triplet.aspect_spans:

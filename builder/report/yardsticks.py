@@ -1,4 +1,5 @@
-"""What systems are measured with: people's gold, the labels of a pool, a judge's labels, or, where there is none of these, the rules' own output.
+"""What systems are measured with: people's gold, the labels of a pool, a judge's labels, or, where there is none of
+these, the rules' own output.
 
 In: the database. Out: `Yardstick`s: gold answers by review, and what each system says there. Pure but for reading.
 """
@@ -22,8 +23,9 @@ Answers = dict[str, list[Answer]]
 class Yardstick:
     """What systems are measured with on a split.
 
-    `quality`: whether it says how good a system is, or only how alike to the rules. `verdicts`: (gold label, discriminator's label, None
-    where it abstains) of each candidate that both know. `judged`: triplet (review, aspect, opinion, polarity) -> YY, YN or NX.
+    `quality`: whether it says how good a system is, or only how alike to the rules. `verdicts`: (gold label,
+    discriminator's label, None where it abstains) of each candidate that both know. `judged`: triplet (review,
+    aspect, opinion, polarity) -> YY, YN or NX.
     """
 
     name: str
@@ -99,7 +101,9 @@ def _pooled(pool: LabelPool) -> list[Yardstick]:
 
 
 def _labelled(pool: LabelPool, name: str, decided: dict[int, Label]) -> Yardstick:
-    """Reviews with an undecided candidate are left out; a review without candidates has nothing to decide (the paper counts it too)."""
+    """Reviews with an undecided candidate are left out; a review without candidates has nothing to decide (the paper
+    counts it too).
+    """
     open_ = {candidate.review for candidate in pool.candidates if candidate.sources and candidate.id not in decided}
     keys = [key for key in pool.reviews if key not in open_]
     names = sorted(
@@ -125,7 +129,9 @@ def _labelled(pool: LabelPool, name: str, decided: dict[int, Label]) -> Yardstic
 
 
 def stands_for(candidate: LabelCandidate, label: Label) -> list[Answer]:
-    """The gold triplet of a label: the candidate, corrected where the label says how; none for a pair that is wrong as it is."""
+    """The gold triplet of a label: the candidate, corrected where the label says how; none for a pair that is wrong
+    as it is.
+    """
     if (label.label == "NX" and not label.spans) or (label.label == "YN" and label.polarity is None):
         return []
     aspect, opinion = (

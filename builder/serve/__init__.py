@@ -1,1 +1,3 @@
-"""`builder serve`: Datasette over a working directory or a release, with pages of our own. Datasette is imported behind `app.serve` only."""
+"""`builder serve`: Datasette over a working directory or a release, with pages of our own. Datasette is imported
+behind `app.serve` only.
+"""

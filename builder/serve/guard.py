@@ -1,4 +1,6 @@
-"""What stands between a browser and the pages: a check of the host's name, and headers that keep everything local. Pure ASGI."""
+"""What stands between a browser and the pages: a check of the host's name, and headers that keep everything local.
+Pure ASGI.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 def guarded(app: App, host: str, own: Callable[[str], bool]) -> App:
     """`app` with safe headers; `own` tells the paths of our pages, which get the strict policy.
 
-    Requests for another host's name are refused: a web page could have its own name point to this machine and read along.
+    Requests for another host's name are refused: a web page could have its own name point to this machine and read
+    along.
     """
     allowed = (*_LOOPBACK, host, f"[{host}]")
     everywhere = host in ("0.0.0.0", "::")

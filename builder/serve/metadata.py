@@ -36,7 +36,9 @@ _HIDDEN = ("annotations", "settings", "search", "releases", "current_triplets")
 
 
 def metadata(title: str, source: str) -> dict[str, Any]:
-    """Datasette's metadata: descriptions, facets and canned queries. `title` names the data, `source` says where it came from."""
+    """Datasette's metadata: descriptions, facets and canned queries. `title` names the data, `source` says where it
+    came from.
+    """
     tables: dict[str, Any] = {name: _plain(table.about, table.columns) for name, table in describe_tables().items()}
     tables |= {browse.TABLE: _plain(*_TRIPLET_LIST)} | {name: {"hidden": True} for name in _HIDDEN}
     tables[browse.TABLE] |= {

@@ -1,4 +1,6 @@
-"""Our pages: overview, search, review, triplet, queries. Each asks the store through Datasette's own connections and fills a template."""
+"""Our pages: overview, search, review, triplet, queries. Each asks the store through Datasette's own connections and
+fills a template.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Answer = TypeVar("Answer")
 
 @dataclass(slots=True)
 class Site:
-    """What an instance of Datasette is about, and the address it listens on; the overview is made once, for nothing changes."""
+    """What an instance of Datasette is about, and the address it listens on; the overview is made once, for nothing
+    changes.
+    """
 
     title: str
     source: str

@@ -35,7 +35,9 @@ def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
 
 @hookimpl
 def handle_exception(datasette: Any, request: Any, exception: Exception) -> None:
-    """A line in the terminal for what is not there or not allowed; Datasette makes the answer, and shows where it was a defect."""
+    """A line in the terminal for what is not there or not allowed; Datasette makes the answer, and shows where it was
+    a defect.
+    """
     status = getattr(exception, "status", None)
     if pages.site(datasette) and status:
         print(f"{status} {one_line(request.path)}", file=sys.stderr)

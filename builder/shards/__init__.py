@@ -1,9 +1,9 @@
 """Work in shards: one function over many tasks, the answers in order, by whoever is there to do it.
 
-In: a `Job` (how a worker gets ready, what it does with a task) and tasks. Out: an answer for each task, in their order. There are two crews:
-processes of this machine (`local`) and the workers of a dask cluster (`cluster`). Neither changes an answer: a task is a shard of fixed
-size, its answer a function of job and task alone, and what a dead worker had in hand is done again by another. Workers write nothing; who
-asks writes the database.
+In: a `Job` (how a worker gets ready, what it does with a task) and tasks. Out: an answer for each task, in their
+order. There are two crews: processes of this machine (`local`) and the workers of a dask cluster (`cluster`). Neither
+changes an answer: a task is a shard of fixed size, its answer a function of job and task alone, and what a dead
+worker had in hand is done again by another. Workers write nothing; who asks writes the database.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[State, Task, Answer]):
-    """`prepare(*arguments)` once a worker, `work(state, task)` for each task: both functions of a module, so that they travel by name.
+    """`prepare(*arguments)` once a worker, `work(state, task)` for each task: both functions of a module, so that
+    they travel by name.
 
-    Arguments are small, hashable and travel with every task; whatever is large is a `Parcel`, which `prepare` is given as a folder.
+    Arguments are small, hashable and travel with every task; whatever is large is a `Parcel`, which `prepare` is
+    given as a folder.
     """
 
     prepare: Callable[..., State]

@@ -1,9 +1,10 @@
 """The workers of a dask cluster: one that stands somewhere (`--scheduler`), or one made of processes of this machine.
 
-A worker on another machine has builder installed as it is here, and no disk in common: what a job needs comes to it once, as parcels, which
-every worker is given when it joins (a dask worker plugin) and checks. A worker whose code or libraries are others than here is refused: its
-answers might differ. What goes over the network is pickled, so a scheduler is to be trusted as this machine is: use dask's TLS outside a
-network of your own. dask gives a dead worker's tasks to others.
+A worker on another machine has builder installed as it is here, and no disk in common: what a job needs comes to it
+once, as parcels, which every worker is given when it joins (a dask worker plugin) and checks. A worker whose code or
+libraries are others than here is refused: its answers might differ. What goes over the network is pickled, so a
+scheduler is to be trusted as this machine is: use dask's TLS outside a network of your own. dask gives a dead
+worker's tasks to others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import multiprocessing
 import platform
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from multiprocessing.process import BaseProcess
@@ -99,11 +100,20 @@ class DaskCrew:
             if not self._scheduler:
                 with undisturbed():
                     self._others = set(multiprocessing.active_children())
-                    self._cluster = library.LocalCluster(
-                        n_workers=self._workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-                        worker_dashboard_address="127.0.0.1:0", silence_logs="CRITICAL",
-                    )  # fmt: skip
-            self._client = library.Client(self._cluster or self._scheduler, timeout=CALL, set_as_default=False)
+                    self._cluster = _started(
+                        lambda: library.LocalCluster(
+                            n_workers=self._workers,
+                            threads_per_worker=1,
+                            processes=True,
+                            host="127.0.0.1",
+                            dashboard_address="127.0.0.1:0",
+                            worker_dashboard_address="127.0.0.1:0",
+                            silence_logs="CRITICAL",
+                        )
+                    )
+            self._client = _started(
+                lambda: library.Client(self._cluster or self._scheduler, timeout=CALL, set_as_default=False)
+            )
         except (OSError, ValueError, TypeError) as error:
             where = self._scheduler or "a cluster of this machine"
             raise WorkerLost(
@@ -174,6 +184,18 @@ def _quietly(step: Any) -> None:
         return
 
 
+def _started(make: Callable[[], Any]) -> Any:
+    """What `make` makes. Dask waits ten seconds for the thread of its event loop, which a busy machine may not start
+    in time, and then fails an assertion: that is tried again.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return make()
+        except AssertionError:
+            time.sleep(1.0)
+    return make()
+
+
 def _library() -> Any:
     try:
         import distributed
@@ -224,7 +246,9 @@ def _at_worker(job: Job[State, Task, Answer], task: Task, due: tuple[str, ...]) 
 
 @cache
 def signature() -> tuple[str, ...]:
-    """What must be the same at every worker for the same answers: our code, Python, libraries, and the widest instructions for numbers."""
+    """What must be the same at every worker for the same answers: our code, Python, libraries, and the widest
+    instructions for numbers.
+    """
     code = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         code.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
@@ -239,7 +263,9 @@ def signature() -> tuple[str, ...]:
 
 
 def _instructions() -> str:
-    """Libraries choose their kernels by these, and another kernel may round otherwise. Nothing where the system does not tell."""
+    """Libraries choose their kernels by these, and another kernel may round otherwise. Nothing where the system does
+    not tell.
+    """
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split()
     except OSError:

@@ -55,7 +55,8 @@ class _Flight(Generic[Task, Answer]):
 class LocalCrew:
     """`workers` processes.
 
-    One worker, or a single task, is this process: the answers are the same, only without the seconds that others take to start.
+    One worker, or a single task, is this process: the answers are the same, only without the seconds that others take
+    to start.
     """
 
     def __init__(self, workers: int) -> None:
@@ -75,7 +76,9 @@ class LocalCrew:
         self._close(wait=broken)
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-        """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled task of a killed worker."""
+        """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled
+        task of a killed worker.
+        """
         queue = iter(tasks)
         head = list(islice(queue, 2))
         waiting = chain(head, queue)
@@ -126,7 +129,9 @@ class LocalCrew:
             process.kill()
 
     def _close(self, wait: bool = False) -> None:
-        """`wait`: until the pool has noticed that its workers are dead, for Python fails where it ends in the midst of that."""
+        """`wait`: until the pool has noticed that its workers are dead, for Python fails where it ends in the midst
+        of that.
+        """
         if self._pool is not None:
             self._pool.shutdown(wait=wait, cancel_futures=True)
             self._pool = None
@@ -141,8 +146,9 @@ def _answered(future: Future[Answer]) -> bool:
 def undisturbed() -> Iterator[None]:
     """Workers are born whole: Ctrl-C and SIGTERM wait until the block is done.
 
-    Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision. The mask alone does not keep
-    this thread: another one takes the signal, and Python runs the handler here, between a worker's birth and its first orders.
+    Workers inherit the mask: Ctrl-C goes to the whole process group, and stopping is this process's decision. The
+    mask alone does not keep this thread: another one takes the signal, and Python runs the handler here, between a
+    worker's birth and its first orders.
     """
     resource_tracker.ensure_running()  # when it starts, Python takes the mask off again
     waiting: list[int] = []
@@ -164,7 +170,8 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _main_left_alone() -> Iterator[None]:
-    """Workers do not run the user's script again, as Python has them do to find its functions: a job's functions are the package's own.
+    """Workers do not run the user's script again, as Python has them do to find its functions: a job's functions are
+    the package's own.
 
     So a script of five lines may ask for workers without `if __name__ == "__main__"`.
     """

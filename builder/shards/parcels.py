@@ -1,6 +1,7 @@
 """What workers need and may not have on a disk of their own: folders of small files, known by their digest.
 
-In: a folder. Out: a `Parcel`, which names every file with its sha256; `pack` reads the bytes to send, `unpack` writes and checks them.
+In: a folder. Out: a `Parcel`, which names every file with its sha256; `pack` reads the bytes to send, `unpack` writes
+and checks them.
 """
 
 from __future__ import annotations

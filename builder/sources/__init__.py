@@ -1,7 +1,7 @@
 """Readers of review files: a path in, a stream of `RawReview` and `RejectedRow` out, one for every row of the file.
 
-A file that cannot be used at all is an `InputError`; it may come after rows were read, so a caller commits only at the end.
-Which rows are empty, too long or not Chinese is not decided here.
+A file that cannot be used at all is an `InputError`; it may come after rows were read, so a caller commits only at
+the end. Which rows are empty, too long or not Chinese is not decided here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def read(
 ) -> Iterator[Row]:
     """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
 
-    `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since its last call; they add up to about the size of the file.
+    `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since
+    its last call; they add up to about the size of the file.
     """
     reader = _reader(path)
     check_readable(path)

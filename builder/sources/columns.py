@@ -1,7 +1,7 @@
 """Which column holds what, and one row's cells as a `RawReview`.
 
-In: the column names of a file and the user's mapping. Out: positions. What the user does not name is looked up in literal tables,
-the first name that the file has wins; the tables hold no column of an author.
+In: the column names of a file and the user's mapping. Out: positions. What the user does not name is looked up in
+literal tables, the first name that the file has wins; the tables hold no column of an author.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def review(
 
 
 def unfit(row: int, cells: Iterable[str | None]) -> RejectedRow | None:
-    """A rejection if a cell holds NUL or a lone surrogate (a JSON escape such as \\ud83d, invalid bytes in Parquet): no database takes them."""
+    """A rejection if a cell holds NUL or a lone surrogate (a JSON escape such as \\ud83d, invalid bytes in Parquet):
+    no database takes them.
+    """
     for cell in cells:
         if cell and "\0" in cell:
             return RejectedRow(

@@ -1,7 +1,7 @@
 """CSV and TSV: a header and rows, quoted as spreadsheets do. A row that is broken is rejected alone.
 
-The csv module's strict mode is used because its lenient mode changes texts (`"好吃"的店` loses its quotes) and hides a quote that
-never closes.
+The csv module's strict mode is used because its lenient mode changes texts (`"好吃"的店` loses its quotes) and hides a
+quote that never closes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
 
 
 class _Feed:
-    """Hands lines to the csv module and keeps those of the current row: for their numbers, bytes and text, and to give them back."""
+    """Hands lines to the csv module and keeps those of the current row: for their numbers, bytes and text, and to
+    give them back.
+    """
 
     def __init__(self, source: Iterator[Line]) -> None:
         self._lines, self._again = source, deque[Line]()

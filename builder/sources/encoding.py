@@ -1,8 +1,9 @@
 """From bytes to text: which encoding, and lines or chunks whose invalid bytes are known to the byte.
 
-A file is UTF-8 (with or without BOM), UTF-16 or UTF-32 with BOM, or what the user names; never a guess, because Big5 and GB18030
-decode each other's files to wrong characters without an error. A file of which most is invalid is an `InputError` that names the
-likely encodings. Single invalid bytes come through as lone surrogates, so that a reader can reject just their row.
+A file is UTF-8 (with or without BOM), UTF-16 or UTF-32 with BOM, or what the user names; never a guess, because Big5
+and GB18030 decode each other's files to wrong characters without an error. A file of which most is invalid is an
+`InputError` that names the likely encodings. Single invalid bytes come through as lone surrogates, so that a reader
+can reject just their row.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ _COMMON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How a file decodes. A BOM decodes to U+FEFF, which `lines` and `chunks` drop, so that byte offsets stay those of the file."""
+    """How a file decodes. A BOM decodes to U+FEFF, which `lines` and `chunks` drop, so that byte offsets stay those
+    of the file.
+    """
 
     name: str
 

@@ -34,7 +34,9 @@ class _Window:
         self.text, self.at, self.row = "", 0, 0
 
     def more(self) -> bool:
-        """Read on: as much again as waits here, so that a long element is not parsed for every chunk. False at the end of the file."""
+        """Read on: as much again as waits here, so that a long element is not parsed for every chunk. False at the
+        end of the file.
+        """
         self._before += self._codec.size(self.text[: self.at])
         waiting = self.text[self.at :]
         if len(waiting) > ELEMENT_LIMIT:

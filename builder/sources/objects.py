@@ -1,4 +1,6 @@
-"""JSON objects as reviews, whichever file they come from. Objects may lack keys, so columns are found in the first thousand together."""
+"""JSON objects as reviews, whichever file they come from. Objects may lack keys, so columns are found in the first
+thousand together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Opening a file of reviews: plain or gzip, with the bytes read reported. Every failure of the file system or of gzip is an `InputError`."""
+"""Opening a file of reviews: plain or gzip, with the bytes read reported. Every failure of the file system or of gzip
+is an `InputError`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
 _BUFFER = 1 << 20
 BOMB = 256 << 20
-"""Bytes that a packed file may become however small it is; beyond, it may become RATIO times its size. Texts pack to a third or a tenth."""
+"""Bytes that a packed file may become however small it is; beyond, it may become RATIO times its size. Texts pack to
+a third or a tenth.
+"""
 RATIO = 200
 
 
@@ -44,7 +48,9 @@ class Source:
 
 
 def one_line(text: str, limit: int = 60) -> str:
-    """`text` for a message: storable, at most `limit` characters, on one line, with what cannot be seen (and what a terminal would obey) as its code."""
+    """`text` for a message: storable, at most `limit` characters, on one line, with what cannot be seen (and what a
+    terminal would obey) as its code.
+    """
     return printable(" ".join(storable(text, limit).split()))
 
 

@@ -47,7 +47,9 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
 
 
 def _cells(column: Any) -> list[object]:
-    """A column's values; strings of invalid UTF-8 with their bytes hidden in surrogates, so that only their rows are rejected."""
+    """A column's values; strings of invalid UTF-8 with their bytes hidden in surrogates, so that only their rows are
+    rejected.
+    """
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:

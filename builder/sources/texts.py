@@ -1,8 +1,9 @@
 """Files of texts for `builder extract`: (id, text), in the file's order.
 
-JSON lines are read as a stream; a JSON array, as dimABSA's files of 2024 are, as a whole. Besides ours ({"id", "text"}, releases) they may be
-rows of the gold files that `builder score` reads, as far as those hold texts: dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}), the paper's
-({"id", "question"}: the text behind `context:`), and dimABSA's lines `ID, Sentence`.
+JSON lines are read as a stream; a JSON array, as dimABSA's files of 2024 are, as a whole. Besides ours ({"id",
+"text"}, releases) they may be rows of the gold files that `builder score` reads, as far as those hold texts:
+dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}), the paper's ({"id", "question"}: the text behind `context:`), and
+dimABSA's lines `ID, Sentence`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ _BROKEN = (
     EOFError,
     RuntimeError,
 )
-"""What openpyxl raises on files that are not, or not wholly, workbooks; zipfile a RuntimeError for what is encrypted or packed as it cannot read."""
+"""What openpyxl raises on files that are not, or not wholly, workbooks; zipfile a RuntimeError for what is encrypted
+or packed as it cannot read.
+"""
 
 
 MOST_ROWS = 1_048_576
@@ -101,7 +103,9 @@ def _titles(sheets: list[Any]) -> str:
 
 
 def _check_members(stream: BinaryIO, source: Source) -> None:
-    """A workbook is a zip file: none of what is in it may be a bomb. (zipfile gives no more than the size that it reads here.)"""
+    """A workbook is a zip file: none of what is in it may be a bomb. (zipfile gives no more than the size that it
+    reads here.)
+    """
     with zipfile.ZipFile(stream) as packed:
         check_size(sum(one.file_size for one in packed.infolist()), source.path.stat().st_size, source)
     stream.seek(0)

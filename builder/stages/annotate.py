@@ -1,7 +1,8 @@
-"""annotate: words, parts of speech and dependencies of every distinct review, one row of `annotations` each, beside those of other backends.
+"""annotate: words, parts of speech and dependencies of every distinct review, one row of `annotations` each, beside
+those of other backends.
 
-Chunks of `annotate.chunk` reviews are the tasks of the worker processes and the transactions of the database: a killed run goes on at
-the next chunk, and what a chunk holds does not depend on the number of workers.
+Chunks of `annotate.chunk` reviews are the tasks of the worker processes and the transactions of the database: a
+killed run goes on at the next chunk, and what a chunk holds does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def run(context: Context) -> runs.Counts:
 
 
 def _begin(context: Context, signature: str) -> int:
-    """The backend's id. It goes on, or has nothing left to do, where it ran under the same key, unless a stage before it ran again."""
+    """The backend's id. It goes on, or has nothing left to do, where it ran under the same key, unless a stage before
+    it ran again.
+    """
     connection, config = context.connection, context.config.annotate
     name = " ".join(filter(None, (config.backend, config.models)))
     with db.atomic(connection):

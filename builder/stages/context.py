@@ -22,8 +22,9 @@ Stored = Callable[[sqlite3.Connection], None]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One build. `key` is the completion key of the stage that runs: what it keeps of a broken-off run must bear the same key; `crew`
-    does what is spread over processes or machines."""
+    """One build. `key` is the completion key of the stage that runs: what it keeps of a broken-off run must bear the
+    same key; `crew` does what is spread over processes or machines.
+    """
 
     connection: sqlite3.Connection
     config: Config
@@ -42,7 +43,9 @@ class Context:
 
 
 def begin(context: Context, stage: str, clear: Stored) -> int:
-    """Where a stage that commits in chunks goes on: the last item done under the same key, or 0 after clearing old output."""
+    """Where a stage that commits in chunks goes on: the last item done under the same key, or 0 after clearing old
+    output.
+    """
     connection = context.connection
     if runs.setting(connection, f"{stage}.key") == context.key:
         return int(runs.setting(connection, f"{stage}.at") or 0)
@@ -91,7 +94,9 @@ def lexicons(added: Sequence[Path], digest: str) -> Lexicons:
 
 
 def arrived(folder: Path, added: tuple[Path, ...], digest: str) -> Lexicon:
-    """The lexicon at a worker, from the folders of its parcels; ResourceError if it is not the one that the build began with."""
+    """The lexicon at a worker, from the folders of its parcels; ResourceError if it is not the one that the build
+    began with.
+    """
     lexicon = load_lexicon(folder, added)
     if lexicon.digest != digest:
         fix = "`builder resume` runs what depends on them again"

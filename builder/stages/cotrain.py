@@ -1,8 +1,9 @@
-"""Variant E (builder.model.cotrain): what the rules and the discriminator's cross-fitted panel hold together. It trains nothing more.
+"""Variant E (builder.model.cotrain): what the rules and the discriminator's cross-fitted panel hold together. It
+trains nothing more.
 
-Its one set S_0 is that of the train split; a second round with taggers trained on it was measured to add more wrong triplets than right ones.
-Without a judge, or with one that is not trusted, it holds what the rules hold. What it proposes bears a calibrated confidence where the judge
-is trusted, and none where it is not.
+Its one set S_0 is that of the train split; a second round with taggers trained on it was measured to add more wrong
+triplets than right ones. Without a judge, or with one that is not trusted, it holds what the rules hold. What it
+proposes bears a calibrated confidence where the judge is trusted, and none where it is not.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def hold(context: Context, judge: Judge | None) -> None:
 
 
 def _rate(context: Context, source: int, trusted: Panel | None) -> None:
-    """Make calibrated confidences of the verdicts, and keep the curve for `extract`; none of a panel that is not trusted."""
+    """Make calibrated confidences of the verdicts, and keep the curve for `extract`; none of a panel that is not
+    trusted.
+    """
     curve = None if trusted is None else _curve(context, source)
     confidence.rate(context.connection, discriminate.NAME, curve)
     if trusted is not None:
@@ -66,7 +69,9 @@ def _ruled(context: Context, split: str) -> Iterator[tuple[int, Triplet]]:
 
 
 def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterator[tuple[int, Triplet]]:
-    """What rules and panel hold together of every review, in stored offsets; on the train split no tagger speaks of what it learnt."""
+    """What rules and panel hold together of every review, in stored offsets; on the train split no tagger speaks of
+    what it learnt.
+    """
     from builder.model.cotrain import held
 
     connection = context.connection
@@ -104,7 +109,9 @@ def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterat
 
 
 def _curve(context: Context, source: int) -> Curve:
-    """From the discriminator's scores to confidences: by the rank among the rules' triplets, moved by gold where the user has some."""
+    """From the discriminator's scores to confidences: by the rank among the rules' triplets, moved by gold where the
+    user has some.
+    """
     connection, path = context.connection, context.config.evaluate.gold
     curve = ranked(confidence.scores(connection, discriminate.NAME, "rules", "train"))
     rows = gold.rows(path)

@@ -1,9 +1,10 @@
 """discriminate: train the YY / YN / NX judge on the rules' triplets (paper, section 3.3.2) and judge them with it.
 
-Mode `paper`: one classifier, trained on the reviews of the train split, which then judges the very triplets that it was taught to be right.
-Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained on; below `discriminate.least` reviews it would learn
-too little to be trusted and is not trained: there is no judge then, and variant E holds what the rules hold. Validation reviews are those of the
-valid split. The models lie in the working directory; the verdicts are rows of `verdicts` under the source `discriminator`.
+Mode `paper`: one classifier, trained on the reviews of the train split, which then judges the very triplets that it
+was taught to be right. Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained
+on; below `discriminate.least` reviews it would learn too little to be trusted and is not trained: there is no judge
+then, and variant E holds what the rules hold. Validation reviews are those of the valid split. The models lie in the
+working directory; the verdicts are rows of `verdicts` under the source `discriminator`.
 """
 
 from __future__ import annotations
@@ -144,7 +145,9 @@ def verdicts(
     told: predicting.Told,
     known: Known | None = None,
 ) -> None:
-    """Judge stored triplets of a split, but for those whose verdicts are `known`, and write as they come, inside the caller's transaction."""
+    """Judge stored triplets of a split, but for those whose verdicts are `known`, and write as they come, inside the
+    caller's transaction.
+    """
 
     def write(ids: list[int], labels: predicting.Verdicts) -> None:
         rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, labels, strict=True)]
@@ -209,7 +212,9 @@ def _agreement(items: list[JudgedReview], answers: list[predicting.Verdicts]) ->
 
 
 def _known(items: list[JudgedReview], answers: Iterable[predicting.Verdicts]) -> Known:
-    """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked about them again."""
+    """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked
+    about them again.
+    """
     return {
         one.id: labels[: sum(due == "YY" for _, due in one.verdicts)]
         for one, labels in zip(items, answers, strict=True)

@@ -1,7 +1,8 @@
-"""evaluate: score the rules and every final model on the test split against gold, or against the rules where there is none.
+"""evaluate: score the rules and every final model on the test split against gold, or against the rules where there is
+none.
 
-Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`; scores are rows of `metrics` with 95% intervals and
-signature.
+Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`; scores are rows of `metrics` with 95%
+intervals and signature.
 """
 
 from __future__ import annotations

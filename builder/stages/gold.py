@@ -1,6 +1,8 @@
-"""Gold: a file of hand-labelled reviews as triplets of the stored texts. A wrong line, id or span is an error, never a guess.
+"""Gold: a file of hand-labelled reviews as triplets of the stored texts. A wrong line, id or span is an error, never
+a guess.
 
-`ingest` reads it to make its reviews the test split, and checks all of it; `evaluate` stores it as the human source `gold`.
+`ingest` reads it to make its reviews the test split, and checks all of it; `evaluate` stores it as the human source
+`gold`.
 """
 
 from __future__ import annotations

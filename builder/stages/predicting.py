@@ -1,8 +1,10 @@
-"""What trained models say, in shards of `shard` reviews that the crew works on, each on one thread: the same whoever does it.
+"""What trained models say, in shards of `shard` reviews that the crew works on, each on one thread: the same whoever
+does it.
 
-In: a folder that a model was saved to, and its digest; a stream of items. Out: a stream of answers, one an item, in order; a few shards are in
-memory. A worker loads the model once, and refuses one of another digest. The models of the profile `paper` answer here, about all items at
-once: they have a GPU and processes of their own, and keep what they write.
+In: a folder that a model was saved to, and its digest; a stream of items. Out: a stream of answers, one an item, in
+order; a few shards are in memory. A worker loads the model once, and refuses one of another digest. The models of the
+profile `paper` answer here, about all items at once: they have a GPU and processes of their own, and keep what they
+write.
 """
 
 from __future__ import annotations
@@ -114,7 +116,9 @@ def along(
 
 
 def _judge(folder: Path, digest: str) -> Judge:
-    """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last digit of a score."""
+    """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last
+    digit of a score.
+    """
     from builder.model.discriminator import Discriminator
 
     if (folder / "panel.json").is_file():

@@ -1,7 +1,8 @@
-"""release: the triplets of each split as an immutable directory, its version computed from what changed since the last one.
+"""release: the triplets of each split as an immutable directory, its version computed from what changed since the
+last one.
 
-Built in a temporary directory, a row at a time, verified, then renamed: there is a whole release or none. What was released already is found
-again; what would lose much of the last release without a word is refused.
+Built in a temporary directory, a row at a time, verified, then renamed: there is a whole release or none. What was
+released already is found again; what would lose much of the last release without a word is refused.
 """
 
 from __future__ import annotations
@@ -54,12 +55,16 @@ NO_JUDGE = "There were too few reviews for a judge"
 _UNTOLD = (
     "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
-"""What does not change the result stays out of the manifest, so that the same data is the same bytes: workers, paths, how to number."""
+"""What does not change the result stays out of the manifest, so that the same data is the same bytes: workers, paths,
+how to number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A version to try: its parent, what changed since, and the date and reason where a release of this version says them already."""
+    """A version to try: its parent, what changed since, and the date and reason where a release of this version says
+    them already.
+    """
 
     version: str
     parent: Existing | None
@@ -104,7 +109,9 @@ def _run(context: Context, folder: Path) -> runs.Counts:
 
 
 def _settled(context: Context, folder: Path, content: package.Files, facts: Facts) -> tuple[Path, package.Files, str]:
-    """Where the release goes, with all its files: the directory that holds just these already, or a version that is free."""
+    """Where the release goes, with all its files: the directory that holds just these already, or a version that is
+    free.
+    """
     asked = context.config.release.version
     for plan in _known(context, folder, package.digest(content)):
         target, files = context.out / f"v{plan.version}", _files(facts, content, plan)
@@ -237,7 +244,9 @@ def _licences(context: Context) -> dict[str, str]:
 
 
 def _figures(drafts: Mapping[str, Draft]) -> list[Figure]:
-    """What people's labels say of the silver ones: the method on the reviews that people labelled, which no model learnt from."""
+    """What people's labels say of the silver ones: the method on the reviews that people labelled, which no model
+    learnt from.
+    """
     compared = {key: both for draft in drafts.values() for key, both in draft.compared.items()}
     if not compared:
         return []
@@ -281,7 +290,9 @@ def _panel(context: Context) -> str:
 
 
 def _date(context: Context, told: str) -> str:
-    """The day of publication: as set, or SOURCE_DATE_EPOCH, or the day on which this workdir first made this release, or today."""
+    """The day of publication: as set, or SOURCE_DATE_EPOCH, or the day on which this workdir first made this release,
+    or today.
+    """
     if context.config.release.date:
         return context.config.release.date
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):

@@ -21,8 +21,9 @@ _PAGE = 2000
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a round made: the model's digest, its predictions (review id, triplet), which may still be made as they are read, and the training
-    set that they come from (None: what is predicted for the train split, as in variant E)."""
+    """What a round made: the model's digest, its predictions (review id, triplet), which may still be made as they
+    are read, and the training set that they come from (None: what is predicted for the train split, as in variant E).
+    """
 
     variant: str
     number: int
@@ -49,8 +50,10 @@ def finish(
     shown: ModelBar,
     rate: Callable[[int], None] | None = None,
 ) -> None:
-    """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts (None: from the rules' triplets and
-    the training set). `rate` is called with the source when the verdicts on it are written: it makes confidences of them."""
+    """Commit a round at once: its predictions, the verdicts on what is new, the training set, the counts (None: from
+    the rules' triplets and the training set). `rate` is called with the source when the verdicts on it are written:
+    it makes confidences of them.
+    """
     connection, name = context.connection, f"{made.variant}{made.number}"
     with db.atomic(connection):
         source = triplets.source(connection, name, "model", made.digest)
@@ -89,15 +92,18 @@ def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar) ->
 
 
 def lets_in(variant: str, number: int, one: JudgedTriplet) -> bool:
-    """Whether a variant of A to D takes in what the judge says of a triplet, in round `number`: a judge that abstains leaves a rule's triplet
-    (round 0) alone, what a model adds needs its yes."""
+    """Whether a variant of A to D takes in what the judge says of a triplet, in round `number`: a judge that abstains
+    leaves a rule's triplet (round 0) alone, what a model adds needs its yes.
+    """
     if variant not in ("AC" if number == 0 else "ABC"):
         return True
     return one.score is not None and one.label in (("YY", None) if number == 0 else ("YY",))
 
 
 def asked(context: Context, split: str) -> Iterator[Review]:
-    """The reviews that models read: of train those with a rule triplet (the paper's successfully analysed ones); all of valid and test."""
+    """The reviews that models read: of train those with a rule triplet (the paper's successfully analysed ones); all
+    of valid and test.
+    """
     rules = triplets.source_id(context.connection, "rules")
     assert rules is not None
     return reviews.in_split(context.connection, split, rules if split == "train" else None)

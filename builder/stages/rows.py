@@ -1,8 +1,10 @@
-"""What a release says of each review: which triplets, masked, in the wanted script, one opinion of one place once, and how sure each is.
+"""What a release says of each review: which triplets, masked, in the wanted script, one opinion of one place once,
+and how sure each is.
 
-With variant E every split holds what rules and panel hold together, test what people say where they labelled it. With variants A to D train comes
-from the last training set, valid from the rules, test from the union of rules and last model (Table 7 of the paper), both less what the
-variant's judge rejects in train. Reviews in which nothing was found stay as unverified negatives. Everything that is left out is named with its reason.
+With variant E every split holds what rules and panel hold together, test what people say where they labelled it. With
+variants A to D train comes from the last training set, valid from the rules, test from the union of rules and last
+model (Table 7 of the paper), both less what the variant's judge rejects in train. Reviews in which nothing was found
+stay as unverified negatives. Everything that is left out is named with its reason.
 """
 
 from __future__ import annotations
@@ -48,10 +50,11 @@ _UNKNOWN = Provenance()
 
 @dataclass(slots=True)
 class Draft:
-    """A split on the disk, with what is left out of it: `near` are the lines of reviews that a split which goes first has already.
+    """A split on the disk, with what is left out of it: `near` are the lines of reviews that a split which goes first
+    has already.
 
-    `ids` are the row ids of the reviews, line by line. `compared` holds, for each review that people labelled, what they say and what would
-    have been released of it without them.
+    `ids` are the row ids of the reviews, line by line. `compared` holds, for each review that people labelled, what
+    they say and what would have been released of it without them.
     """
 
     name: str
@@ -85,7 +88,9 @@ class Draft:
 
 
 def drafts(context: Context, folder: Path) -> dict[str, Draft]:
-    """Train, valid and test. A text, or a near-duplicate of it once masked, stands in one of them only: in the one that comes first."""
+    """Train, valid and test. A text, or a near-duplicate of it once masked, stands in one of them only: in the one
+    that comes first.
+    """
     labelled = _labelled(context)
     made = {name: Draft(name, folder / f"{name}.draft") for name in _FIRST}
     seen: set[bytes] = set()
@@ -131,7 +136,9 @@ def _source(variant: str, last: int, name: str, trusted: bool) -> str:
 
 
 def _written(context: Context, draft: Draft, labelled: frozenset[str], seen: set[bytes]) -> Iterator[str]:
-    """Write a split; its texts. What masks made equal to a review that is written already is left out: `seen` has the hashes."""
+    """Write a split; its texts. What masks made equal to a review that is written already is left out: `seen` has the
+    hashes.
+    """
     with draft.path.open("wb") as out:
         for i, row in _rows(context, draft, labelled):
             text = hashed(row["text"])
@@ -184,7 +191,9 @@ def _people(context: Context, name: str) -> Iterable[StoredTriplet]:
 
 
 def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
-    """The triplets of rules and models for a split, by id: of valid and test those that the variant would let into train."""
+    """The triplets of rules and models for a split, by id: of valid and test those that the variant would let into
+    train.
+    """
     connection = context.connection
     variant, last = chosen(context)
     model = triplets.source_id(connection, f"{variant}{last}")
@@ -201,7 +210,9 @@ def _others(context: Context, name: str) -> Iterable[StoredTriplet]:
 
 
 def _let_in(context: Context, source: int, variant: str, number: int, name: str) -> Iterator[StoredTriplet]:
-    """What a source proposes for a split, less what the variant's judge would keep out of train (`number` 0: of the rules' triplets)."""
+    """What a source proposes for a split, less what the variant's judge would keep out of train (`number` 0: of the
+    rules' triplets).
+    """
     judge = triplets.source_id(context.connection, discriminate.NAME)
     for verdict in triplets.judged(context.connection, source, judge or 0, name):
         if verdict.score is None or lets_in(variant, number, verdict):
@@ -211,8 +222,9 @@ def _let_in(context: Context, source: int, variant: str, number: int, name: str)
 def _row(
     context: Context, categories: Categories, review: Review, annotation: str, stored: Sequence[StoredTriplet]
 ) -> tuple[ReviewRow, list[Dropped]]:
-    """A review as it is released, and the triplets that it loses. Where two sources mark one place differently, the rules win, then the
-    triplet that stands first."""
+    """A review as it is released, and the triplets that it loses. Where two sources mark one place differently, the
+    rules win, then the triplet that stands first.
+    """
     masked = privacy.mask(review.text, [review.place] if review.place else [])
     text = masked.in_script(lambda part: same_script(part, context.config.release.script))
     key = public(context, review.key)
@@ -291,7 +303,9 @@ def _row(
 
 
 def _judged(categories: Categories, triplet: Triplet, known: Provenance, annotation: str) -> Judged:
-    """Confidence, verdict and categories of a triplet. What people labelled needs no confidence; of words that no story tells of the lexicon is asked."""
+    """Confidence, verdict and categories of a triplet. What people labelled needs no confidence; of words that no
+    story tells of the lexicon is asked.
+    """
     aspect, opinion = story_categories(known.story)
     confidence = None if known.confidence is None or annotation == "gold" else round(known.confidence, 4)
     return Judged(
@@ -308,9 +322,11 @@ def public(context: Context, key: str) -> str:
 
 
 def _masked(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
-    """The triplet over the masked text in its released script; None if a mask covers a part of its opinion, or other than a name of its aspect.
+    """The triplet over the masked text in its released script; None if a mask covers a part of its opinion, or other
+    than a name of its aspect.
 
-    Who is judged may be masked: an aspect in a name becomes the mask of the name, else the review would seem to judge nobody there.
+    Who is judged may be masked: an aspect in a name becomes the mask of the name, else the review would seem to judge
+    nobody there.
     """
     opinions = (*triplet.opinion.spans, *triplet.opinion_full.spans)
     if any(masked.to_masked(span) is None for span in opinions):

@@ -1,4 +1,6 @@
-"""seed: the rule engine over every annotated review; triplets and their story go to `triplets` and `proposals` of the source `rules`."""
+"""seed: the rule engine over every annotated review; triplets and their story go to `triplets` and `proposals` of the
+source `rules`.
+"""
 
 from __future__ import annotations
 

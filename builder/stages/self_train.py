@@ -1,9 +1,10 @@
 """self_train: Algorithm 1 of the paper with the variants A, B, C and D, and our variant E.
 
-S_0 is the rules' triplets of the train split (A, C: those the discriminator calls YY). Each round i >= 1 predicts with M_{i-1} on the
-reviews of the training data, filters by the variant, adds what is new, and fine-tunes the same base again: S_i = S_{i-1} + R'. Every round
-is one transaction (training set, predictions, verdicts, counts), and inside a round the model resumes at its last epoch. What variants
-share is trained once: M_0 of A and C, and of B and D.
+S_0 is the rules' triplets of the train split (A, C: those the discriminator calls YY). Each round i >= 1 predicts
+with M_{i-1} on the reviews of the training data, filters by the variant, adds what is new, and fine-tunes the same
+base again: S_i = S_{i-1} + R'. Every round is one transaction (training set, predictions, verdicts, counts), and
+inside a round the model resumes at its last epoch. What variants share is trained once: M_0 of A and C, and of B and
+D.
 
 E is builder.stages.cotrain.
 """
@@ -110,7 +111,9 @@ def _accepted(context: Context, variant: str, number: int) -> _Proposed:
 
 
 def in_lexicon(context: Context, one: StoredTriplet) -> bool:
-    """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do not)."""
+    """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do
+    not).
+    """
     return context.lexicon.knows(one.triplet.opinion.text)
 
 
@@ -138,8 +141,9 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Extr
 def _predicted(
     context: Context, model: Extractor, name: str, after: list[int], shown: ModelBar
 ) -> Iterator[tuple[int, Triplet]]:
-    """What M_i finds in every review that models read, in stored offsets. The reviews' views come with what is known of them before: S_i of the
-    train split, the rules' triplets elsewhere."""
+    """What M_i finds in every review that models read, in stored offsets. The reviews' views come with what is known
+    of them before: S_i of the train split, the rules' triplets elsewhere.
+    """
     connection = context.connection
     rules = triplets.source_id(connection, "rules")
     assert rules is not None

@@ -1,7 +1,9 @@
-"""Which split each review goes to: near-duplicates and groups together, gold to test, and every review that had one where it was.
+"""Which split each review goes to: near-duplicates and groups together, gold to test, and every review that had one
+where it was.
 
-A text's place is its hash, a unit's that of its smallest hash, so most reviews would stay where they are even without memory. Where a
-new review joins two old ones of different splits, neither moves: the newcomer is left out of the splits, and counted.
+A text's place is its hash, a unit's that of its smallest hash, so most reviews would stay where they are even without
+memory. Where a new review joins two old ones of different splits, neither moves: the newcomer is left out of the
+splits, and counted.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ _WISHES = ("ingest.test_count", "ingest.valid_count", "input.group_column")
 HASH = 32
 """Characters of a normalised text's hash."""
 PLACED = 8 * 8
-"""Bytes of memory that `place` holds of each review, beside the search for near-duplicates, where none had a split before: its id, split, cluster, unit,
-the split it is meant for and the place of its hash."""
+"""Bytes of memory that `place` holds of each review, beside the search for near-duplicates, where none had a split
+before: its id, split, cluster, unit, the split it is meant for and the place of its hash.
+"""
 
 
 def place(context: Context, gold: frozenset[str]) -> None:
@@ -69,7 +72,9 @@ def _groups(connection: sqlite3.Connection, ids: Sequence[int]) -> Groups | None
 
 
 def disputed(whose: Sequence[int], pinned: Iterable[tuple[int, str]]) -> dict[int, list[int]]:
-    """The members of the clusters that hold more than one split's texts: there every pair matters. `pinned`: texts with their splits."""
+    """The members of the clusters that hold more than one split's texts: there every pair matters. `pinned`: texts
+    with their splits.
+    """
     several = {cluster for i, cluster in enumerate(whose) if cluster != i}
     splits: defaultdict[int, set[str]] = defaultdict(set)
     for i, split in pinned:
@@ -90,7 +95,8 @@ def _place_of(ids: Sequence[int], review: int) -> int:
 
 
 def _before(context: Context, gold: frozenset[str]) -> dict[int, str]:
-    """Review id -> the split it had: in this working directory, or in the last release of this name, which goes first; test, if it is gold.
+    """Review id -> the split it had: in this working directory, or in the last release of this name, which goes
+    first; test, if it is gold.
 
     Other shares in the settings are the wish for other splits: then nothing is kept.
     """
@@ -106,8 +112,9 @@ def _before(context: Context, gold: frozenset[str]) -> dict[int, str]:
 
 
 def released(connection: sqlite3.Connection, parent: Existing) -> dict[int, str]:
-    """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and likeness; a review for
-    which both are found has that of its text."""
+    """The splits of a release's reviews, found by their text or, where masks or another script changed it, by id and
+    likeness; a review for which both are found has that of its text.
+    """
     found: dict[int, str] = {}
     others: set[str] = set()
     for split in parent.splits:

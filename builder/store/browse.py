@@ -1,4 +1,6 @@
-"""What the web pages read: a consistent copy of a database, its flat table of candidates for filters and facets, and the overview's numbers."""
+"""What the web pages read: a consistent copy of a database, its flat table of candidates for filters and facets, and
+the overview's numbers.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +48,18 @@ class Restored:
 
 
 def snapshot(workdir: Path, target: Path) -> None:
-    """Copy the database as it stands now, a running build's last commit included, into `target` and make the flat table."""
+    """Copy the database as it stands now, a running build's last commit included, into `target` and make the flat
+    table.
+    """
     with db.reading(workdir) as connection, closing(sqlite3.connect(target, isolation_level=None)) as copy:
         connection.backup(copy)
         finish(copy)
 
 
 def finish(connection: sqlite3.Connection) -> None:
-    """Make the flat table with an index for every facet, and let the file be read where it lies, without a log beside it."""
+    """Make the flat table with an index for every facet, and let the file be read where it lies, without a log beside
+    it.
+    """
     connection.execute("PRAGMA journal_mode = OFF")
     connection.executescript(f"BEGIN; DROP TABLE IF EXISTS {TABLE}; {_LIST}")
     for column in _INDEXED:
@@ -77,7 +83,9 @@ def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
-    """What the overview begins with: the last release's numbers, then all candidates; without a release the reviews and candidates alone."""
+    """What the overview begins with: the last release's numbers, then all candidates; without a release the reviews
+    and candidates alone.
+    """
     numbers = {f"released {name}": number for name, number in released.totals(connection).items()}
     statements = {
         "distinct reviews": "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL",
@@ -100,8 +108,9 @@ def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, 
 def polarities(
     connection: sqlite3.Connection, reviews: Sequence[int]
 ) -> dict[int, list[tuple[str, str, Polarity, int, bool]]]:
-    """Review id -> (aspect, opinion, polarity, id, whether it is released) of its candidates, the released first, for the hits of a search.
-    Before a release all count as released."""
+    """Review id -> (aspect, opinion, polarity, id, whether it is released) of its candidates, the released first, for
+    the hits of a search. Before a release all count as released.
+    """
     any_released = connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is not None
     rows = connection.execute(
         "SELECT t.review, t.aspect, t.opinion, t.polarity, t.id, e.triplet IS NOT NULL OR NOT ? AS shown FROM triplets t"

@@ -1,7 +1,8 @@
-"""How likely a triplet is right, by the judge's calibrated score: `verdicts.confidence`, NULL where the judge is not calibrated.
+"""How likely a triplet is right, by the judge's calibrated score: `verdicts.confidence`, NULL where the judge is not
+calibrated.
 
-`self_train` writes it once the verdicts of variant E are there; `store.released.provenance` reads it for the rows of a release, which leaves out
-what is below `release.min_confidence`.
+`self_train` writes it once the verdicts of variant E are there; `store.released.provenance` reads it for the rows of
+a release, which leaves out what is below `release.min_confidence`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The working directory's database: opening, locking, migrating, and one atomic block.
 
-A build holds an OS lock on `build.lock`, so that a second one says so instead of waiting; readers need none (WAL). Statements live in this
-package only.
+A build holds an OS lock on `build.lock`, so that a second one says so instead of waiting; readers need none (WAL).
+Statements live in this package only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def lock(workdir: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
-    """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is full."""
+    """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is
+    full.
+    """
     workdir.mkdir(parents=True, exist_ok=True)
     path = workdir / NAME
     with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -70,7 +72,9 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
-    """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other files, settings."""
+    """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other
+    files, settings.
+    """
     path = workdir / NAME
     if not path.is_file():
         raise WorkdirError(
@@ -107,7 +111,9 @@ _NO_READS = frozenset(
         "CREATE_TEMP_TRIGGER",
     ]
 )
-"""What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare themselves by CREATE TABLE."""
+"""What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare
+themselves by CREATE TABLE.
+"""
 _TELLING = frozenset(
     [
         "application_id",

@@ -1,6 +1,7 @@
 """What the tables, views and columns of the database hold, for people.
 
-In: schema/descriptions.toml, one table a table of the database. Out: a sentence about each table and each of its columns.
+In: schema/descriptions.toml, one table a table of the database. Out: a sentence about each table and each of its
+columns.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelPool:
-    """A pool with all that was said about it. `labels`: annotator -> candidate -> label; `final`: what people decided, by candidate."""
+    """A pool with all that was said about it. `labels`: annotator -> candidate -> label; `final`: what people
+    decided, by candidate.
+    """
 
     id: str
     split: str

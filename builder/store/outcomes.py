@@ -1,8 +1,9 @@
 """How a triplet's story ends: the split of the last release that holds it, or why none does.
 
-What the release itself left out stands in `rejected`; what never came to it follows from the split's source. With variant E every split holds what
-rules and panel hold together. With A to D train holds the last training set, valid what the rules propose, test what rules and last model propose,
-less what the judge rejects. Reviews of the test split that people labelled hold what they say.
+What the release itself left out stands in `rejected`; what never came to it follows from the split's source. With
+variant E every split holds what rules and panel hold together. With A to D train holds the last training set, valid
+what the rules propose, test what rules and last model propose, less what the judge rejects. Reviews of the test split
+that people labelled hold what they say.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from builder.store.queries import public_id
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`released` is None where that cannot be told: there is no release, or one of an older builder, which kept no list."""
+    """`released` is None where that cannot be told: there is no release, or one of an older builder, which kept no
+    list.
+    """
 
     released: bool | None
     text: str

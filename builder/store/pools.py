@@ -101,7 +101,9 @@ def summarise(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, 
 
 
 def chosen(connection: sqlite3.Connection, pool: str | None) -> str:
-    """The id of the pool whose id begins with `pool`, of the latest if None; QueryError where there is none or there are several."""
+    """The id of the pool whose id begins with `pool`, of the latest if None; QueryError where there is none or there
+    are several.
+    """
     known = [row[0] for row in connection.execute("SELECT id FROM pools ORDER BY rowid DESC")]
     if not known:
         raise QueryError("there is no pool yet", fix="make one with `builder pool`")

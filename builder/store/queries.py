@@ -48,7 +48,9 @@ def names() -> list[str]:
 
 
 def lookup(name: str) -> Named:
-    """A query of `queries/`. Its leading comments: the title, lines of description, and `:name for example VALUE` for each parameter."""
+    """A query of `queries/`. Its leading comments: the title, lines of description, and `:name for example VALUE` for
+    each parameter.
+    """
     if name not in names():
         raise ConfigError(f"unknown query {name!r}", fix="known: " + ", ".join(names()))
     lines = (files("builder.store") / "queries" / f"{name}.sql").read_text(encoding="utf-8").splitlines()
@@ -79,7 +81,9 @@ def free(
     params: Mapping[str, str] | None = None,
     seconds: float | None = None,
 ) -> Table:
-    """Run one statement and fetch up to `limit` rows; QueryError with SQLite's own words if it refuses, or after `seconds` (SECONDS)."""
+    """Run one statement and fetch up to `limit` rows; QueryError with SQLite's own words if it refuses, or after
+    `seconds` (SECONDS).
+    """
     allowed = SECONDS if seconds is None else seconds
     stop = time.monotonic() + allowed
     connection.set_progress_handler(lambda: int(time.monotonic() > stop), 10_000)
@@ -102,7 +106,9 @@ def free(
 
 
 def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
-    """What there is instead of a name that there is not: the tables, or the columns of the tables that the statement names."""
+    """What there is instead of a name that there is not: the tables, or the columns of the tables that the statement
+    names.
+    """
     if "no such table" in refusal:
         return "known: " + ", ".join(_tables(connection))
     if "no such column" not in refusal:

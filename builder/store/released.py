@@ -1,6 +1,8 @@
-"""What the last release says of its reviews and triplets: tables `released_reviews` and `released`, and the public ids of reviews.
+"""What the last release says of its reviews and triplets: tables `released_reviews` and `released`, and the public
+ids of reviews.
 
-The view `released_triplets` shows all of it. A reader of release files finds a triplet here by `public_id`, a review by `reviews.public_id`.
+The view `released_triplets` shows all of it. A reader of release files finds a triplet here by `public_id`, a review
+by `reviews.public_id`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class ReleasedTriplet:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who proposes a triplet, the rule that made it with its story, and what the discriminator says. `confidence`: its calibrated score."""
+    """Who proposes a triplet, the rule that made it with its story, and what the discriminator says. `confidence`:
+    its calibrated score.
+    """
 
     sources: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -136,7 +140,9 @@ def by_public_id(connection: sqlite3.Connection, identifier: str) -> int | None:
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
-    """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0 without one."""
+    """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0
+    without one.
+    """
     reviews, negatives = connection.execute(
         "SELECT count(*), total(unverified_negative) FROM released_reviews"
     ).fetchone()

@@ -40,7 +40,9 @@ def sources(connection: sqlite3.Connection) -> list[Source]:
 
 
 def by_source(connection: sqlite3.Connection) -> Rows:
-    """(source, split, reviews with a triplet, triplets, POS, NEG, NEU), splits of a source in the order train, valid, test."""
+    """(source, split, reviews with a triplet, triplets, POS, NEG, NEU), splits of a source in the order train, valid,
+    test.
+    """
     return connection.execute(
         "SELECT s.name, r.split, count(DISTINCT t.review), count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU')"
         " FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review"
@@ -86,8 +88,10 @@ def per_review(connection: sqlite3.Connection, source: int) -> Rows:
 
 
 def discriminator_data(connection: sqlite3.Connection, rules: int) -> Rows:
-    """(split, triplets, YY, YN, NX) of the discriminator's data (paper, section 3.3.2 and Table 1), counted from the rules' triplets:
-    a YY and a YN each, and twice as many NX pairs as there are YY, or all unpaired ones where there are fewer."""
+    """(split, triplets, YY, YN, NX) of the discriminator's data (paper, section 3.3.2 and Table 1), counted from the
+    rules' triplets: a YY and a YN each, and twice as many NX pairs as there are YY, or all unpaired ones where there
+    are fewer.
+    """
     return connection.execute(
         "SELECT split, sum(2 * n + nx), sum(n), sum(n), sum(nx) FROM (SELECT r.split, count(*) AS n, min(2 * count(*),"
         " count(DISTINCT t.spans ->> '$.aspect') * count(DISTINCT t.spans ->> '$.opinion')"
@@ -140,8 +144,9 @@ def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
 
 
 def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:
-    """(word, triplets, POS, NEG, NEU) of every aspect or opinion of the release, as the texts write it; of the candidates where
-    nothing is released yet."""
+    """(word, triplets, POS, NEG, NEU) of every aspect or opinion of the release, as the texts write it; of the
+    candidates where nothing is released yet.
+    """
     assert column in ("aspect", "opinion"), column
     chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"
     return connection.execute(
@@ -191,8 +196,10 @@ class Marked:
 def examples(
     connection: sqlite3.Connection, names: Sequence[str], longest: int, limit: int
 ) -> list[tuple[str, str, str | None, list[Marked]]]:
-    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters in which the sources of these names find
-    two to five triplets, in an order that is chance and always the same (by hash); those with several polarities first."""
+    """(key, text, place, triplets) of up to `limit` reviews of at most `longest` characters in which the sources of
+    these names find two to five triplets, in an order that is chance and always the same (by hash); those with
+    several polarities first.
+    """
     chosen = json.dumps(names)
     rows = connection.execute(
         "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id JOIN proposals p ON p.triplet = t.id"

@@ -16,7 +16,9 @@ NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str,
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Drop everything that was ingested, and with it (foreign keys) all that was made of it; the splits of texts stay remembered."""
+    """Drop everything that was ingested, and with it (foreign keys) all that was made of it; the splits of texts stay
+    remembered.
+    """
     connection.execute("DELETE FROM verdicts")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM proposals")
@@ -77,7 +79,9 @@ def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str,
 def reject_stored(
     connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, int, int | None]]
 ) -> None:
-    """`rows` of (item, reason, detail, review's row id, triplet's row id or None): what is rejected is stored, and stays so."""
+    """`rows` of (item, reason, detail, review's row id, triplet's row id or None): what is rejected is stored, and
+    stays so.
+    """
     connection.executemany(
         "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet) VALUES (?,?,?,?,'',?,?)",
         ((stage, *row) for row in rows),
@@ -123,13 +127,17 @@ def distinct_keys(connection: sqlite3.Connection, keys: Sequence[str]) -> set[st
 
 
 def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, int]]) -> None:
-    """Replace what is known of near-duplicates by `clusters` of (review id, id of the first review that says nearly the same)."""
+    """Replace what is known of near-duplicates by `clusters` of (review id, id of the first review that says nearly
+    the same).
+    """
     connection.execute("DELETE FROM near_duplicates")
     connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
 
 
 def remember_splits(connection: sqlite3.Connection) -> None:
-    """By norm_hash, those of all reviews. Texts that are not among them keep theirs, so that they find it again when they come back."""
+    """By norm_hash, those of all reviews. Texts that are not among them keep theirs, so that they find it again when
+    they come back.
+    """
     connection.execute(
         "INSERT OR REPLACE INTO splits (norm_hash, split)"
         " SELECT norm_hash, split FROM reviews WHERE duplicate_of IS NULL AND split IS NOT NULL"
@@ -295,7 +303,9 @@ def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str
 
 
 def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
-    """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like reviews of several."""
+    """Reviews that are near-duplicates of an earlier one, and those that are in no split because they are like
+    reviews of several.
+    """
     near = connection.execute("SELECT count(*) FROM near_duplicates WHERE cluster <> review").fetchone()[0]
     nowhere = connection.execute(
         "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"

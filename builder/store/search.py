@@ -1,7 +1,8 @@
 """Full-text search in reviews: whatever LIKE finds, in a fraction of its time, in either script.
 
-The index holds each text folded (`text.fold`) as a row of pairs of neighbouring characters: 湯頭鮮 is 湯頭, 頭鮮, 鮮-and-the-end. A wanted
-string is the phrase of its own pairs, a single character the beginning of a pair; so a hit is a hit wherever segmenters put word edges.
+The index holds each text folded (`text.fold`) as a row of pairs of neighbouring characters: 湯頭鮮 is 湯頭, 頭鮮,
+鮮-and-the-end. A wanted string is the phrase of its own pairs, a single character the beginning of a pair; so a hit is
+a hit wherever segmenters put word edges.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Hits:
 
 
 def pairs(folded: str) -> str:
-    """A folded text as the index stores it, one token for each character and its successor: alphanumeric, so that no tokenizer cuts it."""
+    """A folded text as the index stores it, one token for each character and its successor: alphanumeric, so that no
+    tokenizer cuts it.
+    """
     return " ".join(f"{ord(a):x}z{ord(b):x}" for a, b in zip(folded, folded[1:] + _END, strict=False))
 
 
@@ -56,7 +59,9 @@ def match(words: Sequence[str]) -> str:
 
 
 def words_of(query: str) -> list[str]:
-    """The words of a search box: white space parts them, quotation marks hold them together, an unclosed one is a character."""
+    """The words of a search box: white space parts them, quotation marks hold them together, an unclosed one is a
+    character.
+    """
     return [held or word for held, word in re.findall(r'"([^"]+)"|(\S+)', query)]
 
 
@@ -87,7 +92,9 @@ def index(connection: sqlite3.Connection) -> int:
 
 
 def ensure(workdir: Path) -> int:
-    """Index what an older builder left unindexed; returns how many reviews that were. Needs the right to write there only then."""
+    """Index what an older builder left unindexed; returns how many reviews that were. Needs the right to write there
+    only then.
+    """
     with db.reading(workdir) as connection:
         if not _behind(connection):
             return 0
@@ -115,7 +122,8 @@ def find(
     split: str | None = None,
     polarity: str | None = None,
 ) -> Hits:
-    """Distinct reviews whose text holds every one of `words`, as LIKE would say of folded texts; by id, from `offset` on.
+    """Distinct reviews whose text holds every one of `words`, as LIKE would say of folded texts; by id, from `offset`
+    on.
 
     `split` and `polarity` (of any of its triplets) narrow the search.
     """

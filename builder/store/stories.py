@@ -1,4 +1,5 @@
-"""All that is known about a review and its triplets: who found each, by which rule and path, who judged it how, what became of it.
+"""All that is known about a review and its triplets: who found each, by which rule and path, who judged it how, what
+became of it.
 
 In: a read-only connection and an id. Out: records for the review page and `builder explain`, and the same as text.
 """
@@ -48,8 +49,9 @@ class TripletStory:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A review as stored, what was read from where, and its triplets in order of place. `first`: the key of the review it repeats.
-    `negative`: the last release holds it as an unverified negative."""
+    """A review as stored, what was read from where, and its triplets in order of place. `first`: the key of the
+    review it repeats. `negative`: the last release holds it as an unverified negative.
+    """
 
     id: int
     key: str

@@ -53,7 +53,9 @@ def source(connection: sqlite3.Connection, name: str, kind: str, signature: str)
 
 
 RULES_REPEATED = "rules"
-"""The signature of a model's source that only repeats what the rules propose, where no judge is trained: it is no second opinion."""
+"""The signature of a model's source that only repeats what the rules propose, where no judge is trained: it is no
+second opinion.
+"""
 
 
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
@@ -63,7 +65,9 @@ def source_id(connection: sqlite3.Connection, name: str) -> int | None:
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Forget every source and triplet. A triplet keeps the full phrases of whoever proposed it first, so none may outlive the first source."""
+    """Forget every source and triplet. A triplet keeps the full phrases of whoever proposed it first, so none may
+    outlive the first source.
+    """
     connection.execute("DELETE FROM sources")
     connection.execute("DELETE FROM training_sets")
     connection.execute("DELETE FROM triplets")
@@ -88,7 +92,8 @@ def propose(
 ) -> list[int]:
     """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
 
-    Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`, as people may.
+    Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`,
+    as people may.
     """
     ids = [triplet_id(review, triplet) for review, triplet in rows]
     insert(connection, ids, rows, overrule=overrule)
@@ -128,7 +133,9 @@ def insert(
 
 
 def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, tuple[str, ...]]]) -> None:
-    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps no evidence."""
+    """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps
+    no evidence.
+    """
     rows_to_propose = (
         (
             source,

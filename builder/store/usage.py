@@ -1,4 +1,6 @@
-"""Which lexicon words the rules' triplets rest on: table `lexicon_use`, made of the stories at the end of the stage seed."""
+"""Which lexicon words the rules' triplets rest on: table `lexicon_use`, made of the stories at the end of the stage
+seed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the annotation page reads and writes: one annotator's labels of a pool, or one person's decisions of its disputes.
+"""What the annotation page reads and writes: one annotator's labels of a pool, or one person's decisions of its
+disputes.
 
 The pool is read once; every answer is one transaction, done before the page is told.
 """

@@ -1,4 +1,6 @@
-"""`builder export`: a release in another format, a file for each split, and beside it the reviews that the format cannot hold."""
+"""`builder export`: a release in another format, a file for each split, and beside it the reviews that the format
+cannot hold.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +78,9 @@ def _counted(split: str, path: Path, made: Exported) -> Written:
 
 
 def segmented(texts: Sequence[str]) -> list[Sequence[Span]]:
-    """The words of texts as a build cuts them: the embedded segmenter with the lexicon's words, so that few aspects end inside one. What
-    stands between words, such as spaces, is cut into characters. Nothing is parsed."""
+    """The words of texts as a build cuts them: the embedded segmenter with the lexicon's words, so that few aspects
+    end inside one. What stands between words, such as spaces, is cut into characters. Nothing is parsed.
+    """
     parts = [texts[first : first + _PART] for first in range(0, len(texts), _PART)]
     with opened_crew("local", _WORKERS if len(parts) > 1 else 1) as crew:
         return [words for part in crew.map(Job(_prepare, (), _segment), parts) for words in part]

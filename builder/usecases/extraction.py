@@ -1,8 +1,9 @@
 """`extract`: triplets of texts outside a build, one answer for each text, in order.
 
-In: texts, from any iterable, or a file of them: JSON lines {"id", "text"} or gold files that hold texts (`sources.texts`). Out: triplets in
-offsets of the texts, or JSON lines {"id", "triplets"} written beside the target and renamed, so that there is a whole file or none. The
-rules need no working directory; a variant's last model comes from one.
+In: texts, from any iterable, or a file of them: JSON lines {"id", "text"} or gold files that hold texts
+(`sources.texts`). Out: triplets in offsets of the texts, or JSON lines {"id", "triplets"} written beside the target
+and renamed, so that there is a whole file or none. The rules need no working directory; a variant's last model comes
+from one.
 """
 
 from __future__ import annotations
@@ -169,7 +170,8 @@ def open_system(
 ) -> System:
     """What finds triplets as a working directory does. `backend` and its `models` read for the rules.
 
-    `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all (""). The rules are a part of variant E.
+    `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all ("").
+    The rules are a part of variant E.
 
     ConfigError where the working directory has no such model, or where a model is wanted without one.
     """

@@ -1,7 +1,8 @@
 """What variant E holds of texts outside a build, by the very decisions that the release of the build makes.
 
-In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Trust, the lexicon's polarity and
-`release.min_confidence` are those of the build; without a trusted panel the rules' triplets stay as they are.
+In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Trust,
+the lexicon's polarity and `release.min_confidence` are those of the build; without a trusted panel the rules'
+triplets stay as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`builder judge`: a language model labels a pool. Every raw answer is kept by the hash of its payload, in a transaction of its own."""
+"""`builder judge`: a language model labels a pool. Every raw answer is kept by the hash of its payload, in a
+transaction of its own.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def plan(
     batch: int = 1,
     parameters: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """What a run would ask, before anything is spent. ConfigError where it is over a cap, or the endpoint or key cannot be used."""
+    """What a run would ask, before anything is spent. ConfigError where it is over a cap, or the endpoint or key
+    cannot be used.
+    """
     key_of(endpoint)
     if limits.cost is not None and not (limits.price_in or limits.price_out):
         raise ConfigError(

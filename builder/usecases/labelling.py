@@ -20,7 +20,9 @@ from builder.store import db, gold, pools
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file held: labels (of them changed ones), missing triplets, reviews marked complete, rows without an answer. With `faults` nothing was stored."""
+    """What a file held: labels (of them changed ones), missing triplets, reviews marked complete, rows without an
+    answer. With `faults` nothing was stored.
+    """
 
     pool: str
     annotators: tuple[str, ...]
@@ -56,7 +58,9 @@ def export(
 def import_labels(
     workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, decide: bool = False
 ) -> Imported:
-    """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`: as decisions."""
+    """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`:
+    as decisions.
+    """
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         answers, faults = _checked(pool, path, form, annotator)
@@ -89,7 +93,9 @@ def _differs(before: Label | None, after: Label | None) -> bool:
 
 
 def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tuple[Pool, agreement.Agreement, int, int]:
-    """(pool, agreement of the annotators of a kind, or of all for None; candidates that people dispute, of them undecided)."""
+    """(pool, agreement of the annotators of a kind, or of all for None; candidates that people dispute, of them
+    undecided).
+    """
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         said, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")

@@ -1,8 +1,10 @@
-"""How long would so many reviews take, and how much memory and disk? From what this machine measured, by rules of three that are said aloud.
+"""How long would so many reviews take, and how much memory and disk? From what this machine measured, by rules of
+three that are said aloud.
 
-In: a working directory with a finished build, or none (then the shipped sample is ingested, annotated and seeded for the purpose). Out: a `Plan`.
-Stages that the crew works on divide by the workers, down to the time in which the coordinator can write their answers; training and the rest are
-done by one process. Everything grows with the number of reviews.
+In: a working directory with a finished build, or none (then the shipped sample is ingested, annotated and seeded for
+the purpose). Out: a `Plan`. Stages that the crew works on divide by the workers, down to the time in which the
+coordinator can write their answers; training and the rest are done by one process. Everything grows with the number
+of reviews.
 """
 
 from __future__ import annotations
@@ -43,9 +45,11 @@ SPREAD = ("annotate", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: `seconds` of stages for `reviews` distinct reviews with `workers`; of them, `spread` seconds of one worker in all; the
-    seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a review, and of a process with a backend; the `most`
-    reviews that a stage trains on; bytes that a stage holds whatever the number (`fixed`), which is what it held in all less the rest."""
+    """What was measured: `seconds` of stages for `reviews` distinct reviews with `workers`; of them, `spread` seconds
+    of one worker in all; the seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a
+    review, and of a process with a backend; the `most` reviews that a stage trains on; bytes that a stage holds
+    whatever the number (`fixed`), which is what it held in all less the rest.
+    """
 
     what: str
     reviews: int
@@ -72,7 +76,9 @@ class StagePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The prediction: stages in order, bytes on disk by kind, bytes of memory of each worker, what it rests on, and what it leaves out."""
+    """The prediction: stages in order, bytes on disk by kind, bytes of memory of each worker, what it rests on, and
+    what it leaves out.
+    """
 
     reviews: int
     workers: int
@@ -133,7 +139,9 @@ def _notes(measured: Measured, count: int) -> tuple[str, ...]:
 
 
 def measure(workdir: Path, config: Config, what: str) -> Measured:
-    """What a finished or half-finished build took here; a few seconds are measured now. WorkdirError before seed is done."""
+    """What a finished or half-finished build took here; a few seconds are measured now. WorkdirError before seed is
+    done.
+    """
     process = _process(config)  # first: it looks at the most that this one ever held
     with db.reading(workdir) as connection:
         done = runs.runs(connection)
@@ -178,7 +186,9 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
 
 
 def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
-    """Seconds that one worker takes to predict all that a build predicts, by stage, and the bytes a review that training holds in memory."""
+    """Seconds that one worker takes to predict all that a build predicts, by stage, and the bytes a review that
+    training holds in memory.
+    """
     source = triplets.source_id(context.connection, "rules")
     assert source is not None, "seed is done"
     stored: list[StoredTriplet] = list(islice(triplets.proposed(context.connection, source, "train"), 4 * _PREDICTED))
@@ -201,7 +211,9 @@ def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
 
 
 def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], object]:
-    """What discriminate holds of the train split: triplets over views, the YN and NX that are made of them, and what a network sees of these."""
+    """What discriminate holds of the train split: triplets over views, the YN and NX that are made of them, and what
+    a network sees of these.
+    """
     from builder.learning.encode import Vocabulary
     from builder.learning.task import DiscriminatorConfig
     from builder.model.discriminator import encoded
@@ -215,7 +227,8 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
 def _near(texts: Sequence[str]) -> float:
     """Bytes that looking for near-duplicates holds for any number of reviews, beside HELD of each.
 
-    Of so many texts as a search takes in parts: those at hand, each again and again with its characters shuffled, so that few are alike.
+    Of so many texts as a search takes in parts: those at hand, each again and again with its characters shuffled, so
+    that few are alike.
     """
     draw = random.Random(0)
 

@@ -1,6 +1,8 @@
-"""`builder pool`: sample reviews, unite what the rules and the last model of each variant propose, and store it as a pool.
+"""`builder pool`: sample reviews, unite what the rules and the last model of each variant propose, and store it as a
+pool.
 
-The discriminator's verdicts on the candidates are kept as labels of the annotator `discriminator` (the paper's Table 4).
+The discriminator's verdicts on the candidates are kept as labels of the annotator `discriminator` (the paper's Table
+4).
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ DISCRIMINATOR = "discriminator"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A pool; `new` False where the very same was there already; reviews of the split; candidates by how many sources propose them."""
+    """A pool; `new` False where the very same was there already; reviews of the split; candidates by how many sources
+    propose them.
+    """
 
     pool: Pool
     new: bool

@@ -1,4 +1,6 @@
-"""What each pairing rule does on real reviews: coverage, overlap, conflict, yield (as Snorkel's analysis of labelling functions)."""
+"""What each pairing rule does on real reviews: coverage, overlap, conflict, yield (as Snorkel's analysis of labelling
+functions).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from builder.usecases.induction import documents
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """Opinions for which a rule finds an aspect (`hits`), those it decides (`yields`), and of its hits those where another rule finds
-    the same aspect (`overlaps`) or another one (`conflicts`).
+    """Opinions for which a rule finds an aspect (`hits`), those it decides (`yields`), and of its hits those where
+    another rule finds the same aspect (`overlaps`) or another one (`conflicts`).
     """
 
     rule: str

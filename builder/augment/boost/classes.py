@@ -1,7 +1,9 @@
-"""The embedded surrogate: sentence labels or aspect polarity, and perplexity, from one small network that a fold trains in seconds.
+"""The embedded surrogate: sentence labels or aspect polarity, and perplexity, from one small network that a fold
+trains in seconds.
 
-In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of builder.augment.boost.filters. Where a sentence has
-several aspects, all of their polarities must survive, and the least sure counts.
+In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of
+builder.augment.boost.filters. Where a sentence has several aspects, all of their polarities must survive, and the
+least sure counts.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from builder.learning.task import Progress
 from builder.records import Span
 
 READ = 4096
-"""Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a quarter slower)."""
+"""Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a
+quarter slower).
+"""
 WHOLE = (-1, -1)
 
 
@@ -84,9 +88,11 @@ class Classes:
 
 
 def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
-    """The likeliest label of each target, and the probability of the given one: of several targets the least, without any 1.
+    """The likeliest label of each target, and the probability of the given one: of several targets the least, without
+    any 1.
 
-    Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate resembles another class.
+    Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate
+    resembles another class.
     """
     rows = chances.tolist()
     given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
@@ -94,7 +100,9 @@ def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[
 
 
 def make_item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> WordItem:
-    """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without a word is one unknown."""
+    """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without
+    a word is one unknown.
+    """
     spans = pieces(sentence.text)
     words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
     asked = (
@@ -115,7 +123,9 @@ def _words(spans: Sequence[Span], start: int, end: int) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class ClassTrainer:
-    """Trains `Classes`, on one thread: two took eight times as long on two busy cores. `epochs` 0: by the size of the fold; `threads` read."""
+    """Trains `Classes`, on one thread: two took eight times as long on two busy cores. `epochs` 0: by the size of the
+    fold; `threads` read.
+    """
 
     config: TwoWayConfig
     epochs: int = 0
@@ -152,7 +162,9 @@ class ClassTrainer:
 
 
 def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
-    """Passes over 300,000 words in all, 4 at least and 20 at most; steps of a hundredth of a pass, if that is not too small."""
+    """Passes over 300,000 words in all, 4 at least and 20 at most; steps of a hundredth of a pass, if that is not too
+    small.
+    """
     passes = epochs or max(4, min(20, -(-300_000 // max(1, words))))
     return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
 

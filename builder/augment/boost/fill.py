@@ -1,7 +1,8 @@
 """Masked language models that say what may stand in a word's place: an embedded one, and any of a hub or folder.
 
-The embedded one reads words (of Chinese those of the segmenter) and never sees the one it predicts, so one pass serves all words of a sentence.
-One of a hub is shown the text with the word masked, once a word, batched: by one mask in Latin script, by a mask a character in Han.
+The embedded one reads words (of Chinese those of the segmenter) and never sees the one it predicts, so one pass
+serves all words of a sentence. One of a hub is shown the text with the word masked, once a word, batched: by one mask
+in Latin script, by a mask a character in Han.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def _written(sentence: Sentence, word: int, found: Iterator[tuple[str, float]]) 
 
 
 def embedded(settings: AugmentSettings) -> EmbeddedWords:
-    """Trained on the words of the given sentences, each text once. ModelError where there are none, or the loss is not finite."""
+    """Trained on the words of the given sentences, each text once. ModelError where there are none, or the loss is
+    not finite.
+    """
     given = list({sentence.text: sentence for sentence in settings.given.sentences if sentence.words}.values())
     if not given:
         raise ModelError(
@@ -121,7 +124,9 @@ def embedded(settings: AugmentSettings) -> EmbeddedWords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HubWords:
-    """A masked language model of transformers; `alone` are the tokens that are a word, or a Han character, by themselves."""
+    """A masked language model of transformers; `alone` are the tokens that are a word, or a Han character, by
+    themselves.
+    """
 
     model: MaskedModel
     alone: dict[int, str]

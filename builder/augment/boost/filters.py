@@ -1,13 +1,16 @@
-"""BoostAug's three filters (Yang and Li 2022, section 2.3), as pure functions of what a surrogate model says of a candidate.
+"""BoostAug's three filters (Yang and Li 2022, section 2.3), as pure functions of what a surrogate model says of a
+candidate.
 
-The paper's text names its thresholds "alpha = 0.99 and beta = 5", its formulas drop perplexity >= alpha and confidence <= beta: taken
-together they would drop everything. The meaning is confidence 0.99 and perplexity 5, and so they are called here.
+The paper's text names its thresholds "alpha = 0.99 and beta = 5", its formulas drop perplexity >= alpha and
+confidence <= beta: taken together they would drop everything. The meaning is confidence 0.99 and perplexity 5, and so
+they are called here.
 
-They are the thresholds of a large pre-trained model, which is 99% sure of whatever looks like its training data. A small one is not, so a
-threshold is a share (confidence) or a multiple (perplexity) of a reference: `absolute`: of 1, the paper's reading; `source`: of what the surrogate
-says of the very sentence that the candidate was made of, and the label that it gives that one, right or wrong, is as good as the gold one: asked is
-whether the edits changed anything; `valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846
-examples of laptop14 `valid` kept nothing of three sentences in five, and of no neutral one anything.
+They are the thresholds of a large pre-trained model, which is 99% sure of whatever looks like its training data. A
+small one is not, so a threshold is a share (confidence) or a multiple (perplexity) of a reference: `absolute`: of 1,
+the paper's reading; `source`: of what the surrogate says of the very sentence that the candidate was made of, and the
+label that it gives that one, right or wrong, is as good as the gold one: asked is whether the edits changed anything;
+`valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846 examples
+of laptop14 `valid` kept nothing of three sentences in five, and of no neutral one anything.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ REASONS: dict[Reason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SurrogateReading:
-    """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to 1), and the text's perplexity."""
+    """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to
+    1), and the text's perplexity.
+    """
 
     label: str
     right: bool
@@ -49,13 +54,16 @@ class Surrogate(Protocol):
     def digest(self) -> str: ...
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
-        """A sentence carries the label, or the marks, that it is held against, and the id of its source; `edits` are what made each of them."""
+        """A sentence carries the label, or the marks, that it is held against, and the id of its source; `edits` are
+        what made each of them.
+        """
 
 
 class Trainer(Protocol):
     """Trains the surrogate of a fold. Checkpoints go to `folder`; a training that was killed goes on from there.
 
-    `classes` says whether it learns to tell labels apart, and so needs two of them. Raises ModelError where the loss is not finite.
+    `classes` says whether it learns to tell labels apart, and so needs two of them. Raises ModelError where the loss
+    is not finite.
     """
 
     @property
@@ -69,7 +77,9 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """None switches a filter off. Not `ranked`, or without `confidence`: the first of those that pass are kept, not the surest (the paper's)."""
+    """None switches a filter off. Not `ranked`, or without `confidence`: the first of those that pass are kept, not
+    the surest (the paper's).
+    """
 
     confidence: float | None = 0.99
     perplexity: float | None = 5.0
@@ -83,7 +93,9 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the thresholds are a share and a multiple of. `label`: what is as good as the gold one, being what the source itself was taken for."""
+    """What the thresholds are a share and a multiple of. `label`: what is as good as the gold one, being what the
+    source itself was taken for.
+    """
 
     confidence: float = 1.0
     perplexity: float = 1.0
@@ -133,10 +145,12 @@ def sifted(
     reference: Reference,
     keep: int,
 ) -> tuple[JudgedCandidate, ...]:
-    """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing against them.
+    """The candidates of one sentence, in their order, with what speaks against each; at most `keep` have nothing
+    against them.
 
-    Of those that pass the first are kept or, where `limits` rank, the surest, and the earlier of equals, so none is lost on a tie. (The paper ranks
-    before it filters: then a sure candidate of the wrong label takes a place that another could have.)
+    Of those that pass the first are kept or, where `limits` rank, the surest, and the earlier of equals, so none is
+    lost on a tie. (The paper ranks before it filters: then a sure candidate of the wrong label takes a place that
+    another could have.)
     """
     out = [
         JudgedCandidate(candidate, reading, against(reading, limits, reference) if reading else ("marks",))
@@ -164,7 +178,9 @@ def counted(judged: Iterable[JudgedCandidate]) -> Counter[str]:
 
 
 def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -> None:
-    """ConfigError where candidates were read and none is kept: which filters did it, and what value would have let half of them pass."""
+    """ConfigError where candidates were read and none is kept: which filters did it, and what value would have let
+    half of them pass.
+    """
     counts = counted(judged)
     read = [judgement.reading for judgement in judged if judgement.reading]
     if counts["kept"] or not judged:

@@ -1,7 +1,8 @@
 """Cross-boosting: who trains, who validates, and whose candidates are judged (BoostAug, Algorithm 1, lines 1 to 7).
 
-In: sentences. Out: k folds of indices. Sentences with one text (one a labelled aspect) stay in one fold, since a surrogate that was trained on
-a text is sure of its copies; labels are spread evenly; which fold validates is drawn by the seed. Order changes nothing.
+In: sentences. Out: k folds of indices. Sentences with one text (one a labelled aspect) stay in one fold, since a
+surrogate that was trained on a text is sure of its copies; labels are spread evenly; which fold validates is drawn by
+the seed. Order changes nothing.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ def labels(sentence: Sentence) -> Labels:
 
 
 def crossed(sentences: Sequence[Sentence], folds: int, seed: int, classes: bool = True) -> tuple[Fold, ...]:
-    """Every fold in turn is the one that is boosted. ConfigError for fewer than 3 folds, fewer distinct texts than folds, and, if the
-    surrogate is to tell `classes` apart, for a fold whose training part has only one."""
+    """Every fold in turn is the one that is boosted. ConfigError for fewer than 3 folds, fewer distinct texts than
+    folds, and, if the surrogate is to tell `classes` apart, for a fold whose training part has only one.
+    """
     if folds < 3:
         raise ConfigError(
             f"{folds} folds leave none to train on", where="boostaug.folds", fix="use 3 at least, or monoaug"

@@ -1,7 +1,9 @@
-"""Any encoder of a hub or folder as a surrogate (the paper's is DeBERTa): fine-tuned on the fold with both heads (extra `paper`).
+"""Any encoder of a hub or folder as a surrogate (the paper's is DeBERTa): fine-tuned on the fold with both heads
+(extra `paper`).
 
-The classification head is new; the language modelling head is the checkpoint's own, and goes on being trained on the fold, so that perplexity
-speaks of the fold's kind of text. (In the published code it comes from a head that was never trained.)
+The classification head is new; the language modelling head is the checkpoint's own, and goes on being trained on the
+fold, so that perplexity speaks of the fold's kind of text. (In the published code it comes from a head that was never
+trained.)
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ MASKED = 0.15
 
 @dataclass(frozen=True, slots=True)
 class HubConfig(NetworkConfig):
-    """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5; `language` is the weight of the language model's loss."""
+    """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5; `language` is the weight of the
+    language model's loss.
+    """
 
     epochs: int = 4
     batch_chars: int = 16 * 80
@@ -53,7 +57,9 @@ class TokenItem:
 
 
 class Heads(nn.Module):
-    """The encoder with its language modelling head, and a classifier on the first token beside the mean of the target's tokens."""
+    """The encoder with its language modelling head, and a classifier on the first token beside the mean of the
+    target's tokens.
+    """
 
     def __init__(self, model: MaskedModel, classes: int) -> None:
         super().__init__()

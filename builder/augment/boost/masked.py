@@ -1,6 +1,8 @@
-"""A masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …): what it expects at masks, and pseudo-perplexity (extra `paper`).
+"""A masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …): what it expects at masks, and
+pseudo-perplexity (extra `paper`).
 
-Equation 2 of BoostAug is meant literally here: every token is masked in turn, and the text is read as often as it has tokens, in batches.
+Equation 2 of BoostAug is meant literally here: every token is masked in turn, and the text is read as often as it has
+tokens, in batches.
 """
 
 from __future__ import annotations
@@ -115,7 +117,9 @@ def perplexity(surprise: float) -> float:
 
 
 def load_masked(source: str) -> MaskedModel:
-    """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer has no mask."""
+    """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer
+    has no mask.
+    """
     config, tokenizer = hub.load_config(source), hub.load_tokenizer(source)
     from transformers import AutoModelForMaskedLM
 

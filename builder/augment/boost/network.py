@@ -1,11 +1,14 @@
-"""A language model that never sees the word it predicts, with a head that tells labels: what equation 2 asks for, in one pass.
+"""A language model that never sees the word it predicts, with a head that tells labels: what equation 2 asks for, in
+one pass.
 
-Equation 2 of BoostAug conditions each word on all others, for which a masked model must read a text of s words s times. Here one reader
-reads up to word i - 1 and another from the end down to word i + 1, and the word is predicted from the two (as in context2vec, Melamud et al.
-2016): the same conditional probability, for all i at once. Both heads are trained together. The readers are gated causal convolutions written
-as matrix products: a recurrent one of the same size took four times as long, and a convolution library compiles a kernel for every shape.
+Equation 2 of BoostAug conditions each word on all others, for which a masked model must read a text of s words s
+times. Here one reader reads up to word i - 1 and another from the end down to word i + 1, and the word is predicted
+from the two (as in context2vec, Melamud et al. 2016): the same conditional probability, for all i at once. Both heads
+are trained together. The readers are gated causal convolutions written as matrix products: a recurrent one of the
+same size took four times as long, and a convolution library compiles a kernel for every shape.
 
-Shapes: B texts of T words between their begin and end (padded), D units a direction, N targets (a text, or an aspect in it), C classes.
+Shapes: B texts of T words between their begin and end (padded), D units a direction, N targets (a text, or an aspect
+in it), C classes.
 """
 
 from __future__ import annotations
@@ -31,8 +34,10 @@ CHUNK = 512
 
 @dataclass(frozen=True, slots=True)
 class TwoWayConfig(NetworkConfig):
-    """`char_size` is that of the word vectors, `width` that of each reader, `layers` its layers, the n-th of which reaches 2^n words further; `least` and `most` bound the vocabulary; `masked` is the share of the
-    words that are hidden from both heads' input while training; `language` the weight of the language model's loss."""
+    """`char_size` is that of the word vectors, `width` that of each reader, `layers` its layers, the n-th of which
+    reaches 2^n words further; `least` and `most` bound the vocabulary; `masked` is the share of the words that are
+    hidden from both heads' input while training; `language` the weight of the language model's loss.
+    """
 
     width: int = 80
     char_size: int = 80
@@ -63,7 +68,9 @@ class WordItem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordBatch:
-    """Words with begin and end [B, T + 2], the mask of real words [B, T], targets [N, 3] (row, start, end), classes [N]."""
+    """Words with begin and end [B, T + 2], the mask of real words [B, T], targets [N, 3] (row, start, end), classes
+    [N].
+    """
 
     words: Tensor
     mask: Tensor
@@ -88,7 +95,9 @@ def collate(items: Sequence[WordItem]) -> WordBatch:
 
 
 class GatedReader(nn.Module):
-    """Vectors to states that have seen them and those before: [B, T, E] -> [B, T, D]. Padding, wherever it stands, is zero and stays so."""
+    """Vectors to states that have seen them and those before: [B, T, E] -> [B, T, D]. Padding, wherever it stands, is
+    zero and stays so.
+    """
 
     def __init__(self, config: TwoWayConfig) -> None:
         super().__init__()
@@ -147,7 +156,9 @@ class TwoWay(nn.Module):
         return torch.cat(out)
 
     def told(self, batch: WordBatch, before: Tensor, after: Tensor) -> Tensor:
-        """Logits of the classes of each target [N, C]: the text's maximum and mean, the aspect's mean, its surroundings'."""
+        """Logits of the classes of each target [N, C]: the text's maximum and mean, the aspect's mean, its
+        surroundings'.
+        """
         hidden = torch.cat([before, after], -1)[:, 1:-1]
         real = batch.mask[..., None].to(hidden.dtype)
         row, start, end = batch.targets.unbind(1)
@@ -173,7 +184,9 @@ class TwoWay(nn.Module):
         return words + functional.cross_entropy(self.told(batch, before, after), batch.classes)
 
     def read(self, items: Sequence[WordItem], rare: int) -> tuple[Tensor, Tensor]:
-        """Per target the probabilities of the classes [N, C], per text the mean of -log p over its words [B]; an unknown word is one of `rare`."""
+        """Per target the probabilities of the classes [N, C], per text the mean of -log p over its words [B]; an
+        unknown word is one of `rare`.
+        """
         batch = collate(items)
         before, after = self.states(batch.words)
         likely = self.likelihood(batch, self.predicted(before, after))

@@ -1,4 +1,5 @@
-"""Texts as numbers of words (Latin script) or characters (Han): regular expressions and a list by frequency, nothing else.
+"""Texts as numbers of words (Latin script) or characters (Han): regular expressions and a list by frequency, nothing
+else.
 
 Numbers: 0 pads, 1 begins a text, 2 ends it, 3 is every word that occurs less often than `least`.
 """

@@ -1,8 +1,10 @@
-"""The surrogate for triplets: the fold's own ASTE model and discriminator, and a language model of its texts for the perplexity.
+"""The surrogate for triplets: the fold's own ASTE model and discriminator, and a language model of its texts for the
+perplexity.
 
-In: sentences and, by their id, the triplets they have. Out: a `Surrogate`: a candidate is right if the whole triplet set survives, which means
-that each triplet, moved to where it now stands, is judged right (YY) by tagger and discriminator together (builder.model.panel), and its
-confidence is the weakest triplet's probability. A sentence without triplets survives if the tagger still finds none.
+In: sentences and, by their id, the triplets they have. Out: a `Surrogate`: a candidate is right if the whole triplet
+set survives, which means that each triplet, moved to where it now stands, is judged right (YY) by tagger and
+discriminator together (builder.model.panel), and its confidence is the weakest triplet's probability. A sentence
+without triplets survives if the tagger still finds none.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ def bare(sentence: Sentence) -> Sentence:
 
 
 def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
-    """Those whose aspect and opinion no edit touches, where they now stand; the full phrases take in what was edited inside them."""
+    """Those whose aspect and opinion no edit touches, where they now stand; the full phrases take in what was edited
+    inside them.
+    """
     out = []
     for triplet in triplets:
         aspect, opinion = _core(triplet.aspect, text, edits), _core(triplet.opinion, text, edits)
@@ -103,7 +107,9 @@ def _full(found: Element, core: Element, text: str, edits: Sequence[Edit]) -> El
 
 @dataclass(frozen=True, slots=True)
 class TripletTrainer:
-    """Trains a tagger, a discriminator and a language model on a fold. `epochs` 0: as variants A to E do, by the size of the fold."""
+    """Trains a tagger, a discriminator and a language model on a fold. `epochs` 0: as variants A to E do, by the size
+    of the fold.
+    """
 
     given: Given
     threads: int = 2

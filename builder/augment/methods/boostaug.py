@@ -1,12 +1,15 @@
-"""BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model decides.
+"""BoostAug (Yang and Li 2022, "Augmentor or Filter?", Algorithm 1): any method proposes, a surrogate language model
+decides.
 
-In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are wanted, at most those wanted
-for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure (confidence; where asked for, ranked), and which is the
-sentence's own (label). The surrogate is never trained on what it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has
-one surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
+In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are
+wanted, at most those wanted for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure
+(confidence; where asked for, ranked), and which is the sentence's own (label). The surrogate is never trained on what
+it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has one surrogate,
+trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
 
-What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the last one, and other thresholds
-(Table 3) are tried without training anew. `judged-….jsonl` beside it has every candidate, kept or not, with the reasons against it.
+What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the
+last one, and other thresholds (Table 3) are tried without training anew. `judged-….jsonl` beside it has every
+candidate, kept or not, with the reasons against it.
 """
 
 from __future__ import annotations
@@ -47,15 +50,18 @@ TRAINERS = {
     "hub": "builder.augment.boost.hub:trainer",
     "triplets": "builder.augment.boost.triplets:trainer",
 }
-"""Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or an ASTE model with its
-discriminator."""
+"""Who trains a surrogate: an embedded one for sentence labels and aspect polarity, any encoder of a hub or folder, or
+an ASTE model with its discriminator.
+"""
 CODE = ("builder.augment.methods", "builder.augment.boost")
 """What back ends propose and surrogates say depends on: an edit of these has folds read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldRow:
-    """A sentence's candidates and what its surrogate said of them (None: not read, an edit touches a mark), and of the sentence itself."""
+    """A sentence's candidates and what its surrogate said of them (None: not read, an edit touches a mark), and of
+    the sentence itself.
+    """
 
     own: SurrogateReading
     candidates: tuple[Rewrite, ...]
@@ -66,7 +72,8 @@ class FoldRow:
 class BoostAug:
     """The method. `folds` 0: MonoAug. `folder` keeps what folds have reached; None: nothing is kept.
 
-    Folds are made of `given`, all that will be asked for, since a caller may ask for them in parts; of what is asked for, if that is not among them.
+    Folds are made of `given`, all that will be asked for, since a caller may ask for them in parts; of what is asked
+    for, if that is not among them.
     """
 
     backend: Method
@@ -96,7 +103,8 @@ class BoostAug:
         """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
 
         Which fold a sentence is in, and so who judges it, depends on all sentences; what is proposed for it does not.
-        Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a surrogate does not train.
+        Raises ConfigError where the folds cannot be made, and where nothing at all is kept; ModelError where a
+        surrogate does not train.
         """
         for row in self.judge(sentences, copies, seed):
             kept = [

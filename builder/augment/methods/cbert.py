@@ -1,8 +1,10 @@
-"""`cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood. `bert` is the same without label.
+"""`cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood. `bert`
+is the same without label.
 
-In: sentences with a label, or with marks. Out: candidates with `k` other words each, `rounds` times over (algorithm 1, steps 5 and 6; its M, the number of new
-sentences, is copies times sentences). Words inside marks are never masked. Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a hub
-or a folder: `cbert` fine-tunes it until its validation loss no longer falls, `bert` uses it as it is.
+In: sentences with a label, or with marks. Out: candidates with `k` other words each, `rounds` times over (algorithm
+1, steps 5 and 6; its M, the number of new sentences, is copies times sentences). Words inside marks are never masked.
+Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a hub or a folder: `cbert` fine-tunes it
+until its validation loss no longer falls, `bert` uses it as it is.
 """
 
 from __future__ import annotations
@@ -76,8 +78,8 @@ def load(
     name: str = NAME,
     corpus: Sequence[Sentence] = (),
 ) -> Replacing:
-    """`cbert`, or `bert` by that name, with the model of these sentences and settings: read from `folder` or trained and kept there. `corpus` are the
-    raw sentences that `settings.corpus` names.
+    """`cbert`, or `bert` by that name, with the model of these sentences and settings: read from `folder` or trained
+    and kept there. `corpus` are the raw sentences that `settings.corpus` names.
 
     Raises ModelError for a base that is no BERT, InputError where labels overlap.
     """
@@ -150,7 +152,9 @@ def _begun(
     seed: int,
     progress: Progress | None,
 ) -> str:
-    """Give `network` the weights of an unconditional one that learnt from the corpus, the same for every label. Returns their digest."""
+    """Give `network` the weights of an unconditional one that learnt from the corpus, the same for every label.
+    Returns their digest.
+    """
     from builder.augment.nets import filling
 
     begun = settings.begun()

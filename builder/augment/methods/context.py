@@ -1,8 +1,10 @@
-"""`context` and `context+label` (Kobayashi 2018): every word is replaced, with a probability, by what a bidirectional LSTM language model puts there.
+"""`context` and `context+label` (Kobayashi 2018): every word is replaced, with a probability, by what a bidirectional
+LSTM language model puts there.
 
-In: sentences with a label, or with marks. Out: candidates with some words outside of marks replaced by words of the training sentences, drawn from the
-model's distribution given the words around; with `+label` given the label as well. Words, also in Chinese. Kobayashi pre-trains on WikiText; here the
-language model learns from the sentences alone, first without their labels.
+In: sentences with a label, or with marks. Out: candidates with some words outside of marks replaced by words of the
+training sentences, drawn from the model's distribution given the words around; with `+label` given the label as well.
+Words, also in Chinese. Kobayashi pre-trains on WikiText; here the language model learns from the sentences alone,
+first without their labels.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def load(
     progress: Progress | None = None,
     name: str = NAME,
 ) -> Replacing:
-    """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or trained and kept there."""
+    """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or
+    trained and kept there.
+    """
     from builder.augment.nets import filling
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
@@ -101,6 +105,8 @@ def load(
 
 
 def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
-    """Every word with the same probability, one at least; no word is masked, for the model reads only what stands around each."""
+    """Every word with the same probability, one at least; no word is masked, for the model reads only what stands
+    around each.
+    """
     chosen = [word for word in words if draw.random() < probability] or [draw.choice(words)]
     return ((tuple(at for word in chosen for at in word), ()),)

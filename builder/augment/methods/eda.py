@@ -1,8 +1,10 @@
-"""Easy data augmentation (Wei and Zou 2019, section 2): synonyms, random insertion, swap and deletion, by words, in Chinese and English.
+"""Easy data augmentation (Wei and Zou 2019, section 2): synonyms, random insertion, swap and deletion, by words, in
+Chinese and English.
 
-In: sentences with their words. Out: candidates by the four operations in turn, each of which changes `rate` of the words (one at least).
-A labelled span is never touched: no word of it is replaced, moved or deleted, and nothing is inserted into it. Marks of punctuation stay.
-In Chinese all four choose from what builder.augment.natural finds; `eda.natural = false`: as the paper has them.
+In: sentences with their words. Out: candidates by the four operations in turn, each of which changes `rate` of the
+words (one at least). A labelled span is never touched: no word of it is replaced, moved or deleted, and nothing is
+inserted into it. Marks of punctuation stay. In Chinese all four choose from what builder.augment.natural finds;
+`eda.natural = false`: as the paper has them.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from builder.errors import ConfigError
 from builder.records import Span
 
 Synonyms = Callable[[str, bool], Sequence[str]]
-"""What may stand for a word, in a text that is in Simplified script or not; none for words of grammar, negators and cues of polarity, whose
-synonyms change what is said."""
+"""What may stand for a word, in a text that is in Simplified script or not; none for words of grammar, negators and
+cues of polarity, whose synonyms change what is said.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a word may be inserted;
-    `number` is how many of them an operation changes; `changes`: what an operation may choose from, if not from all of these."""
+    """A sentence with what its candidates share: the `words` that may change, those that have synonyms, and where a
+    word may be inserted; `number` is how many of them an operation changes; `changes`: what an operation may choose
+    from, if not from all of these.
+    """
 
     sentence: Sentence
     words: list[int]
@@ -44,7 +49,9 @@ Operation = Callable[[Ready, Random], tuple[Edit, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Eda:
-    """The method. `resources` names the thesaurus and the texts of `usage` (None: operations as the paper has them), which come from elsewhere."""
+    """The method. `resources` names the thesaurus and the texts of `usage` (None: operations as the paper has them),
+    which come from elsewhere.
+    """
 
     rate: float
     operations: tuple[str, ...]

@@ -1,8 +1,10 @@
-"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and writes the other half.
+"""`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and
+writes the other half.
 
-In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect [ASP] aspect [BOS] sentence [EOS]`. Nothing forces it to
-say the aspects again: where the new half has those of the old one, in their order, the candidate's edits leave them alone; where not, the edit covers
-them, and a constraint will see it. Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
+In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect
+[ASP] aspect [BOS] sentence [EOS]`. Nothing forces it to say the aspects again: where the new half has those of the
+old one, in their order, the candidate's edits leave them alone; where not, the edit covers them, and a constraint
+will see it. Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ class Gpt2:
         return f"{NAME}({describe_settings(self.settings)}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves and no candidates."""
+        """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves
+        and no candidates.
+        """
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies)
 
@@ -156,7 +160,9 @@ def halved(cut: Cut, marks: Sequence[Mark]) -> int:
 
 
 def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit, ...]:
-    """Edits that put `new` in place of text[start:] and leave the marks alone if `new` has their words in order; else one edit."""
+    """Edits that put `new` in place of text[start:] and leave the marks alone if `new` has their words in order; else
+    one edit.
+    """
     edits, at, done = [], start, 0
     for mark in marks:
         found = new.find(text[mark.start : mark.end], done)
@@ -173,7 +179,8 @@ def load(
 ) -> Gpt2:
     """The method with the model of these sentences and settings: read from `folder` or trained and kept there.
 
-    Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where labels overlap.
+    Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where
+    labels overlap.
     """
     from builder.augment.nets import causal
     from builder.learning.obtain import ModelShelf, load_or_train, split_held_out, training_key

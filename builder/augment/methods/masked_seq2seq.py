@@ -1,11 +1,14 @@
-"""`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware encoder-decoder.
+"""`masked-seq2seq` (Li et al. 2020): a fragment of a sentence is masked and written anew by a label-aware
+encoder-decoder.
 
-In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section 3.2.2), of their beams those that
-are likely under their context and their context under them. Labelled tokens are forced, so an aspect cannot change. The model is trained on the
-sentences themselves (algorithm 1) and kept in a folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or
-on the same sentences without their labels), or any encoder-decoder of a hub or a folder. What differs from the paper: a base's tokens stand for words
-(fragments are of whole words all the same), marks of punctuation stay (and the embedded model writes none), beams are chosen by what stands around
-them, what the constraints would reject is not written (embedded model, Chinese), and beside aspects opinions can be kept.
+In: sentences with their marks. Out: per sentence up to `copies` candidates, from as many start positions (section
+3.2.2), of their beams those that are likely under their context and their context under them. Labelled tokens are
+forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a
+folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same
+sentences without their labels), or any encoder-decoder of a hub or a folder. What differs from the paper: a base's
+tokens stand for words (fragments are of whole words all the same), marks of punctuation stay (and the embedded model
+writes none), beams are chosen by what stands around them, what the constraints would reject is not written (embedded
+model, Chinese), and beside aspects opinions can be kept.
 """
 
 from __future__ import annotations
@@ -46,7 +49,9 @@ _SOME = 200
 _LEAST = 2
 """So many Chinese tokens are masked at once: one alone is mostly a 的 or 了, and nothing else stands there."""
 _FAST = 3
-"""By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves it half taught."""
+"""By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves
+it half taught.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +100,9 @@ class MaskedSeq2SeqSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `usual`: see Reader; `bars`: what it must not write; `pairs`: which tokens it may write beside
-    each other, where it has read a corpus."""
+    """A trained model as a Method. `usual`: see Reader; `bars`: what it must not write; `pairs`: which tokens it may
+    write beside each other, where it has read a corpus.
+    """
 
     settings: MaskedSeq2SeqSettings
     network: LabelledSeq2Seq
@@ -120,7 +126,9 @@ class MaskedSeq2Seq:
         return f"{NAME}({describe_settings(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; a sentence of which every token is labelled gets none."""
+        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; a
+        sentence of which every token is labelled gets none.
+        """
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
@@ -224,7 +232,9 @@ class _Source:
         return cls(tuple(cuts), tuple(accumulate(weight(len(ids)) for ids, _ in cuts)), inventory, r)
 
     def draw(self, count: int, seed: int, labelled: bool) -> list[MaskedSentence]:
-        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels every token is O."""
+        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels every token
+        is O.
+        """
         draw = random.Random(seed)
         out = []
         for n in draw.choices(range(len(self.cuts)), cum_weights=self.cumulated, k=count):
@@ -244,10 +254,12 @@ def load(
     corpus: Sequence[Sentence] = (),
     cues: Cues | None = None,
 ) -> MaskedSeq2Seq:
-    """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and kept there. `corpus` are the raw
-    sentences that `settings.corpus` names; `cues`, of Chinese, tell what the constraints would reject.
+    """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and
+    kept there. `corpus` are the raw sentences that `settings.corpus` names; `cues`, of Chinese, tell what the
+    constraints would reject.
 
-    Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels overlap.
+    Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
+    overlap.
     """
     from builder.augment.nets.writing import pairs
 
@@ -300,7 +312,9 @@ def _learned(
     progress: Progress | None,
     phases: Sequence[tuple[int, bool]],
 ) -> str:
-    """Give `network` what training on the sentences in phases of (epochs, with labels) leads to, or what is kept of it. Returns its digest."""
+    """Give `network` what training on the sentences in phases of (epochs, with labels) leads to, or what is kept of
+    it. Returns its digest.
+    """
     from builder.augment.nets import fragments
     from builder.learning.obtain import ModelShelf, Phase, TrainingRun, load_or_train, split_held_out, training_key
 

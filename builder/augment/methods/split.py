@@ -1,7 +1,8 @@
 """Words split in two (SplitAug: Li et al. 2019, section 4.2, "insert a space"; nlpaug's SplitAug).
 
-In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) are split. English: a space into the word.
-Chinese, which has no spaces to be wrong about: a character into the two it is made of (好 to 女子), or a word into its parts by a space.
+In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) are split.
+English: a space into the word. Chinese, which has no spaces to be wrong about: a character into the two it is made of
+(好 to 女子), or a word into its parts by a space.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ class Split:
         for sentence in sentences:
             random = seeded(seed, "split", sentence.id)
             words = [i for i in free(sentence) if _splits(sentence.text[slice(*sentence.words[i])])]
-            yield (
-                distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies) if words else ()
-            )  # type: ignore[misc]
+            if not words:
+                yield ()
+                continue
+            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies)  # type: ignore[misc]
 
     def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
         chosen = random.sample(words, min(len(words), amount(self.rate, len(sentence.words))))

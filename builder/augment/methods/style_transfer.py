@@ -1,8 +1,10 @@
-"""`style-transfer` (Wu et al. 2019, section 5): what makes a sentence's label is masked and refilled under the opposite one.
+"""`style-transfer` (Wu et al. 2019, section 5): what makes a sentence's label is masked and refilled under the
+opposite one.
 
-In: sentences with a label, or with marks that have polarities. Out: candidates that are meant to say the opposite; a counterfactual set, once a discriminator
-has passed it. Three cases. Opinions are marked: one of them gives way to an opinion of the opposite polarity from the training sentences, the one that the
-conditional model finds fitting there; `changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
+In: sentences with a label, or with marks that have polarities. Out: candidates that are meant to say the opposite; a
+counterfactual set, once a discriminator has passed it. Three cases. Opinions are marked: one of them gives way to an
+opinion of the opposite polarity from the training sentences, the one that the conditional model finds fitting there;
+`changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
 the words that speak most for it (left out, a classifier is less sure) are refilled under the opposite label.
 """
 
@@ -94,7 +96,9 @@ class StyleTransfer:
         return f"{NAME}({describe_settings(self.settings)}; labels={self.conditions.mode}; model {self.digest[:16]})"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on alone."""
+        """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on
+        alone.
+        """
         from builder.learning.loop import scope
 
         for done, sentence in enumerate(sentences, start=1):
@@ -134,8 +138,10 @@ class StyleTransfer:
             yield Rewrite(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
     def _ranked(self, sentence: Sentence, cut: Cut, mark: Mark, draw: random.Random) -> list[tuple[float, Opinion]]:
-        """Opinions of the opposite polarity: first those that are said of such an aspect elsewhere (no table is tender), and of them those
-        that the model expects there: by mean log-probability of a token, with Gumbel noise if sampled."""
+        """Opinions of the opposite polarity: first those that are said of such an aspect elsewhere (no table is
+        tender), and of them those that the model expects there: by mean log-probability of a token, with Gumbel noise
+        if sampled.
+        """
         from builder.augment.nets.attribution import fitting
 
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
@@ -239,9 +245,11 @@ def load(
     valences: Mapping[str, float] | None = None,
     corpus: Sequence[Sentence] = (),
 ) -> StyleTransfer:
-    """The method with the conditional model and the classifier of these sentences: read from `folder` or trained and kept there.
+    """The method with the conditional model and the classifier of these sentences: read from `folder` or trained and
+    kept there.
 
-    `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to turn round.
+    `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
+    turn round.
     """
     conditions = Conditions.of(settings.labels, sentences)
     if conditions.mode not in ("sentence", "polarity"):

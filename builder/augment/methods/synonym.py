@@ -1,8 +1,8 @@
 """Method `synonym`, the baseline of both papers: some words outside the labels replaced by words that mean the same.
 
-Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their characters, as those of one build mostly
-do (焦香, 烤香), the project's own sets, and a thesaurus if one is named. English: WordNet's first sense in the word's inflection, or the project's
-own sets where there is none.
+Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their
+characters, as those of one build mostly do (焦香, 烤香), the project's own sets, and a thesaurus if one is named.
+English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class Thesaurus(Protocol):
     def signature(self) -> str: ...
 
     def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
-        """What may stand for a word of a sentence, in the sentence's script and the word's case; none where nothing may."""
+        """What may stand for a word of a sentence, in the sentence's script and the word's case; none where nothing
+        may.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,9 @@ class Sets:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class English:
-    """WordNet, or sets where there is none. Words of grammar, names and cues of polarity keep out of it: they have no harmless synonym."""
+    """WordNet, or sets where there is none. Words of grammar, names and cues of polarity keep out of it: they have no
+    harmless synonym.
+    """
 
     net: wordnet.WordNet | None
     table: Mapping[str, tuple[str, ...]]
@@ -206,7 +210,9 @@ def _thesaurus(named: str) -> Path | None:
 
 
 def _sets(path: Path) -> Iterator[list[str]]:
-    """A set of words a line; of Cilin's lines those that end their code in `=` (same meaning), in Traditional script as the view has it."""
+    """A set of words a line; of Cilin's lines those that end their code in `=` (same meaning), in Traditional script
+    as the view has it.
+    """
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

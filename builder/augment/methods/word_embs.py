@@ -1,7 +1,9 @@
-"""Words replaced by what a masked language model expects in their place (WordEmbsAug: Kumar et al. 2020; nlpaug's ContextualWordEmbsAug).
+"""Words replaced by what a masked language model expects in their place (WordEmbsAug: Kumar et al. 2020; nlpaug's
+ContextualWordEmbsAug).
 
-In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) are others, drawn from the `top` that the model
-holds most likely there, by their probability. The model reads the sentence as it is: what two words become in one candidate is not harmonised.
+In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) are others, drawn
+from the `top` that the model holds most likely there, by their probability. The model reads the sentence as it is:
+what two words become in one candidate is not harmonised.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ def _drawn(found: Sequence[tuple[str, float]], random: Random) -> str:
 
 
 def load(settings: AugmentSettings) -> WordEmbs:
-    """Reads the masked language model, or trains the embedded one on the sentences of the train split. ModelError where that fails."""
+    """Reads the masked language model, or trains the embedded one on the sentences of the train split. ModelError
+    where that fails.
+    """
     own = settings.word_embs
     module, _, function = FILLERS["hub" if own.base else "embedded"].partition(":")
     return WordEmbs(own.rate, own.top, cast(Filler, getattr(importlib.import_module(module), function)(settings)))

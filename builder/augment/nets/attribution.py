@@ -1,7 +1,9 @@
-"""Which words make a sentence's label, by leaving one out of what a small classifier reads. And how likely some words are in a place, by a cloze network.
+"""Which words make a sentence's label, by leaving one out of what a small classifier reads. And how likely some words
+are in a place, by a cloze network.
 
-In: token ids and classes. Out: a classifier, and a number a word. Every sentence is attributed alone, so that its numbers depend on it alone. Wu et al. (2019,
-section 5) take attention; gradient times input said nothing here: the encoder's first normalisation makes it vanish where the classifier is sure.
+In: token ids and classes. Out: a classifier, and a number a word. Every sentence is attributed alone, so that its
+numbers depend on it alone. Wu et al. (2019, section 5) take attention; gradient times input said nothing here: the
+encoder's first normalisation makes it vanish where the classifier is sure.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def _told(network: Classifier, ids: Sequence[int]) -> Tensor:
 
 
 def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Sequence[int]], label: int) -> list[float]:
-    """Leave one out, a number a word (positions of its tokens): by how much the logit of `label`, against the mean of the others, falls without it.
+    """Leave one out, a number a word (positions of its tokens): by how much the logit of `label`, against the mean of
+    the others, falls without it.
 
     Positive where the word speaks for the label. A word that is the whole sentence cannot be left out: 0.
     """
@@ -88,7 +91,9 @@ def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Seque
 def fitting(
     network: Cloze, ids: Sequence[int], labels: Sequence[int], at: tuple[int, int], mask: int, lengths: Sequence[int]
 ) -> dict[int, Tensor]:
-    """By length, the log-probabilities [length, V] of tokens in place of ids[at]; all masked at once, with the label of the first."""
+    """By length, the log-probabilities [length, V] of tokens in place of ids[at]; all masked at once, with the label
+    of the first.
+    """
     start, end = at
     blanks = [
         Blank(

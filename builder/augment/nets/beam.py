@@ -1,8 +1,9 @@
 """Beam search whose outcome does not depend on the batch that an item happens to be in.
 
-Sums of floating point numbers differ in their last digits with the shape of a batch, and a choice between two candidates may turn on them. So every
-search tells its margin: the least difference by which any of its choices was made. Where it is below SURE, far above that noise, the search
-is done again with the item alone: the outcome is a function of the item.
+Sums of floating point numbers differ in their last digits with the shape of a batch, and a choice between two
+candidates may turn on them. So every search tells its margin: the least difference by which any of its choices was
+made. Where it is below SURE, far above that noise, the search is done again with the item alone: the outcome is a
+function of the item.
 
 A small model left to itself writes ，，， or the same words over and over: neither is ever chosen.
 """
@@ -22,7 +23,9 @@ SURE = 1e-4
 REPEATED = 3
 """So many tokens in a row are written once in a sequence."""
 Barred = Mapping[tuple[int, ...], Mapping[int, int]]
-"""Tokens, and those that must not be written behind them, each with a number: it may be written in rows where that number is free."""
+"""Tokens, and those that must not be written behind them, each with a number: it may be written in rows where that
+number is free.
+"""
 Pairs = Tensor
 """[V, V]: whether the second token may stand behind the first."""
 Item = TypeVar("Item")
@@ -38,7 +41,9 @@ class Beams:
 
 
 class Stepper(Protocol):
-    """Log-probabilities [B * K, V] of the next token, given the last ones [B * K]; and beams put in another order [B * K]."""
+    """Log-probabilities [B * K, V] of the next token, given the last ones [B * K]; and beams put in another order [B
+    * K].
+    """
 
     def __call__(self, last: Tensor, step: int) -> Tensor: ...
     def reorder(self, beams: Tensor) -> None: ...
@@ -59,12 +64,14 @@ def search(
     free: Sequence[Set[int]] = (),
     pairs: Pairs | None = None,
 ) -> list[Beams]:
-    """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token, and then `least` before it).
+    """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token,
+    and then `least` before it).
 
-    `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added to the others ([V], 0 or
-    -inf). With `marks`, none of them is written beside another (`behind`: the token that
-    follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` and not among the row's `free` numbers (not for tokens that may be
-    parts of characters), and none has two tokens beside each other that are not among the `pairs`. Rows are done at their length; later steps do nothing for them.
+    `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added
+    to the others ([V], 0 or -inf). With `marks`, none of them is written beside another (`behind`: the token that
+    follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` and not among the
+    row's `free` numbers (not for tokens that may be parts of characters), and none has two tokens beside each other
+    that are not among the `pairs`. Rows are done at their length; later steps do nothing for them.
     """
     rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
     total = torch.full((rows, width), float("-inf"))
@@ -133,8 +140,9 @@ def search(
 
 
 def _repeated(said: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> Tensor:
-    """[R, K, V]: the tokens that would end what stands in `said` [R, K, S] already, REPEATED tokens long, or put a mark beside a mark: behind `last` [R, K] or
-    before `following` [R] (-1: not known)."""
+    """[R, K, V]: the tokens that would end what stands in `said` [R, K, S] already, REPEATED tokens long, or put a
+    mark beside a mark: behind `last` [R, K] or before `following` [R] (-1: not known).
+    """
     beside = marks[last] | (marks[following.clamp(min=0)] & (following >= 0))[:, None]
     out = beside[:, :, None] & marks
     if said.shape[2] >= REPEATED:
@@ -208,7 +216,9 @@ def settled(
     batches: Sequence[Sequence[int]],
     work: Callable[[list[Item]], list[tuple[Out, float]]],
 ) -> Iterator[tuple[int, Out]]:
-    """(index, outcome) of every item. `work` gives outcomes with margins; where one is not SURE the item is worked on alone."""
+    """(index, outcome) of every item. `work` gives outcomes with margins; where one is not SURE the item is worked on
+    alone.
+    """
     for batch in batches:
         done = work([items[i] for i in batch])
         for i, (out, margin) in zip(batch, done, strict=True):

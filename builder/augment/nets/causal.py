@@ -1,7 +1,8 @@
 """Causal language models that write on: an embedded Transformer decoder, or any of a hub (GPT-2 and its like).
 
-In: prefixes with what follows them, or prefixes alone. Out: a network trained on log p(S | C_X) (Li et al. 2020, appendix A, equation 8), or the beams that a
-prefix goes on with. Prefixes are written on in batches of one length, so that nothing is padded.
+In: prefixes with what follows them, or prefixes alone. Out: a network trained on log p(S | C_X) (Li et al. 2020,
+appendix A, equation 8), or the beams that a prefix goes on with. Prefixes are written on in batches of one length, so
+that nothing is padded.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
 
 
 def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, HubInventory, str]:
-    """Any causal language model of a hub or folder, with `marks` among its tokens, and the digest of its weights before that."""
+    """Any causal language model of a hub or folder, with `marks` among its tokens, and the digest of its weights
+    before that.
+    """
     network, known = load_hub(source, CAUSAL)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = known.tokenizer

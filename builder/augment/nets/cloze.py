@@ -1,7 +1,8 @@
 """Networks that say what may stand at a place of a sentence, given the rest of it and labels of its tokens.
 
-Three of a kind, `logits(blanks)` [N, V] for the N places of a batch: `EmbeddedCloze`, a Transformer encoder; `HubCloze`, a BERT whose segment embeddings became
-label embeddings (Wu et al. 2019, section 3.2); `LstmCloze`, the bidirectional LSTM language model of Kobayashi (2018), which reads up to a place from either side.
+Three of a kind, `logits(blanks)` [N, V] for the N places of a batch: `EmbeddedCloze`, a Transformer encoder;
+`HubCloze`, a BERT whose segment embeddings became label embeddings (Wu et al. 2019, section 3.2); `LstmCloze`, the
+bidirectional LSTM language model of Kobayashi (2018), which reads up to a place from either side.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def collate(items: Sequence[Blank], pad: int, around: tuple[Sequence[int], Seque
 
 
 class Cloze(nn.Module, ABC):
-    """What the three have in common. `around` and `pad` say how sentences become batches; `longest` how many tokens one may have."""
+    """What the three have in common. `around` and `pad` say how sentences become batches; `longest` how many tokens
+    one may have.
+    """
 
     around: tuple[Sequence[int], Sequence[int]] = ((), ())
     pad = 0
@@ -76,7 +79,9 @@ class Cloze(nn.Module, ABC):
 
 
 class EmbeddedCloze(Cloze):
-    """A Transformer encoder whose input sums token, position and label embeddings; the output is tied to the tokens. Labels begin at nothing."""
+    """A Transformer encoder whose input sums token, position and label embeddings; the output is tied to the tokens.
+    Labels begin at nothing.
+    """
 
     def __init__(self, size: int, labels: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -101,7 +106,9 @@ class EmbeddedCloze(Cloze):
 
 
 class HubCloze(Cloze):
-    """A masked language model of transformers. Its segment embeddings are replaced by one embedding a label, each beginning as that of segment A."""
+    """A masked language model of transformers. Its segment embeddings are replaced by one embedding a label, each
+    beginning as that of segment A.
+    """
 
     def __init__(
         self, network: Any, labels: int, around: tuple[Sequence[int], Sequence[int]], pad: int, source: str
@@ -130,7 +137,9 @@ class HubCloze(Cloze):
 
 
 class LstmCloze(Cloze):
-    """A forward and a backward LSTM; at a place, the state before it, the state behind it and the label's embedding give the word's distribution."""
+    """A forward and a backward LSTM; at a place, the state before it, the state behind it and the label's embedding
+    give the word's distribution.
+    """
 
     def __init__(self, size: int, labels: int, width: int, dropout: float = 0.2) -> None:
         super().__init__()

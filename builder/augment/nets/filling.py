@@ -1,8 +1,9 @@
 """Filling blanks: training a cloze network, and putting sampled or best tokens in place of words.
 
-In: `Fill`s, a sentence with the steps in which its places are predicted. Out: the token of every place. A whole word's tokens are predicted one after
-the other, each seeing those before; words beside each other at once. Sampling adds Gumbel noise drawn for the item and the place, so that the
-choice is a maximum with a margin (see `beam`) and an item's outcome depends on it alone.
+In: `Fill`s, a sentence with the steps in which its places are predicted. Out: the token of every place. A whole
+word's tokens are predicted one after the other, each seeing those before; words beside each other at once. Sampling
+adds Gumbel noise drawn for the item and the place, so that the choice is a maximum with a margin (see `beam`) and an
+item's outcome depends on it alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ Choice = tuple[dict[int, int], float]
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """`steps`: (places predicted now, places masked meanwhile). `other`: places whose new token must not be the old one. `temperature` 0 takes the best."""
+    """`steps`: (places predicted now, places masked meanwhile). `other`: places whose new token must not be the old
+    one. `temperature` 0 takes the best.
+    """
 
     ids: tuple[int, ...]
     labels: tuple[int, ...]
@@ -141,6 +144,8 @@ def _chosen(told: Tensor, item: Fill, at: int, never: Tensor, glued: Tensor | No
 
 
 def _glued(inventory: Inventory) -> Tensor | None:
-    """Which tokens go on with the word before them: a place keeps its kind, so that words neither run together nor fall apart."""
+    """Which tokens go on with the word before them: a place keeps its kind, so that words neither run together nor
+    fall apart.
+    """
     told = getattr(inventory, "glued", None)
     return None if told is None else torch.tensor(told)

@@ -1,8 +1,11 @@
-"""Do new words fit where they stand? What the same network that wrote them says of what is hidden in the text that they make.
+"""Do new words fit where they stand? What the same network that wrote them says of what is hidden in the text that
+they make.
 
-The words beside them (`around`; Li et al. 2016, MMI-bidi): a small model's best beam is often what it has read most often, whatever stands around it: likely under its context,
-but the context is unlikely under it. The same words hidden beside the old fragment tell how likely they can be at all. And each of them alone, with those next
-to them (`alone`; Salazar et al. 2020, pseudo-likelihood): a network that sees all but one token tells a broken place which it wrote seeing half.
+The words beside them (`around`; Li et al. 2016, MMI-bidi): a small model's best beam is often what it has read most
+often, whatever stands around it: likely under its context, but the context is unlikely under it. The same words
+hidden beside the old fragment tell how likely they can be at all. And each of them alone, with those next to them
+(`alone`; Salazar et al. 2020, pseudo-likelihood): a network that sees all but one token tells a broken place which it
+wrote seeing half.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ AT_ONCE = 256
 
 
 def around(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> MaskedSentence:
-    """The tokens beside [first, end) hidden, those inside shown; no token has a label. `begin`: what a decoder is given before the first token."""
+    """The tokens beside [first, end) hidden, those inside shown; no token has a label. `begin`: what a decoder is
+    given before the first token.
+    """
     a, b = max(0, first - BESIDE), min(len(ids), end + BESIDE)
     hidden = (*ids[:a], *[mask] * (first - a), *ids[first:end], *[mask] * (b - end), *ids[b:])
     return MaskedSentence(hidden, (0,) * len(ids), a, tuple(ids[a:b]), ids[a - 1] if a else begin)

@@ -1,4 +1,6 @@
-"""Masked sequence-to-sequence models and their training on drawn fragments. In: token ids and labels. Out: a trained `LabelledSeq2Seq` network."""
+"""Masked sequence-to-sequence models and their training on drawn fragments. In: token ids and labels. Out: a trained
+`LabelledSeq2Seq` network.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def pad_of(inventory: Inventory) -> int:
 def train(
     network: LabelledSeq2Seq, phases: Sequence[Phase[MaskedSentence]], inventory: Inventory, run: TrainingRun
 ) -> dict[str, float]:
-    """Train in phases: in-domain pre-training, then with labels; a token of a fragment counts as one. Returns scores and epochs."""
+    """Train in phases: in-domain pre-training, then with labels; a token of a fragment counts as one. Returns scores
+    and epochs.
+    """
     pad = pad_of(inventory)
     measure: Measure[MaskedSentence] = Measure(
         lambda chosen: loss(network, chosen, pad), lambda item: len(item.source), lambda item: len(item.target)

@@ -1,7 +1,7 @@
 """Models of transformers as bases of augmentation: loading, refusing those of the wrong kind, and their tokens.
 
-In: a hub name or a folder. Out: the network with an `Inventory` of its tokens. A token that reaches into a labelled span is kept as a whole, so that no
-tokenizer can cut through a label.
+In: a hub name or a folder. Out: the network with an `Inventory` of its tokens. A token that reaches into a labelled
+span is kept as a whole, so that no tokenizer can cut through a label.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class HubInventory:
         return self.special
 
     def cut(self, text: str, words: Sequence[Span]) -> Cut:
-        """Tokens that stand for at least one character. One that is several byte tokens counts as the first of them: it is kept or replaced whole."""
+        """Tokens that stand for at least one character. One that is several byte tokens counts as the first of them:
+        it is kept or replaced whole.
+        """
         said = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         listed = [
             (int(i), (start + _blank(text[start:end]), end))
@@ -52,7 +54,9 @@ class HubInventory:
         return Cut(*(tuple(part) for part in zip(*_apart(listed), strict=True))) if listed else Cut((), ())
 
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
-        """Runs of replaced tokens, read by the tokenizer's own decoder behind the token before them, which settles the spaces."""
+        """Runs of replaced tokens, read by the tokenizer's own decoder behind the token before them, which settles
+        the spaces.
+        """
         return tuple(run for run in self._runs(text, cut, new) if text[run[0] : run[1]] != run[2])
 
     def _runs(self, text: str, cut: Cut, new: Mapping[int, int]) -> Iterator[Written]:
@@ -142,7 +146,9 @@ def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
 
 
 def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
-    """Tokens without letter or digit. Byte-level ones beyond ASCII are parts of characters: none of them is known for a mark."""
+    """Tokens without letter or digit. Byte-level ones beyond ASCII are parts of characters: none of them is known for
+    a mark.
+    """
     tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
     parts = type(tokenizer.backend_tokenizer.decoder).__name__ == "ByteLevel"
     bare = [str(token).strip("\u0120\u2581#") for token in tokens]

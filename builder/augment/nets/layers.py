@@ -1,8 +1,10 @@
-"""A small Transformer (Vaswani et al. 2017) with its normalisation first: encoder, and a decoder that remembers what it has read. And LSTMs before
-their first layers: in the minutes that an embedded model is trained, order and neighbours are learnt by these, and hardly by attention alone.
+"""A small Transformer (Vaswani et al. 2017) with its normalisation first: encoder, and a decoder that remembers what
+it has read. And LSTMs before their first layers: in the minutes that an embedded model is trained, order and
+neighbours are learnt by these, and hardly by attention alone.
 
-Shapes: B rows, T tokens of the encoder, K beams a row (1 in training), S steps, D width, H heads. All attention is over [B, H, ., D / H]. The beams of
-a row share the encoder's keys and values, so that a wide beam costs queries alone.
+Shapes: B rows, T tokens of the encoder, K beams a row (1 in training), S steps, D width, H heads. All attention is
+over [B, H, ., D / H]. The beams of a row share the encoder's keys and values, so that a wide beam costs queries
+alone.
 """
 
 from __future__ import annotations
@@ -45,8 +47,10 @@ class Feed(nn.Sequential):
 
 
 class TwoWayReading(nn.Module):
-    """What two LSTMs read, one from either side, added to the embeddings [B, T, D]; `seen` [B, T] true where there are tokens, which stand before the
-    padding. Rows are turned round for the second, so that neither reads padding before tokens: a row depends on itself alone."""
+    """What two LSTMs read, one from either side, added to the embeddings [B, T, D]; `seen` [B, T] true where there
+    are tokens, which stand before the padding. Rows are turned round for the second, so that neither reads padding
+    before tokens: a row depends on itself alone.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -91,8 +95,9 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, memory: tuple[Tensor, Tensor] | None, seen: Tensor | None, mask: Tensor | None = None
     ) -> Tensor:
-        """All steps at once, [B, S, D]; `memory` keys and values of the encoder, `seen` [B, 1, 1, T] true where it has tokens. `mask` [B, 1, S, S]
-        in place of the causal one."""
+        """All steps at once, [B, S, D]; `memory` keys and values of the encoder, `seen` [B, 1, 1, T] true where it
+        has tokens. `mask` [B, 1, S, S] in place of the causal one.
+        """
         normal = self.norms[0](x)
         x = x + self.dropout(self.attention(normal, *self.attention.keys_values(normal), mask, causal=mask is None))
         return self._rest(x, memory, seen)
@@ -105,7 +110,9 @@ class DecoderLayer(nn.Module):
         seen: Tensor | None,
         mask: Tensor | None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One step of every beam, [B * K, 1, D]; `memory` is of rows, not of beams. Returns the keys and values so far as well."""
+        """One step of every beam, [B * K, 1, D]; `memory` is of rows, not of beams. Returns the keys and values so
+        far as well.
+        """
         normal = self.norms[0](x)
         keys, values = self.attention.keys_values(normal)
         if past is not None:

@@ -1,8 +1,10 @@
-"""The label-aware encoder-decoder of Li et al. (2020), equations 2 to 7, over an embedded Transformer or any encoder-decoder of a hub.
+"""The label-aware encoder-decoder of Li et al. (2020), equations 2 to 7, over an embedded Transformer or any
+encoder-decoder of a hub.
 
-H = Enc(X, L): token, label and position embeddings are summed (2). z_t = Dec(y_{t-1}, l_{t-1}) (6), s_t = z_t + Emb_l(l_t) (5), and the softmax of
-W s_t + b (4). A network here has `parts` (what the encoder makes of a batch), `all_steps` (training) and `step` (one token of every beam);
-logits are made of s_t in one place, `LabelledSeq2Seq`. Label embeddings can be left out (table 3).
+H = Enc(X, L): token, label and position embeddings are summed (2). z_t = Dec(y_{t-1}, l_{t-1}) (6), s_t = z_t +
+Emb_l(l_t) (5), and the softmax of W s_t + b (4). A network here has `parts` (what the encoder makes of a batch),
+`all_steps` (training) and `step` (one token of every beam); logits are made of s_t in one place, `LabelledSeq2Seq`.
+Label embeddings can be left out (table 3).
 """
 
 from __future__ import annotations
@@ -121,7 +123,9 @@ class EmbeddedCore(nn.Module):
         return out
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
-        """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of every layer and of the LSTM."""
+        """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of
+        every layer and of the LSTM.
+        """
         kept = [layer.memory(memory) for layer in self.decoder]  # type: ignore[operator]
         return [kept, seen[:, None, None, :], start.repeat_interleave(beams), [None] * len(self.decoder), None]
 
@@ -144,7 +148,9 @@ class EmbeddedCore(nn.Module):
 
 
 class HubCore(nn.Module):
-    """An encoder-decoder of transformers (BART, T5, …) behind the same words. Its decoder counts positions from the fragment's start."""
+    """An encoder-decoder of transformers (BART, T5, …) behind the same words. Its decoder counts positions from the
+    fragment's start.
+    """
 
     def __init__(self, network: Any) -> None:
         super().__init__()

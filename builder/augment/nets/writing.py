@@ -1,7 +1,7 @@
 """Writing fragments anew: beam search by a masked sequence-to-sequence model.
 
-In: masked sentences. Out: for each the beams that fit its labels: forced tokens stay, every other position gets one token, so that the label sequence is that
-of the source.
+In: masked sentences. Out: for each the beams that fit its labels: forced tokens stay, every other position gets one
+token, so that the label sequence is that of the source.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def trimmed(item: MaskedSentence, mask: int) -> MaskedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`, `pairs`: see `search`; `never`: more tokens
-    that are not written."""
+    """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`, `pairs`: see
+    `search`; `never`: more tokens that are not written.
+    """
 
     beams: int = 5
     batch: int = 64
@@ -82,8 +83,9 @@ def write(
     progress: Progress | None = None,
     free: Sequence[Set[int]] = (),
 ) -> Iterator[tuple[int, Beams]]:
-    """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An item's beams depend on it alone, and on what
-    of `barred` is `free` in it."""
+    """(index, beams) of every item, in batches of like length; the tokens are those of the item's whole target. An
+    item's beams depend on it alone, and on what of `barred` is `free` in it.
+    """
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
     short = [trimmed(item, mask) for item in items]
     never = banned(inventory.size, (*inventory.never, *writing.never))

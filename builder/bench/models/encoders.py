@@ -1,7 +1,8 @@
-"""Models over an encoder: a pretrained one of transformers (hub name or folder), or a small one from scratch. Heads for labels and for tags.
+"""Models over an encoder: a pretrained one of transformers (hub name or folder), or a small one from scratch. Heads
+for labels and for tags.
 
-Shapes: B items, P pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D], and, where it was made for it, `scores` [B, P, pieces]
-of a masked language model.
+Shapes: B items, P pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D], and, where it was made
+for it, `scores` [B, P, pieces] of a masked language model.
 """
 
 from __future__ import annotations
@@ -115,7 +116,9 @@ def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained
 
 
 def _untie(model: nn.Module) -> None:
-    """Parameters that stand under two names (a head tied to the embedding) become two: a checkpoint holds every tensor once."""
+    """Parameters that stand under two names (a head tied to the embedding) become two: a checkpoint holds every
+    tensor once.
+    """
     seen: set[int] = set()
     for name, parameter in list(model.named_parameters(remove_duplicate=False)):
         if id(parameter) in seen:
@@ -125,8 +128,9 @@ def _untie(model: nn.Module) -> None:
 
 
 class Pooled(nn.Module):
-    """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC). A small encoder's mean is read, for
-    its first piece was never trained to stand for all."""
+    """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC). A small
+    encoder's mean is read, for its first piece was never trained to stand for all.
+    """
 
     def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
@@ -148,8 +152,9 @@ class Pooled(nn.Module):
 class FastLcf(nn.Module):
     """Local context focus, one encoder for both contexts (FastLCF; Zeng et al. 2019, context dynamic weighting).
 
-    The encoder's states are the global context. The local one is the same states, weighted down with their distance to the aspect: 1 within `srd`
-    words, then falling to 0 with the share of the sentence beyond it. Both are joined, mixed by self-attention, and pooled.
+    The encoder's states are the global context. The local one is the same states, weighted down with their distance
+    to the aspect: 1 within `srd` words, then falling to 0 with the share of the sentence beyond it. Both are joined,
+    mixed by self-attention, and pooled.
     """
 
     def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
@@ -211,8 +216,9 @@ def at_words(hidden: Tensor, batch: PieceBatch) -> Tensor:
 
 
 def local_weights(inside: Tensor, words: Tensor, srd: int) -> Tensor:
-    """[B, T] weights of local context focus: 1 where the distance to the middle of the aspect, less half its length, is at most `srd`, else
-    1 - (distance - srd) / words; 0 for padding. Without an aspect all words count."""
+    """[B, T] weights of local context focus: 1 where the distance to the middle of the aspect, less half its length,
+    is at most `srd`, else 1 - (distance - srd) / words; 0 for padding. Without an aspect all words count.
+    """
     place = torch.arange(inside.shape[1], device=inside.device)[None].float()
     size, count = inside.sum(1, keepdim=True), words.sum(1, keepdim=True).clamp(min=1)
     middle = (place * inside).sum(1, keepdim=True) / size.clamp(min=1)

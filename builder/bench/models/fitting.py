@@ -1,4 +1,6 @@
-"""The way in: a chosen model, items, a seed; out comes a predictor. torch is loaded here, when asked for, and nowhere above."""
+"""The way in: a chosen model, items, a seed; out comes a predictor. torch is loaded here, when asked for, and nowhere
+above.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ def fit(
     config: ClassifierConfig | None = None,
     progress: Progress | None = None,
 ) -> Predictor:
-    """Train a model; the epoch that is best on `valid` (accuracy; exact span F1) wins, the last one where `valid` is empty.
+    """Train a model; the epoch that is best on `valid` (accuracy; exact span F1) wins, the last one where `valid` is
+    empty.
 
-    Raises ModelError where there is nothing to learn: no item, one class, no span; or where the loss is no number any more.
+    Raises ModelError where there is nothing to learn: no item, one class, no span; or where the loss is no number any
+    more.
     """
     check(task, train)
     try:

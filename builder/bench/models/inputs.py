@@ -1,6 +1,7 @@
 """Items as tensors: what a reader makes of an item, and padded batches.
 
-Two readers: `WordReader` (own vocabulary, a number per word) and `EncoderReader` (an encoder's tokens, with the first piece of each word known). Both give `PieceRow`s.
+Two readers: `WordReader` (own vocabulary, a number per word) and `EncoderReader` (an encoder's tokens, with the first
+piece of each word known). Both give `PieceRow`s.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ MOST_ASPECT = 24
 
 @dataclass(frozen=True, slots=True)
 class PieceRow:
-    """An item as numbers: pieces with their segment, the place of each word's first piece, whether the word is in the aspect, and the gold
-    (a class, or a tag per word)."""
+    """An item as numbers: pieces with their segment, the place of each word's first piece, whether the word is in the
+    aspect, and the gold (a class, or a tag per word).
+    """
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
@@ -40,7 +42,9 @@ class PieceRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceBatch:
-    """ids, types, mask [B, P] over pieces; first, inside, words [B, T] over words; gold [B] of classes, or [B, T] of tags (IGNORED outside)."""
+    """ids, types, mask [B, P] over pieces; first, inside, words [B, T] over words; gold [B] of classes, or [B, T] of
+    tags (IGNORED outside).
+    """
 
     ids: Tensor
     types: Tensor
@@ -151,7 +155,9 @@ def written(item: ClassifierItem) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PieceReader:
-    """The pieces of the small encoder: whole words between marks, as BERT has it. Ids: 0 pad, 1 unknown, then [CLS], [SEP], [MASK]."""
+    """The pieces of the small encoder: whole words between marks, as BERT has it. Ids: 0 pad, 1 unknown, then [CLS],
+    [SEP], [MASK].
+    """
 
     number: dict[str, int]
     longest: int

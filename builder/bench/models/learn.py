@@ -1,4 +1,6 @@
-"""From items to a trained model, for every row of the table: reader, network, the one training loop, prediction and features."""
+"""From items to a trained model, for every row of the table: reader, network, the one training loop, prediction and
+features.
+"""
 
 from __future__ import annotations
 

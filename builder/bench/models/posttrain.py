@@ -1,7 +1,8 @@
-"""BERT-PT's post-training (Xu et al. 2019): domain knowledge by masked language modelling, task knowledge by reading comprehension.
+"""BERT-PT's post-training (Xu et al. 2019): domain knowledge by masked language modelling, task knowledge by reading
+comprehension.
 
-In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same encoder, further trained; one optimisation with
-both losses, batches of either kind as they come.
+In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same encoder,
+further trained; one optimisation with both losses, batches of either kind as they come.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class PostTraining(nn.Module):
 
 
 def masked(batch: PieceBatch, reader: PieceReader | EncoderReader) -> tuple[Tensor, Tensor]:
-    """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's generator."""
+    """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's
+    generator.
+    """
     ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
     draw = torch.rand(batch.ids.shape).masked_fill(~ordinary, 2.0)
     chosen = (draw < MASKED) | ((draw == draw.amin(1, keepdim=True)) & ordinary)
@@ -113,7 +116,9 @@ def post_train(
 
 
 def question(asked: SquadQuestion, reader: PieceReader | EncoderReader) -> PieceQuestion | None:
-    """[CLS] question [SEP] context [SEP]; None where the answer lies beyond the words that are read, or between word edges."""
+    """[CLS] question [SEP] context [SEP]; None where the answer lies beyond the words that are read, or between word
+    edges.
+    """
     start = asked.context.find(asked.answers[0])
     words = words_of(asked.context)
     last = start + len(asked.answers[0])

@@ -1,4 +1,5 @@
-"""Sentence classifiers over word embeddings: LSTM, RNN and CNN. For aspect polarity a word also says whether it belongs to the aspect.
+"""Sentence classifiers over word embeddings: LSTM, RNN and CNN. For aspect polarity a word also says whether it
+belongs to the aspect.
 
 Shapes: B items, T words, D the width, C classes. `pooled` gives [B, features], `forward` [B, C].
 """
@@ -18,7 +19,9 @@ from builder.learning.encode import PAD, UNK
 
 
 class WordEmbedding(nn.Module):
-    """Words as vectors [B, T, vector_size]; in training some words are hidden, so that the vector of unknown ones is learnt."""
+    """Words as vectors [B, T, vector_size]; in training some words are hidden, so that the vector of unknown ones is
+    learnt.
+    """
 
     def __init__(self, words: int, config: ClassifierConfig) -> None:
         super().__init__()
@@ -72,7 +75,9 @@ class Lstm(_Classes):
 
 
 class Rnn(_Classes):
-    """A single layer LSTM in reading direction whose last output goes to the affine layer (Wu et al. 2019, section 4.2). [B, width]."""
+    """A single layer LSTM in reading direction whose last output goes to the affine layer (Wu et al. 2019, section
+    4.2). [B, width].
+    """
 
     def __init__(self, words: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
@@ -85,7 +90,9 @@ class Rnn(_Classes):
 
 
 class Cnn(_Classes):
-    """Filters of sizes 3, 4, 5, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2). [B, width]."""
+    """Filters of sizes 3, 4, 5, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2).
+    [B, width].
+    """
 
     SIZES = (3, 4, 5)
 

@@ -1,7 +1,9 @@
-"""Aspect term extraction as sequence to sequence (Ma et al. 2019): words in, one label a word out, decided from left to right.
+"""Aspect term extraction as sequence to sequence (Ma et al. 2019): words in, one label a word out, decided from left
+to right.
 
-Encoder and decoder are GRUs. The decoder, at word t, reads the label it gave to word t - 1 and a context from position-aware attention, and a gated
-unit weighs its state against the encoder's state of word t, the word that the label belongs to.
+Encoder and decoder are GRUs. The decoder, at word t, reads the label it gave to word t - 1 and a context from
+position-aware attention, and a gated unit weighs its state against the encoder's state of word t, the word that the
+label belongs to.
 """
 
 from __future__ import annotations

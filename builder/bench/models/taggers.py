@@ -1,6 +1,7 @@
 """Aspect taggers over word vectors: BiLSTM-CRF and DE-CNN.
 
-Shapes: B items, T words, D a width, 3 tags (O, B, I). `tags` gives the tags of each item, `pooled` [B, D] the mean of what the tag layer reads.
+Shapes: B items, T words, D a width, 3 tags (O, B, I). `tags` gives the tags of each item, `pooled` [B, D] the mean of
+what the tag layer reads.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _NEVER = -1e4
 
 
 class Vectors(nn.Module):
-    """General and domain vectors side by side, [B, T, general + domain]. `freeze` in the config keeps the tables as they came."""
+    """General and domain vectors side by side, [B, T, general + domain]. `freeze` in the config keeps the tables as
+    they came.
+    """
 
     def __init__(self, tables: Tables, config: ClassifierConfig) -> None:
         super().__init__()
@@ -117,7 +120,9 @@ class BiLstmCrf(nn.Module):
 
 
 class DeCnn(nn.Module):
-    """DE-CNN (Xu et al. 2018): general and domain vectors, one layer of filters of sizes 5 and 3, three of size 5, a tag per word."""
+    """DE-CNN (Xu et al. 2018): general and domain vectors, one layer of filters of sizes 5 and 3, three of size 5, a
+    tag per word.
+    """
 
     def __init__(self, tables: Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__()

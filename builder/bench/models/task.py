@@ -1,7 +1,8 @@
 """What the papers' classifiers read, answer and are called, without torch.
 
-Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label. Aspect term extraction (`ate`):
-a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user writes ("lstm", "bert=PATH") into one.
+Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label.
+Aspect term extraction (`ate`): a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user
+writes ("lstm", "bert=PATH") into one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
 
 @dataclass(frozen=True, slots=True)
 class ClassifierItem:
-    """A text with its words (code point ranges), and what is to be said of it: `label` (tc, absc), or `spans` (ate). `aspect` is given in absc."""
+    """A text with its words (code point ranges), and what is to be said of it: `label` (tc, absc), or `spans` (ate).
+    `aspect` is given in absc.
+    """
 
     text: str
     words: tuple[Span, ...]
@@ -62,10 +65,12 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClassifierConfig(NetworkConfig):
-    """A classifier and its training. Lengths and batches count words (pieces, for a pretrained encoder) instead of characters.
+    """A classifier and its training. Lengths and batches count words (pieces, for a pretrained encoder) instead of
+    characters.
 
-    `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many words are read, `unknown`
-    the share of words that training hides so that unknown ones are known, `srd` the semantic-relative distance of local context focus.
+    `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many
+    words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
+    semantic-relative distance of local context focus.
     """
 
     width: int = 128
@@ -86,8 +91,10 @@ class ClassifierConfig(NetworkConfig):
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a model may start from. `base`: hub name or folder of an encoder (empty: a small one from scratch); `vectors`, `domain_vectors`: files in
-    GloVe's format; `domain`: texts of the domain; `comprehension`: questions in the SQuAD layout (BERT-PT)."""
+    """What a model may start from. `base`: hub name or folder of an encoder (empty: a small one from scratch);
+    `vectors`, `domain_vectors`: files in GloVe's format; `domain`: texts of the domain; `comprehension`: questions in
+    the SQuAD layout (BERT-PT).
+    """
 
     base: str = ""
     vectors: Path | None = None
@@ -159,7 +166,9 @@ class Choice:
 
 
 def chosen(written: str, task: Task, language: str) -> Choice:
-    """`NAME` or `NAME=BASE`. ConfigError lists what is known; a model that must be pretrained and has no known base for the language asks for one."""
+    """`NAME` or `NAME=BASE`. ConfigError lists what is known; a model that must be pretrained and has no known base
+    for the language asks for one.
+    """
     name, _, base = written.partition("=")
     fitting = [key for key, kind in MODELS.items() if task in kind.tasks]
     if name not in MODELS:

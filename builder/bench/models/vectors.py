@@ -21,14 +21,18 @@ from builder.nlp.vectors import word_vectors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """(table [words, size], whether it comes from a file or from domain text) for each kind of vectors; `found`: words with a vector, by kind."""
+    """(table [words, size], whether it comes from a file or from domain text) for each kind of vectors; `found`:
+    words with a vector, by kind.
+    """
 
     listed: tuple[tuple[Tensor, bool], ...]
     found: tuple[int, ...]
 
 
 def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of the wanted words: lines `word n1 n2 …`, a first line of two numbers (word2vec's) left out. InputError with the bad line."""
+    """The vectors of the wanted words: lines `word n1 n2 …`, a first line of two numbers (word2vec's) left out.
+    InputError with the bad line.
+    """
     need, out, size = set(wanted), dict[str, NDArray[np.float32]](), 0
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
@@ -89,7 +93,9 @@ def tables(
     seed: int,
     both: bool,
 ) -> Tables:
-    """General vectors from a file, else learnt with the task; with `both`, domain vectors from a file, else made of `texts` (words, lower case)."""
+    """General vectors from a file, else learnt with the task; with `both`, domain vectors from a file, else made of
+    `texts` (words, lower case).
+    """
     general = read_glove(files[0], vocabulary) if files[0] else {}
     width = len(next(iter(general.values()))) if general else size
     listed = [(table(vocabulary, general, width, seed), bool(general))]

@@ -1,7 +1,8 @@
 """Fine-tuning the two models of the paper profile, and what is kept of them on disk.
 
-In: examples, a base, numbers. Out: a `Writer` or a `Referee`. A folder written by `save` holds the model as transformers writes it (so that it
-can itself be a base) and `paper.json`, written last: kind, numbers, facts and a digest over weights and numbers that loading checks.
+In: examples, a base, numbers. Out: a `Writer` or a `Referee`. A folder written by `save` holds the model as
+transformers writes it (so that it can itself be a base) and `paper.json`, written last: kind, numbers, facts and a
+digest over weights and numbers that loading checks.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ def train_writer(
     train: Sequence[Example], valid: Sequence[Example], source: str, asking: Asking, config: Seq2SeqConfig, seed: int, checkpoints: Path,
     progress: Progress | None = None,
 ) -> Writer:  # fmt: skip
-    """Fine-tune the base `source` to write the triplets of `train`; the epoch with the best example-based F1 on `valid` wins.
+    """Fine-tune the base `source` to write the triplets of `train`; the epoch with the best example-based F1 on
+    `valid` wins.
 
-    `facts` counts the triplets that no answer can hold, cut inputs and outputs, and the share of characters unknown to the tokenizer.
+    `facts` counts the triplets that no answer can hold, cut inputs and outputs, and the share of characters unknown
+    to the tokenizer.
     """
     if not any(example.triplets for example in train):
         raise nothing_to_learn(len(train), "triplet")
@@ -61,7 +64,9 @@ def train_referee(
     train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig, seed: int, checkpoints: Path,
     progress: Progress | None = None,
 ) -> Referee:  # fmt: skip
-    """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best accuracy on `valid` wins."""
+    """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best
+    accuracy on `valid` wins.
+    """
     if not any(item.verdicts for item in train):
         raise nothing_to_learn(len(train), "judged triplet")
     base = load_base(source)
@@ -98,7 +103,9 @@ def fine_tune(
     checkpoints: Path,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Train `base.network` in place, in this process or in several; done before under the same data and numbers, it is only read."""
+    """Train `base.network` in place, in this process or in several; done before under the same data and numbers, it
+    is only read.
+    """
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
     fingerprint = _fingerprint(base, pairs, config, seed)

@@ -1,7 +1,8 @@
-"""Writing answers: sorted by length, batched by tokens, greedy, constrained if a grammar is given; and weighing answers that are known.
+"""Writing answers: sorted by length, batched by tokens, greedy, constrained if a grammar is given; and weighing
+answers that are known.
 
-In: token ids of questions. Out: `Output`s in the order of the questions, each with the geometric mean of the probabilities that the model gave
-its tokens before any constraint. A batch that the device cannot hold is halved.
+In: token ids of questions. Out: `Output`s in the order of the questions, each with the geometric mean of the
+probabilities that the model gave its tokens before any constraint. A batch that the device cannot hold is halved.
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ def _write(
 
 
 class Watch:
-    """A logits processor that keeps to the grammars, and notes how probable the model found what greedy decoding will choose."""
+    """A logits processor that keeps to the grammars, and notes how probable the model found what greedy decoding will
+    choose.
+    """
 
     def __init__(self, eos: int, rows: int, grammars: Sequence[AnswerGrammar] | None) -> None:
         self._eos, self._grammars = eos, grammars

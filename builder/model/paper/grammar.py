@@ -1,9 +1,11 @@
-"""Constrained decoding: which tokens may come next so that an answer parses and names only what stands in the review. Pure, no torch.
+"""Constrained decoding: which tokens may come next so that an answer parses and names only what stands in the review.
+Pure, no torch.
 
-The language is that of `templates.answer`: every aspect and every opinion is a subsequence of the review (skips of at most
-`locate.MAX_GAP` characters, as negation needs), every polarity one of three, and with template 2 the sentences describe exactly the aspects
-that the first one names, in its order. The automaton works on folded characters and remembers, while a term is being copied, the set of
-places where its last character may stand; tokens of any length are allowed by walking a sorted vocabulary along it.
+The language is that of `templates.answer`: every aspect and every opinion is a subsequence of the review (skips of at
+most `locate.MAX_GAP` characters, as negation needs), every polarity one of three, and with template 2 the sentences
+describe exactly the aspects that the first one names, in its order. The automaton works on folded characters and
+remembers, while a term is being copied, the set of places where its last character may stand; tokens of any length
+are allowed by walking a sorted vocabulary along it.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ _POLARITIES = tuple(f"{name})" for name in NAMES.values())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VocabularyPieces:
-    """A vocabulary as folded strings, sorted, with the ids beside them; `text[id]` is what a token writes (special ones are not in it), and
-    `begin` where the strings with the same first two characters stand."""
+    """A vocabulary as folded strings, sorted, with the ids beside them; `text[id]` is what a token writes (special
+    ones are not in it), and `begin` where the strings with the same first two characters stand.
+    """
 
     strings: tuple[str, ...]
     ids: tuple[int, ...]
@@ -42,15 +45,19 @@ class VocabularyPieces:
         )
 
     def written_with(self, chars: frozenset[str]) -> tuple[list[str], list[int]]:
-        """The strings, still sorted, that have no other characters, and their ids: some hundreds of a quarter of a million."""
+        """The strings, still sorted, that have no other characters, and their ids: some hundreds of a quarter of a
+        million.
+        """
         starts = sorted({*chars, *(a + b for a in chars for b in chars)} & self.begin.keys())
         at = [i for start in starts for i in range(*self.begin[start]) if chars.issuperset(self.strings[i])]
         return [self.strings[i] for i in at], [self.ids[i] for i in at]
 
 
 class State(NamedTuple):
-    """Where an answer stands. `at`: folded review positions of the last copied character (empty: nothing copied yet); `said`: the
-    aspect so far; `aspects`: those named; `number`: which of them is described; `rest`: what of a fixed text is still to come."""
+    """Where an answer stands. `at`: folded review positions of the last copied character (empty: nothing copied yet);
+    `said`: the aspect so far; `aspects`: those named; `number`: which of them is described; `rest`: what of a fixed
+    text is still to come.
+    """
 
     node: str
     at: frozenset[int] = frozenset()
@@ -90,7 +97,9 @@ class AnswerGrammar:
         return State(START)
 
     def allowed(self, state: State) -> tuple[int, ...]:
-        """The ids that may follow. In a dead end, which only a vocabulary without the needed pieces has, the answer ends."""
+        """The ids that may follow. In a dead end, which only a vocabulary without the needed pieces has, the answer
+        ends.
+        """
         if state not in self._next:
             found = tuple(self._walk(state, 0, len(self.strings), 0))
             # Template 1 has no list of aspects that says how many sentences are due: behind each there may be an end.

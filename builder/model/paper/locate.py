@@ -1,8 +1,8 @@
 """Where a term that a model wrote stands in the review. Pure.
 
-A tokenizer with NFKC writes ： as : and ％ as %, so review and term are compared folded, character by character, each folded character
-knowing the place it came from. A term may skip characters, as negation does (不會鹹 from 不會太鹹; paper, section 3.2.4), at most `MAX_GAP` at
-a time. The places that are found are code-point spans of the review itself.
+A tokenizer with NFKC writes ： as : and ％ as %, so review and term are compared folded, character by character, each
+folded character knowing the place it came from. A term may skip characters, as negation does (不會鹹 from 不會太鹹; paper,
+section 3.2.4), at most `MAX_GAP` at a time. The places that are found are code-point spans of the review itself.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def _fold(char: str) -> str:
 
 
 def fold(text: str) -> str:
-    """What a model can be expected to write for `text`: NFKC of each character, whitespace as one kind of space. Not of the whole string,
-    whose characters must keep their places."""
+    """What a model can be expected to write for `text`: NFKC of each character, whitespace as one kind of space. Not
+    of the whole string, whose characters must keep their places.
+    """
     return "".join(map(_fold, text))
 
 
@@ -55,7 +56,9 @@ class Folded:
 
 
 def places(folded: Folded, term: str) -> list[tuple[Span, ...]]:
-    """Every place of `term`: where it stands in one piece if it does anywhere, else its closest place from each first character."""
+    """Every place of `term`: where it stands in one piece if it does anywhere, else its closest place from each first
+    character.
+    """
     wanted = fold(term.strip())
     if not wanted:
         return []
@@ -74,7 +77,9 @@ def _all(text: str, part: str) -> Iterator[int]:
 
 
 def _scattered(text: str, term: str, first: int) -> tuple[int, ...] | None:
-    """The positions of `term` as a subsequence from `first` on that ends soonest, every skip at most MAX_GAP; None if there are none."""
+    """The positions of `term` as a subsequence from `first` on that ends soonest, every skip at most MAX_GAP; None if
+    there are none.
+    """
     reached: dict[int, tuple[int, ...]] = {first: (first,)}
     for char in term[1:]:
         after: dict[int, tuple[int, ...]] = {}
@@ -87,8 +92,10 @@ def _scattered(text: str, term: str, first: int) -> tuple[int, ...] | None:
 
 
 def nearest(text: str, aspect: str, opinion: str) -> tuple[tuple[Element, Element], int] | None:
-    """The aspect and the opinion where they stand closest together, and among how many pairs of places that was chosen; None if either is
-    nowhere. Places in one sentence go before others, an aspect before its opinion before the other order (82% of the released data)."""
+    """The aspect and the opinion where they stand closest together, and among how many pairs of places that was
+    chosen; None if either is nowhere. Places in one sentence go before others, an aspect before its opinion before
+    the other order (82% of the released data).
+    """
     folded = Folded.of(text)
     pairs = [(a, o) for a in places(folded, aspect) for o in places(folded, opinion)]
     if not pairs:

@@ -1,8 +1,10 @@
-"""The paper profile: an ASTE model that writes its triplets and a discriminator that answers two questions (sections 3.3 and 4.2).
+"""The paper profile: an ASTE model that writes its triplets and a discriminator that answers two questions (sections
+3.3 and 4.2).
 
-In: examples over views. Out: `Writer` and `Referee`, which meet the Protocols `Extractor` and `Judge`. Both are fine-tuned from the same base every
-time. What a Writer wrote is kept beside it, a line a question, with the triplets' problems: what does not parse, and what stands nowhere in the
-review, is there with its reason. A second prediction of the same model replays from it, and one that was killed goes on.
+In: examples over views. Out: `Writer` and `Referee`, which meet the Protocols `Extractor` and `Judge`. Both are
+fine-tuned from the same base every time. What a Writer wrote is kept beside it, a line a question, with the triplets'
+problems: what does not parse, and what stands nowhere in the review, is there with its reason. A second prediction of
+the same model replays from it, and one that was killed goes on.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class Writer:
     def predict_examples(
         self, examples: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[Triplet, ...]]:
-        """The triplets of each text, its own ones giving the aspects that the question names, if this model is asked so."""
+        """The triplets of each text, its own ones giving the aspects that the question names, if this model is asked
+        so.
+        """
         return [written.triplets for written in self.answers(examples, progress)]
 
     def answers(self, examples: Sequence[Example], progress: Progress | None = None) -> list[WrittenAnswer]:
@@ -150,7 +154,9 @@ def problem_counts(folder: Path) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """The example-based F1 of section 4.2.2 on validation examples (a Score of builder.model.paper.seq2seq; sums over reviews)."""
+    """The example-based F1 of section 4.2.2 on validation examples (a Score of builder.model.paper.seq2seq; sums over
+    reviews).
+    """
 
     base: Base
     asking: Asking
@@ -182,7 +188,8 @@ class Referee:
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Per item and triplet the verdict and the probability of YY among the three answers.
 
-        Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of the three, the most probable one.
+        Constrained, the verdict is the most probable answer. Else it is what the model writes; where that is none of
+        the three, the most probable one.
         """
         flat = [(item.text, triple_of(triplet)) for item in items for triplet in item.triplets]
         chances = self.chances(flat, progress)

@@ -1,7 +1,9 @@
-"""Sequence-to-sequence models from a hub name or a folder: loading, checking, and the tokenizer's vocabulary as strings.
+"""Sequence-to-sequence models from a hub name or a folder: loading, checking, and the tokenizer's vocabulary as
+strings.
 
-In: `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: `Base`. What cannot serve is a ModelError that says why: no
-model, another architecture, weights that are missing or cut short, a tokenizer without the characters that answers are made of.
+In: `google/mt5-base`, or a folder with config.json, weights and tokenizer. Out: `Base`. What cannot serve is a
+ModelError that says why: no model, another architecture, weights that are missing or cut short, a tokenizer without
+the characters that answers are made of.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
-    """A loaded model with its tokenizer. `source` is the name or folder it came from, `decoder` how tokens are joined, `special` the ids that
-    write nothing."""
+    """A loaded model with its tokenizer. `source` is the name or folder it came from, `decoder` how tokens are
+    joined, `special` the ids that write nothing.
+    """
 
     network: Any
     tokenizer: Any
@@ -94,7 +97,9 @@ def load_tokenizer(source: str) -> Any:
 
 
 def pieces(base: Base) -> VocabularyPieces:
-    """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece (## goes on)."""
+    """The vocabulary as the strings that its tokens write. Tokenizers of sentencepiece (▁ is a space) and WordPiece
+    (## goes on).
+    """
     return _pieces(
         base.tokenizer,
         base.decoder,
@@ -124,7 +129,9 @@ def _written(token: str, decoder: str) -> str:
 
 
 def unknown(base: Base, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the commonest of those."""
+    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the
+    commonest of those.
+    """
     seen: dict[str, int] = {}
     for text in texts:
         for char in text:
@@ -141,7 +148,9 @@ def _is_unknown(base: Base, char: str) -> bool:
 
 
 def check_characters(base: Base, texts: Iterable[str]) -> float:
-    """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the templates is unknown."""
+    """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the
+    templates is unknown.
+    """
     said = ("", "", "POS")
     wording = (
         ALL,
@@ -149,8 +158,8 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
         WHAT.format(aspect=""),
         *NAMES.values(),
         judge_question("", ("", "", "POS")),
-        *judge_answers(said).values(),
-    )  # type: ignore[arg-type]
+        *judge_answers(said).values(),  # type: ignore[arg-type]
+    )
     share, missing = unknown(base, (*wording, "、。：()"))
     if missing:
         raise ModelError(
@@ -171,8 +180,8 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
 def fresh(config: Any, seed: int) -> Any:
     """A model with random weights that starts at a loss of about log(vocabulary).
 
-    transformers 5 ties mT5's output to its embeddings, whose initial variance is 1, without the factor d_model^-0.5 of T5: logits would have
-    the variance d_model. The embedding is therefore scaled by that factor.
+    transformers 5 ties mT5's output to its embeddings, whose initial variance is 1, without the factor d_model^-0.5
+    of T5: logits would have the variance d_model. The embedding is therefore scaled by that factor.
     """
     from transformers import AutoModelForSeq2SeqLM
 

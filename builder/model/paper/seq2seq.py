@@ -1,12 +1,14 @@
 """Fine-tuning a sequence-to-sequence model: the course that builder.learning.loop takes with it.
 
-In: token pairs, a network, a score on validation items. Out: the network with the weights of its best epoch. accelerate picks the device and
-the precision; on several GPUs (or CPU processes with gloo) every process takes its rows of each batch and the gradients are summed, so
-that the number of processes changes the order of sums and nothing else (dropout aside, which is drawn per process). A batch the
-device cannot hold is taken in parts, whose size is halved until they fit: the step is the same.
+In: token pairs, a network, a score on validation items. Out: the network with the weights of its best epoch.
+accelerate picks the device and the precision; on several GPUs (or CPU processes with gloo) every process takes its
+rows of each batch and the gradients are summed, so that the number of processes changes the order of sums and nothing
+else (dropout aside, which is drawn per process). A batch the device cannot hold is taken in parts, whose size is
+halved until they fit: the step is the same.
 
-A checkpoint `step-00000120.safetensors` holds network and optimiser, `best.safetensors` the best weights so far; a training that was killed goes
-on from the last one to the same weights. Random numbers are drawn per item (its place in an epoch) and per step (dropout).
+A checkpoint `step-00000120.safetensors` holds network and optimiser, `best.safetensors` the best weights so far; a
+training that was killed goes on from the last one to the same weights. Random numbers are drawn per item (its place
+in an epoch) and per step (dropout).
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from builder.learning.task import Progress
 from builder.model.paper.settings import Seq2SeqConfig
 
 POOL = 1024
-"""Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs differ."""
+"""Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs
+differ.
+"""
 IGNORED = -100
 Batch = list[int]
 
@@ -71,7 +75,9 @@ def finished(folder: Path, fingerprint: str) -> FineTuned | None:
 
 
 def finish(folder: Path, fingerprint: str, trained: FineTuned) -> None:
-    """Note that a training is done, and drop the checkpoints with their optimiser states, which are three times the model."""
+    """Note that a training is done, and drop the checkpoints with their optimiser states, which are three times the
+    model.
+    """
     done = {
         "score": trained.score,
         "epoch": trained.epoch,
@@ -88,7 +94,9 @@ def number(*parts: object) -> int:
 
 
 def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int) -> list[Batch]:
-    """Batches of like lengths with at most `budget` tokens, padding included, one item at least; the order is the epoch's own."""
+    """Batches of like lengths with at most `budget` tokens, padding included, one item at least; the order is the
+    epoch's own.
+    """
     order = sorted(range(len(pairs)), key=lambda i: number(seed, epoch, pairs[i].id))
     out: list[Batch] = []
     for first in range(0, len(order), POOL):
@@ -98,7 +106,9 @@ def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int) -> l
 
 
 def cut(order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int) -> list[Batch]:
-    """Stretches of `order` whose padded size (rows times longest input plus longest output) is within the budget, or single items."""
+    """Stretches of `order` whose padded size (rows times longest input plus longest output) is within the budget, or
+    single items.
+    """
     out: list[Batch] = []
     longest = (0, 0)
     for i in order:
@@ -122,9 +132,11 @@ def fit(
     fingerprint: str,
     progress: Progress | None = None,
 ) -> FineTuned:
-    """Fine-tune `network` in place; it ends with the weights of the best epoch (the last of equals), on the device it was trained on.
+    """Fine-tune `network` in place; it ends with the weights of the best epoch (the last of equals), on the device it
+    was trained on.
 
-    Raises ModelError where there is nothing to learn, where the loss is no number, and where one item alone is too large for the device.
+    Raises ModelError where there is nothing to learn, where the loss is no number, and where one item alone is too
+    large for the device.
     """
     if not pairs:
         raise ModelError(
@@ -146,7 +158,9 @@ def fit(
 def _course(
     network: Any, pairs: Sequence[TokenPair], score: ShareScore, config: Seq2SeqConfig, seed: int, accelerator: Any
 ) -> Course[Batch]:
-    """What builder.learning.loop needs to know: every process takes its rows of a batch, and random numbers are drawn by step."""
+    """What builder.learning.loop needs to know: every process takes its rows of a batch, and random numbers are drawn
+    by step.
+    """
     plans = [batches(pairs, config.batch_tokens, seed, epoch) for epoch in range(config.epochs)]
     total, pad = sum(map(len, plans)), int(network.config.pad_token_id)
     state = {"part": 0}
@@ -175,7 +189,8 @@ def _course(
 def gradient(
     network: Any, items: Sequence[TokenPair], pad: int, part: int, seed: int, accelerator: Any, config: Seq2SeqConfig
 ) -> tuple[float, int]:
-    """Put the gradient of the mean token loss of a batch into the network; the loss, and the tokens that the device takes at once.
+    """Put the gradient of the mean token loss of a batch into the network; the loss, and the tokens that the device
+    takes at once.
 
     Every process takes its rows. One that runs out of memory makes all begin the batch anew with half as large parts.
     """
@@ -187,10 +202,10 @@ def gradient(
         torch.manual_seed(seed + accelerator.process_index)
         parts = cut(range(len(rows)), [(len(pair.source), len(pair.target)) for pair in rows], part)
         loss = _tried(
-            lambda parts=parts: sum(
+            lambda parts=parts: sum(  # type: ignore[misc]
                 _backward(network, [rows[i] for i in part], pad, tokens, accelerator) for part in parts
             )
-        )  # type: ignore[misc]
+        )
         if not agreed(accelerator, float(loss is None), "max"):
             assert loss is not None
             break

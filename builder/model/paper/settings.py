@@ -10,13 +10,14 @@ from builder.model.paper.templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Seq2SeqConfig:
-    """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train different models,
-    but for `processes`, which changes the order of sums only.
+    """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train
+    different models, but for `processes`, which changes the order of sums only.
 
-    `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest input and output
-    together, over all processes; where the device cannot hold it, a step is taken in parts. `generate_tokens` the same for writing. `patience`: epochs
-    without a better score after which training ends (0: never, as in the paper). `save_steps`: optimiser steps between checkpoints inside
-    an epoch. `processes` 0: one for each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
+    `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
+    input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
+    `generate_tokens` the same for writing. `patience`: epochs without a better score after which training ends (0:
+    never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `processes` 0: one for
+    each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
     of the steps and before a linear way down; the paper names neither.
     """
 
@@ -46,8 +47,10 @@ class Seq2SeqConfig:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How the ASTE model is asked. `given`: template 2 names the aspects that are known already, as the paper's released data does; else the
-    review is all that it sees. `constrained`: decoding keeps to builder.model.paper.grammar."""
+    """How the ASTE model is asked. `given`: template 2 names the aspects that are known already, as the paper's
+    released data does; else the review is all that it sees. `constrained`: decoding keeps to
+    builder.model.paper.grammar.
+    """
 
     template: Template = "2"
     given: bool = True

@@ -1,7 +1,8 @@
 """Pre-fine-tuning of the base on reading comprehension (paper, section 4.2: mT5 "pretrained on the DRCD").
 
-In: a file in the SQuAD layout (data > paragraphs > context and qas > question and answers). Out: a base that has learnt to answer a question with words of a
-context, in the layout `question: …  context: …` that the templates keep to.
+In: a file in the SQuAD layout (data > paragraphs > context and qas > question and answers). Out: a base that has
+learnt to answer a question with words of a context, in the layout `question: …  context: …` that the templates keep
+to.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
 
 @dataclass(frozen=True, slots=True)
 class ExactMatch:
-    """The share of questions that are answered with one of the accepted answers, folded (a Score of builder.model.paper.seq2seq)."""
+    """The share of questions that are answered with one of the accepted answers, folded (a Score of
+    builder.model.paper.seq2seq).
+    """
 
     base: Base
     config: Seq2SeqConfig
@@ -82,7 +85,9 @@ class ExactMatch:
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """What pre-fine-tuning did: questions trained and validated on, those without an answer, exact match (share), its epoch."""
+    """What pre-fine-tuning did: questions trained and validated on, those without an answer, exact match (share), its
+    epoch.
+    """
 
     train: int
     valid: int
@@ -95,7 +100,9 @@ class Pretrained:
 def pretrain(
     source: str, files: Sequence[Path], out: Path, config: Seq2SeqConfig, seed: int, progress: Progress | None = None
 ) -> Pretrained:
-    """Fine-tune the base `source` on the questions of `files` and write it to `out`, a base for `paper.base`. One question in twenty validates."""
+    """Fine-tune the base `source` on the questions of `files` and write it to `out`, a base for `paper.base`. One
+    question in twenty validates.
+    """
     read = [read_squad(path) for path in files]
     questions, unanswered = [one for listed, _ in read for one in listed], sum(count for _, count in read)
     valid = [question for question in questions if _held_out(question.id, seed)]

@@ -1,9 +1,10 @@
 """Text ↔ triplets for the sequence-to-sequence models (paper, section 4.2, Figures 4, 5 and 8). Pure.
 
-In: a review, or a triplet of it, as strings. Out: the question that a model is asked and the answer it should give; and back. Template 2
-is worded as in the released data, template 1 as in Figure 5. Figure 8 shows the discriminator's questions; of its answers only the English
-ones are legible, and ours say the same in the words of the questions.
-Tokenizers with NFKC write ： （ ） as : ( ), so both are read. What does not parse is kept beside what does, with a reason.
+In: a review, or a triplet of it, as strings. Out: the question that a model is asked and the answer it should give;
+and back. Template 2 is worded as in the released data, template 1 as in Figure 5. Figure 8 shows the discriminator's
+questions; of its answers only the English ones are legible, and ours say the same in the words of the questions.
+Tokenizers with NFKC write ： （ ） as : ( ), so both are read. What does not parse is kept beside what does, with a
+reason.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _BRACKETS = "[]"
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What an answer says, each once, in its order; and (reason, piece of the answer) for what does not parse or contradicts itself."""
+    """What an answer says, each once, in its order; and (reason, piece of the answer) for what does not parse or
+    contradicts itself.
+    """
 
     said: tuple[Said, ...]
     problems: tuple[tuple[str, str], ...] = ()
@@ -59,7 +62,9 @@ def triple_of(triplet: Triplet) -> Said:
 
 
 def refused(said: Said) -> str | None:
-    """Why an answer cannot hold a triplet: `empty`, `edge` (a space at its edge), `mark` (a term contains a mark of the format); or None."""
+    """Why an answer cannot hold a triplet: `empty`, `edge` (a space at its edge), `mark` (a term contains a mark of
+    the format); or None.
+    """
     aspect, opinion, _ = said
     owner, bracket, attribute = aspect.partition("[")
     terms = [owner, attribute.removesuffix("]"), opinion] if bracket and aspect.endswith("]") else [aspect, opinion]
@@ -71,7 +76,9 @@ def refused(said: Said) -> str | None:
 
 
 def answer(said: Sequence[Said], template: Template) -> tuple[str, tuple[tuple[Said, str], ...]]:
-    """The answer for triplets, aspects in the order of their first mention, and what had to be left out with its reason."""
+    """The answer for triplets, aspects in the order of their first mention, and what had to be left out with its
+    reason.
+    """
     left_out = [(fromkey, reason) for fromkey in dict.fromkeys(said) if (reason := refused(fromkey)) is not None]
     grouped: dict[str, list[str]] = {}
     for aspect, opinion, polarity in dict.fromkeys(one for one in said if refused(one) is None):
@@ -82,8 +89,10 @@ def answer(said: Sequence[Said], template: Template) -> tuple[str, tuple[tuple[S
 
 
 def parse(text: str, template: Template) -> Parsed:
-    """What an answer says. Reasons: `cut` (no 。 at the end: what was written to its end counts), `form` (no `aspect：opinion(polarity)`), `polarity`, `repeated`,
-    `unnamed` (template 2: an aspect is described that the first sentence does not name) and `undescribed` (the reverse)."""
+    """What an answer says. Reasons: `cut` (no 。 at the end: what was written to its end counts), `form` (no
+    `aspect：opinion(polarity)`), `polarity`, `repeated`, `unnamed` (template 2: an aspect is described that the first
+    sentence does not name) and `undescribed` (the reverse).
+    """
     text = text.strip()
     if not text:
         return Parsed(())
@@ -130,7 +139,8 @@ def _shown(said: Said) -> str:
 def locate(text: str, said: Said, source: str, confidence: float | None = None) -> Triplet | str:
     """The triplet that an answer says, at its place in the review; or the reason why it has none.
 
-    Reasons: `aspect-not-in-text`, `opinion-not-in-text`. Where there were several places, the evidence says among how many.
+    Reasons: `aspect-not-in-text`, `opinion-not-in-text`. Where there were several places, the evidence says among how
+    many.
     """
     aspect, opinion, polarity = said
     found = nearest(text, aspect, opinion)

@@ -1,9 +1,10 @@
 """A smaller vocabulary for a multilingual model, with nothing lost for our texts.
 
-In: a base and texts. Out: a folder with the same model whose embedding and output have rows only for the pieces that the texts are cut into and
-a safety set (every Han character, Bopomofo, digits, Latin letters, punctuation, special tokens, bytes), and its tokenizer with the same pieces under
-new ids. Exact: a text cut into kept pieces is cut the same, and the logits of the kept pieces are those of the whole model. mT5 spends
-192 of its 580 million parameters on 250,000 rows, and half of its training time on the logits.
+In: a base and texts. Out: a folder with the same model whose embedding and output have rows only for the pieces that
+the texts are cut into and a safety set (every Han character, Bopomofo, digits, Latin letters, punctuation, special
+tokens, bytes), and its tokenizer with the same pieces under new ids. Exact: a text cut into kept pieces is cut the
+same, and the logits of the kept pieces are those of the whole model. mT5 spends 192 of its 580 million parameters on
+250,000 rows, and half of its training time on the logits.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def _used(base: Base, texts: Iterable[str]) -> set[int]:
 
 
 def _safe(base: Base, whole: dict[str, Any]) -> set[int]:
-    """Special and added tokens, bytes, the least likely piece (the price of an unknown character is reckoned from it), single safe characters."""
+    """Special and added tokens, bytes, the least likely piece (the price of an unknown character is reckoned from
+    it), single safe characters.
+    """
     vocabulary = whole["model"]["vocab"]
     out = set(base.special) | {one["id"] for one in whole["added_tokens"]} | {whole["model"]["unk_id"]}
     out.add(min(range(len(vocabulary)), key=lambda i: vocabulary[i][1]))
@@ -99,7 +102,9 @@ def _safe(base: Base, whole: dict[str, Any]) -> set[int]:
 
 
 def _safe_piece(piece: str) -> bool:
-    """One character (or only the mark of a space): Han, Bopomofo, a digit, a Latin letter, punctuation, a common symbol."""
+    """One character (or only the mark of a space): Han, Bopomofo, a digit, a Latin letter, punctuation, a common
+    symbol.
+    """
     if len(piece) != 1:
         return not piece
     return bool(
@@ -118,7 +123,9 @@ def _filled(vocabulary: list[list[Any]], wanted: set[int], rows: int) -> list[in
 
 
 def _cut_rows(network: Any, kept: list[int]) -> None:
-    """Keep these rows of the embedding and of the output. An output of its own stays its own, though transformers 5 calls every mT5 tied."""
+    """Keep these rows of the embedding and of the output. An output of its own stays its own, though transformers 5
+    calls every mT5 tied.
+    """
     rows = torch.tensor(kept)
     embedding, output = network.get_input_embeddings(), network.get_output_embeddings()
     own = None if output.weight is embedding.weight else output.weight.detach()[rows].clone()
@@ -158,7 +165,9 @@ def _mapped(part: Any, new: dict[int, int]) -> Any:
 
 
 def _sentencepiece(source: str, pieces: list[str], kept: list[int]) -> bytes | None:
-    """The sentencepiece file of a folder with the kept pieces; None if it has none, or if its ids are not those of the tokenizer."""
+    """The sentencepiece file of a folder with the kept pieces; None if it has none, or if its ids are not those of
+    the tokenizer.
+    """
     path = Path(source) / "spiece.model"
     if not is_folder(source) or not path.is_file():
         return None
