@@ -69,7 +69,7 @@ class Browser:
         )
 
     def _port(self) -> int:
-        file, end = Path(self._profile.name) / "DevToolsActivePort", time.monotonic() + 60
+        file, end = Path(self._profile.name) / "DevToolsActivePort", time.monotonic() + 300
         while time.monotonic() < end:
             if file.is_file() and len(lines := file.read_text().split("\n")) > 1:
                 return int(lines[0])

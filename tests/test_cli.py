@@ -180,7 +180,7 @@ cli.cli.main = work
 sys.argv = ["builder", "build"]
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=300)
     assert done.returncode == 128 + number, done.stderr
     assert done.stderr.strip() == "builder: stopped; what is finished is kept, `builder resume` goes on"
 
@@ -203,7 +203,7 @@ cli.main()
 print(*map(os.environ.get, ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")))
 """
     around = {name: value for name, value in environment().items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
-    done = subprocess.run([sys.executable, "-c", code], env=around | given, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], env=around | given, capture_output=True, text=True, timeout=300)
     assert done.stdout.splitlines()[-1] == due, done.stderr
 
 
@@ -337,7 +337,7 @@ def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built, builder
 def test_sql_into_a_reader_that_leaves_early_ends_quietly(built: Built) -> None:
     statement = "SELECT a.text, b.text, c.text FROM reviews a, reviews b, reviews c"
     command = f"{sys.executable} -m builder sql '{statement}' --limit 40000 --format csv --workdir {built.workdir} | head -n 1"
-    done = subprocess.run(command, shell=True, env=environment(), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, shell=True, env=environment(), capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "text,text,text"
     assert done.stderr == ""
 
@@ -726,7 +726,7 @@ def test_verify_agrees_with_sha256sum(built: Built) -> None:
         cwd=built.release,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

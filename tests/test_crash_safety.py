@@ -74,7 +74,7 @@ def test_a_build_that_is_told_to_stop_stops_with_one_line_and_goes_on_later(
     started = time.monotonic()
     assert running.end() == 128 + number, running.said
     crowded = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # processes to a core: each is so many times slower
-    assert time.monotonic() - started < 5 * crowded
+    assert time.monotonic() - started < 20 * crowded
     assert "Traceback" not in running.said
     assert running.said.splitlines()[-1] == STOPPED
     assert not out.exists()
@@ -119,7 +119,7 @@ def begun(built: Built, workdir: Path, out: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while sum(b"spawn_main" in cmdline(pid) for pid in session(process.pid)) < 2:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, "two workers begin"
@@ -155,7 +155,7 @@ def test_a_build_that_ends_early_takes_its_workers_with_it(
             os.killpg(process.pid, signal.SIGINT)  # a terminal tells the whole group
         else:
             process.send_signal(signal.SIGTERM if how == "terminate" else signal.SIGKILL)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
         assert process.returncode == {"ctrl-c": 130, "terminate": 143, "kill": -9}[how], said
         if how != "kill":
             assert "Traceback" not in said, said[-3000:]

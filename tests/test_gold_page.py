@@ -44,7 +44,7 @@ class Page:
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], str]:
         """One request with exactly these headers (and a Host, if none is given)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         told = json.dumps(body).encode() if body is not None else b""
         sent = {"Host": f"127.0.0.1:{self.port}"} | {name.replace("_", "-"): value for name, value in headers.items()}
@@ -86,7 +86,7 @@ def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
             yield Page(line.split()[1], workdir, pool)
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -444,7 +444,7 @@ def test_a_port_that_is_taken_is_an_error_of_ours(page: Page, tmp_path: Path) ->
         "--workdir",
         str(workdir),
     ]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
     assert f"port {page.port} is taken" in done.stderr
 

@@ -257,6 +257,6 @@ def test_masking_a_masked_text_changes_nothing(text: str, names: list[str]) -> N
 def test_a_hostile_text_takes_linear_time(text: str) -> None:
     import time
 
-    start = time.perf_counter()
+    start = time.process_time()
     mask(text, [PLACE, "A+B (C)"])
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -112,7 +112,7 @@ def test_workers_that_do_not_close_in_time_are_ended(tmp_path: Path, monkeypatch
         )  # dask's own thread may be the one that hears of their end
     finally:
         for cluster in left:
-            cluster.close(timeout=30)  # lest it begins other workers in their place
+            cluster.close(timeout=300)  # lest it begins other workers in their place
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])
@@ -227,7 +227,7 @@ def worker(address: str, cwd: Path, *words: str, **more: str) -> subprocess.Pope
     return started("dask_worker", address, "--nthreads", "1", "--no-dashboard", *words, cwd=cwd, **more)
 
 
-def wait_for(due: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(due: Callable[[], bool], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not due():
         assert time.monotonic() < deadline

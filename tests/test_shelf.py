@@ -90,7 +90,7 @@ def test_two_processes_do_not_make_releases_in_one_place(tmp_path: Path) -> None
     with writing.building(tmp_path / "out") as folder:
         (folder / "half").write_text("x")
         second = [sys.executable, "-c", SECOND, str(tmp_path / "out")]
-        said = subprocess.run(second, env=environment(), capture_output=True, text=True, timeout=60, check=True).stdout
+        said = subprocess.run(second, env=environment(), capture_output=True, text=True, timeout=300, check=True).stdout
         assert "another process makes a release here" in said
         assert (folder / "half").exists()
     assert list((tmp_path / "out").iterdir()) == []

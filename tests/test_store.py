@@ -374,7 +374,7 @@ with db.lock(Path(sys.argv[1])):
             pass
     finally:
         holder.stdin.close()
-        holder.wait(timeout=30)
+        holder.wait(timeout=300)
         holder.stdout.close()
     with db.lock(tmp_path):
         pass
