@@ -124,10 +124,10 @@ class Extractor:
 
     Args:
         convention: `natural`, or `paper` for the labels of Lu et al. (2024).
-        lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win. `builder
-            lexicon import` and
-            `builder lexicon induce` write such folders (`opinions/*.tsv`, `aspects/*.tsv`). A folder that also holds
-            `variants.tsv` is a whole lexicon and takes the place of the shipped one.
+        lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win.
+            `builder lexicon import` and `builder lexicon induce` write such folders (`opinions/*.tsv`,
+            `aspects/*.tsv`). A folder that also holds `variants.tsv` is a whole lexicon and takes the place of the
+            shipped one.
         rules: a folder of rules in place of the shipped ones.
         backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
         models: the folder of the backend's models, where they are not the shipped ones.
