@@ -308,4 +308,4 @@ class Pool:
     @property
     def size(self) -> int:
         """Candidates that a source proposed."""
-        return sum(1 for review in self.reviews for one in review.candidates if one.n is not None)
+        return sum(1 for review in self.reviews for candidate in review.candidates if candidate.n is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from builder.gold.pool import Settings
+from builder.gold.pool import PoolSettings
 from builder.records import Candidate, Element, Polarity, Pool, PoolReview, Triplet
 from builder.store import db, pools, reviews, runs, triplets
 from builder.usecases.pooling import make_pool
@@ -79,7 +79,7 @@ def work(
 def pooled(folder: Path) -> tuple[Path, Pool]:
     """The working directory of `work`, and a pool of all of its reviews."""
     workdir = work(folder)
-    made = make_pool(workdir, Settings(100, 13, "test"))
+    made = make_pool(workdir, PoolSettings(100, 13, "test"))
     with db.reading(workdir) as connection:
         return workdir, pools.read(connection, made.pool.id)
 

@@ -12,7 +12,7 @@ from conftest import Command
 from goldwork import TEXTS, pooled, proposals, work
 
 from builder.errors import ConfigError, QueryError, WorkdirError
-from builder.gold.pool import Settings, shares
+from builder.gold.pool import PoolSettings, shares
 from builder.records import Label
 from builder.store import db, gold, pools, reviews
 from builder.usecases.labelling import opened
@@ -48,11 +48,11 @@ def test_reviews_without_a_candidate_are_in_the_pool(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_pool_and_another_seed_another_order(tmp_path: Path) -> None:
     workdir = work(tmp_path)
-    first = make_pool(workdir, Settings(4, 13, "test"))
-    again = make_pool(workdir, Settings(4, 13, "test"))
+    first = make_pool(workdir, PoolSettings(4, 13, "test"))
+    again = make_pool(workdir, PoolSettings(4, 13, "test"))
     assert (first.new, again.new) == (True, False)
     assert again.pool == first.pool
-    other = make_pool(workdir, Settings(4, 14, "test"))
+    other = make_pool(workdir, PoolSettings(4, 14, "test"))
     assert other.pool.id != first.pool.id
     with db.reading(workdir) as connection:
         assert [row[0] for row in pools.summarise(connection)] == [other.pool.id, first.pool.id]
@@ -62,7 +62,7 @@ def test_the_order_of_candidates_does_not_tell_who_proposed_them(tmp_path: Path)
     """Over many seeds a candidate of the rules alone stands before one of the model alone about as often as after it."""
     workdir, before = work(tmp_path), 0
     for seed in range(60):
-        pool = make_pool(workdir, Settings(100, seed, "test")).pool
+        pool = make_pool(workdir, PoolSettings(100, seed, "test")).pool
         order = {
             one.sources[0][0]: one.n or 0
             for review in pool.reviews
@@ -105,13 +105,13 @@ def test_a_rebuild_costs_no_label(tmp_path: Path) -> None:
 def test_a_working_directory_without_proposals_or_without_the_split_is_refused(tmp_path: Path) -> None:
     workdir = work(tmp_path)
     with pytest.raises(WorkdirError, match="no review in split 'valid'"):
-        make_pool(workdir, Settings(3, 1, "valid"))
+        make_pool(workdir, PoolSettings(3, 1, "valid"))
     with opened(workdir) as connection:
         connection.execute("DELETE FROM sources")
     with pytest.raises(WorkdirError, match="no source has proposed"):
-        make_pool(workdir, Settings(3, 1, "test"))
+        make_pool(workdir, PoolSettings(3, 1, "test"))
     with pytest.raises(ConfigError, match="known: length, rating, polarity, disagreement"):
-        make_pool(work(tmp_path / "other"), Settings(3, 1, "test", ("colour",)))
+        make_pool(work(tmp_path / "other"), PoolSettings(3, 1, "test", ("colour",)))
 
 
 def test_a_pool_is_found_by_its_first_characters_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
@@ -138,16 +138,16 @@ def test_strata_keep_their_shares_and_equal_allocation_levels_them() -> None:
 @pytest.mark.parametrize("stratum", ["length", "rating", "polarity", "disagreement"])
 def test_every_stratum_of_a_sample_that_is_as_large_as_they_are_many_is_there(tmp_path: Path, stratum: str) -> None:
     workdir = work(tmp_path)
-    whole = make_pool(workdir, Settings(100, 13, "test", (stratum,))).pool
+    whole = make_pool(workdir, PoolSettings(100, 13, "test", (stratum,))).pool
     cells = {review.stratum for review in whole.reviews}
     assert len(cells) > 1
-    few = make_pool(workdir, Settings(len(cells), 13, "test", (stratum,), "equal")).pool
+    few = make_pool(workdir, PoolSettings(len(cells), 13, "test", (stratum,), "equal")).pool
     assert {review.stratum for review in few.reviews} == cells
     assert len(few.reviews) == len(cells)
 
 
 def test_sources_that_differ_are_their_own_stratum(tmp_path: Path) -> None:
-    pool = make_pool(work(tmp_path), Settings(100, 13, "test", ("disagreement",))).pool
+    pool = make_pool(work(tmp_path), PoolSettings(100, 13, "test", ("disagreement",))).pool
     assert {review.key: review.stratum for review in pool.reviews} == {
         "r1": "agree",
         "r2": "differ",

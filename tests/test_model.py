@@ -21,7 +21,7 @@ from builder.learning.encode import Encoder, Vocabulary, batches, collate, windo
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, element, sized
 from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
-from builder.model.network import Context, Spans
+from builder.model.network import Spans, TextContext
 from builder.model.saved import load, save
 from builder.model.tagger import Tagger, learnable, runs, settle, train_tagger
 from builder.records import POLARITIES, Polarity, Span, Triplet
@@ -424,7 +424,9 @@ def test_the_span_table_scores_every_span_up_to_the_longest_and_no_other(tagger:
 def test_means_of_stretches_are_the_means_of_their_characters() -> None:
     hidden = torch.arange(24.0).view(2, 4, 3)
     batch = collate([Encoder(Vocabulary(()), 8)("湯頭濃郁")] * 2)
-    found = Context.of(batch, hidden).mean(torch.tensor([0, 1, 1]), torch.tensor([1, 0, 2]), torch.tensor([3, 4, 2]))
+    found = TextContext.of(batch, hidden).mean(
+        torch.tensor([0, 1, 1]), torch.tensor([1, 0, 2]), torch.tensor([3, 4, 2])
+    )
     assert torch.allclose(found, torch.stack([hidden[0, 1:3].mean(0), hidden[1].mean(0), torch.zeros(3)]))
     assert len(Spans(torch.tensor([0]), torch.tensor([1]), torch.tensor([2]))) == 1
 

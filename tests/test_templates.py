@@ -13,8 +13,8 @@ from builder.model.paper.grammar import AnswerGrammar, VocabularyPieces
 from builder.model.paper.locate import MAX_GAP, Folded, fold, places
 from builder.model.paper.templates import (
     NAMES,
-    Said,
     Template,
+    WrittenTriplet,
     answer,
     judge_answers,
     judge_question,
@@ -37,7 +37,7 @@ def test_template_2_is_worded_as_in_the_released_data() -> None:
     assert question("湯好喝，店員親切", "2", ["湯", "店員", "湯"]) == (
         "question: 請問以下文字的評論對象有哪些？ 請問以下文字對湯的描述為何？ 請問以下文字對店員的描述為何？  context: 湯好喝，店員親切"
     )
-    told: list[Said] = [("湯", "好喝", "POS"), ("店員", "親切", "POS"), ("湯", "燙", "NEU")]
+    told: list[WrittenTriplet] = [("湯", "好喝", "POS"), ("店員", "親切", "POS"), ("湯", "燙", "NEU")]
     assert answer(told, "2") == ("湯、店員。湯：好喝(正面)、燙(中性)。店員：親切(正面)。", ())
 
 
@@ -47,7 +47,7 @@ def test_template_1_names_no_aspect_and_has_no_list() -> None:
 
 
 def test_the_discriminator_is_asked_and_answers_as_in_figure_8() -> None:
-    said: Said = ("牛肉麵", "好吃", "POS")
+    said: WrittenTriplet = ("牛肉麵", "好吃", "POS")
     assert judge_question("牛肉麵好吃", said) == (
         "question: 好吃在以下文字是描述牛肉麵嗎？ 好吃在以下文字對牛肉麵是正面的描述嗎？  context: 牛肉麵好吃"
     )
@@ -70,9 +70,9 @@ def test_what_is_written_is_read_back_and_what_cannot_be_written_is_named(
     text, left_out = answer(said, template)
     parsed = parse(text, template)
     assert parsed.problems == ()
-    assert set(parsed.said) | {one for one, _ in left_out} == set(said)
-    assert not set(parsed.said) & {one for one, _ in left_out}
-    assert len(parsed.said) == len(set(parsed.said))
+    assert set(parsed.triplets) | {one for one, _ in left_out} == set(said)
+    assert not set(parsed.triplets) & {one for one, _ in left_out}
+    assert len(parsed.triplets) == len(set(parsed.triplets))
     assert parse(unicodedata.normalize("NFKC", text), template).problems == (), (
         "NFKC, as mT5's tokenizer applies it, keeps the structure"
     )
@@ -82,7 +82,7 @@ def test_what_is_written_is_read_back_and_what_cannot_be_written_is_named(
 @settings(deadline=None)
 def test_any_output_is_read_without_an_error_and_never_into_words_it_lacks(text: str) -> None:
     for template in ("1", "2"):
-        for aspect, opinion, polarity in parse(text, template).said:  # type: ignore[arg-type]
+        for aspect, opinion, polarity in parse(text, template).triplets:  # type: ignore[arg-type]
             assert aspect.strip() and opinion.strip() and polarity in NAMES
             assert fold(aspect) in fold(text)
             assert fold(opinion) in fold(text)
@@ -104,9 +104,11 @@ def test_any_output_is_read_without_an_error_and_never_into_words_it_lacks(text:
         ("湯。湯：(正面)。", [], ["form", "undescribed"]),
     ],
 )
-def test_an_output_that_does_not_parse_is_kept_with_its_reason(text: str, said: list[Said], reasons: list[str]) -> None:
+def test_an_output_that_does_not_parse_is_kept_with_its_reason(
+    text: str, said: list[WrittenTriplet], reasons: list[str]
+) -> None:
     parsed = parse(text, "2")
-    assert list(parsed.said) == said
+    assert list(parsed.triplets) == said
     assert [reason for reason, _ in parsed.problems] == reasons
 
 
@@ -123,12 +125,12 @@ def test_an_output_that_does_not_parse_is_kept_with_its_reason(text: str, said: 
         (("湯😋", "太，鹹", "POS"), None),
     ],
 )
-def test_a_term_with_a_mark_of_the_format_is_refused(said: Said, reason: str | None) -> None:
+def test_a_term_with_a_mark_of_the_format_is_refused(said: WrittenTriplet, reason: str | None) -> None:
     assert refused(said) == reason
     assert answer([said], "2")[1] == (((said, reason),) if reason else ())
 
 
-def located(text: str, said: Said) -> Triplet:
+def located(text: str, said: WrittenTriplet) -> Triplet:
     found = locate(text, said, "x")
     assert isinstance(found, Triplet), found
     return found
@@ -169,7 +171,7 @@ def test_an_attribute_in_brackets_is_found_with_its_owner() -> None:
         (("湯", "湯喝", "POS"), "opinion-not-in-text"),
     ],
 )
-def test_what_stands_nowhere_in_the_review_has_a_reason_instead_of_a_place(said: Said, reason: str) -> None:
+def test_what_stands_nowhere_in_the_review_has_a_reason_instead_of_a_place(said: WrittenTriplet, reason: str) -> None:
     assert locate(f"湯{'很' * (MAX_GAP + 1)}好喝", said, "x") == reason
 
 
@@ -228,14 +230,14 @@ def test_any_answer_that_the_grammar_allows_parses_and_stands_in_the_review(temp
     assert {reason for reason, _ in parsed.problems} <= {"cut", "repeated", "undescribed"}, (text, parsed)
     if not {"cut"} & {reason for reason, _ in parsed.problems}:
         assert not {"undescribed"} & {reason for reason, _ in parsed.problems}
-    for said in parsed.said:
+    for said in parsed.triplets:
         if "[" not in said[0]:
             assert isinstance(locate(REVIEW, said, "x"), Triplet), (text, said)
 
 
 @TEMPLATES
 def test_the_grammar_allows_every_answer_that_is_about_the_review(template: Template) -> None:
-    said: list[Said] = [("牛肉麵", "不會鹹", "POS"), ("湯😋", "好喝", "POS"), ("湯😋", "a1", "NEU")]
+    said: list[WrittenTriplet] = [("牛肉麵", "不會鹹", "POS"), ("湯😋", "好喝", "POS"), ("湯😋", "a1", "NEU")]
     due = fold(answer(said, template)[0])
     grammar, state = AnswerGrammar.of(REVIEW, template, PIECES), None
     state = grammar.start()

@@ -135,7 +135,7 @@ def adjudicate(
                 one.candidate.triplet.aspect.text,
                 one.candidate.triplet.opinion.text,
                 one.candidate.triplet.polarity,
-                one.said,
+                one.answers,
             )
             for one in listed
         ]

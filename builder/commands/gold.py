@@ -49,14 +49,14 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
 
     A pool holds what the rules and all variants propose for the sampled reviews, each candidate once, in blinded order.
     """
-    from builder.gold.pool import Settings
+    from builder.gold.pool import PoolSettings
     from builder.usecases.pooling import make_pool
 
     if show:
         _listed(workdir)
         return
     strata = tuple(one.strip() for one in stratify.split(",") if one.strip())
-    made = make_pool(workdir, Settings(n, seed, split, strata, allocation))
+    made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
     reviews = made.pool.reviews
     if made.available < n:
         click.echo(f"split {split} has only {made.available:,} distinct reviews: all are in", err=True)

@@ -46,8 +46,11 @@ class Agreement:
 
 def agreement(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> Agreement:
     """Over the labels of at least one annotator: name -> candidate id -> label."""
-    given = {who: {i: one.label for i, one in said.items() if one.label is not None} for who, said in labels.items()}
-    own = {one.id for review in pool.reviews for one in review.candidates if one.n is not None}
+    given = {
+        who: {i: answer.label for i, answer in own_labels.items() if answer.label is not None}
+        for who, own_labels in labels.items()
+    }
+    own = {candidate.id for review in pool.reviews for candidate in review.candidates if candidate.n is not None}
     names = tuple(sorted(given))
     pairs = []
     for a, b in combinations(names, 2):
@@ -56,11 +59,11 @@ def agreement(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> Agreemen
         pairs.append(
             Pair(a, b, len(both), raw(first, second), cohen(first, second), span_f1(pool, labels[a], labels[b]))
         )
-    everyone = sorted(own.intersection(*(said.keys() for said in given.values()))) if len(names) > 1 else []
+    everyone = sorted(own.intersection(*(verdicts.keys() for verdicts in given.values()))) if len(names) > 1 else []
     table = [[given[who][i] for who in names] for i in everyone]
     same = sum(len(set(row)) == 1 for row in table) / len(table) if table else None
     labelled = {who: len(given[who].keys() & own) for who in names}
-    abstained = {who: sum(one.label is None for one in labels[who].values()) for who in names}
+    abstained = {who: sum(label.label is None for label in labels[who].values()) for who in names}
     return Agreement(names, labelled, abstained, tuple(pairs), len(table), same, fleiss(table))
 
 
@@ -75,8 +78,8 @@ def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None
         return None
     observed, n = raw(first, second), len(first)
     assert observed is not None
-    one, two = Counter(first), Counter(second)
-    expected = sum(one[label] * two[label] for label in one) / n**2
+    first_counts, second_counts = Counter(first), Counter(second)
+    expected = sum(first_counts[label] * second_counts[label] for label in first_counts) / n**2
     return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
@@ -99,16 +102,16 @@ def span_f1(pool: Pool, first: Mapping[int, Label], second: Mapping[int, Label])
 
     None where there is no such review, or neither found a triplet in any.
     """
-    right = one = two = 0
+    right = in_first = in_second = 0
     for review in pool.reviews:
         own = [c.id for c in review.candidates if c.n is not None]
         if own and all(i in first and i in second and first[i].label and second[i].label for i in own):
             a, b = (
-                {t.key for c in review.candidates if c.id in said and (t := meant(review, c, said[c.id]))}
-                for said in (first, second)
+                {t.key for c in review.candidates if c.id in own_labels and (t := meant(review, c, own_labels[c.id]))}
+                for own_labels in (first, second)
             )
-            right, one, two = right + len(a & b), one + len(a), two + len(b)
-    return 2 * right / (one + two) if one + two else None
+            right, in_first, in_second = right + len(a & b), in_first + len(a), in_second + len(b)
+    return 2 * right / (in_first + in_second) if in_first + in_second else None
 
 
 def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int, tuple[tuple[str, Label], ...]]:
@@ -119,16 +122,16 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
     for review in pool.reviews:
         present = {
             who
-            for who, said in labels.items()
-            if any(one.id in said and said[one.id].label for one in review.candidates)
+            for who, own_labels in labels.items()
+            if any(candidate.id in own_labels and own_labels[candidate.id].label for candidate in review.candidates)
         }
-        for one in review.candidates:
-            said = tuple(
-                (who, labels[who][one.id])
+        for candidate in review.candidates:
+            answers = tuple(
+                (who, labels[who][candidate.id])
                 for who in sorted(labels)
-                if one.id in labels[who] and labels[who][one.id].label
+                if candidate.id in labels[who] and labels[who][candidate.id].label
             )
-            lonely = one.n is None and said and len(said) < len(present)
-            if lonely or len({label.answer for _, label in said}) > 1:
-                out[one.id] = said
+            lonely = candidate.n is None and answers and len(answers) < len(present)
+            if lonely or len({label.answer for _, label in answers}) > 1:
+                out[candidate.id] = answers
     return out

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from builder.gold.items import Fault, Filled, Item, Missing, missing_of, told
+from builder.gold.items import Fault, Filled, LabelItem, Missing, label_text, missing_of
 from builder.gold.jsonfile import each, text_of
 from builder.gold.mention import shown
 from builder.records import Span
@@ -23,7 +23,7 @@ USER = str(uuid5(NAMESPACE_URL, "builder"))
 """Whose responses exported labels are: Argilla wants a user's id."""
 
 
-def write(path: Path, items: Iterable[Item]) -> None:
+def write(path: Path, items: Iterable[LabelItem]) -> None:
     path.write_text(
         json.dumps([_record(item) for item in items], ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
     )
@@ -35,32 +35,36 @@ def read(path: Path) -> Iterator[Filled | Fault]:
 
 def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
     responses = row.get("responses") or {}
-    users = sorted({str(one.get("user_id") or "") for listed in responses.values() for one in listed})
+    users = sorted({str(answer.get("user_id") or "") for answers in responses.values() for answer in answers})
     for user in users or [""]:
-        said = {
-            name: one.get("value")
-            for name, listed in responses.items()
-            for one in listed
-            if str(one.get("user_id") or "") == user
+        values = {
+            name: answer.get("value")
+            for name, answers in responses.items()
+            for answer in answers
+            if str(answer.get("user_id") or "") == user
         }
-        yield _filled(where, row, said, "" if user in ("", USER) else f"argilla:{user}")
+        yield _filled(where, row, values, "" if user in ("", USER) else f"argilla:{user}")
 
 
-def _record(item: Item) -> dict[str, Any]:
-    review, one, label = item.review, item.candidate, item.label
-    place = f"r{review.n}" if one is None else str(one.n)
+def _record(item: LabelItem) -> dict[str, Any]:
+    review, candidate, label = item.review, item.candidate, item.label
+    place = f"r{review.n}" if candidate is None else str(candidate.n)
     row: dict[str, Any] = {"id": f"{item.pool}-{place}", "fields": {"text": review.text, "question": item.question}}
-    row["metadata"] = {"pool": item.pool, "candidate": "" if one is None else str(one.n), "review": review.key}
+    row["metadata"] = {
+        "pool": item.pool,
+        "candidate": "" if candidate is None else str(candidate.n),
+        "review": review.key,
+    }
     row["suggestions"], answers = {}, {}
-    if one is not None:
-        t = one.triplet
+    if candidate is not None:
+        t = candidate.triplet
         row["metadata"] |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
         row["suggestions"] = {
             "spans": {"value": _spans(t.aspect.spans, t.opinion.spans), "agent": "candidate", "score": None}
         }
         if label is not None:
             answers = {
-                "label": told(label),
+                "label": label_text(label),
                 "spans": _spans(label.aspect or t.aspect.spans, label.opinion or t.opinion.spans),
             }
             answers |= {"polarity": label.polarity} if label.polarity else {}
@@ -79,13 +83,13 @@ def _spans(aspect: Iterable[Span], opinion: Iterable[Span]) -> list[dict[str, An
     ]
 
 
-def _filled(where: str, row: Mapping[str, Any], said: Mapping[str, Any], user: str) -> Filled:
+def _filled(where: str, row: Mapping[str, Any], values: Mapping[str, Any], user: str) -> Filled:
     meta, text = row.get("metadata") or {}, text_of(row.get("fields") or {}, "text")
     drawn: dict[str, list[Span]] = {}
-    for one in said.get("spans") or []:
-        drawn.setdefault(str(one["label"]), []).append((int(one["start"]), int(one["end"])))
-    lines = [line.strip() for line in str(said.get("missing") or "").split("\n") if line.strip()]
-    label = str(said.get("label") or "")
+    for span in values.get("spans") or []:
+        drawn.setdefault(str(span["label"]), []).append((int(span["start"]), int(span["end"])))
+    lines = [line.strip() for line in str(values.get("missing") or "").split("\n") if line.strip()]
+    label = str(values.get("label") or "")
 
     def element(name: str) -> str:
         return shown(text, sorted(drawn[name])) if label and name in drawn else ""
@@ -96,10 +100,10 @@ def _filled(where: str, row: Mapping[str, Any], said: Mapping[str, Any], user: s
         text_of(meta, "candidate"),
         text_of(meta, "review"),
         label,
-        str(said.get("polarity") or ""),
+        str(values.get("polarity") or ""),
         element("aspect"),
         element("opinion"),
-        str(said.get("note") or ""),
+        str(values.get("note") or ""),
         tuple(_missing(line) for line in lines if line != NOTHING),
         NOTHING in lines,
         user,

@@ -99,13 +99,13 @@ def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[in
             if candidate.n is not None and label is not None and label.label is not None:
                 judged[stratum_of(candidate)].append(label)
     read = [review for review in pool.reviews if review.stratum == READ]
-    found = [row for review in read if (row := _recall_row(review, final, complete)) is not None]
+    recalled = [row for review in read if (row := _recall_row(review, final, complete)) is not None]
     right = {name: _stratum(sizes[name], labels, exact=False) for name, labels in judged.items()}
     exact = [_stratum(sizes[name], labels, exact=True) for name, labels in judged.items()]
     strata = {name: share for name, stratum in right.items() if (share := stratified_share([stratum])) is not None}
     return AuditResult(
-        pool.id, str(pool.config["version"]), stratified_share(right.values()), stratified_share(exact), ratio_share(found), strata,
-        sum(map(len, judged.values())), drawn, len(found), len(read),
+        pool.id, str(pool.config["version"]), stratified_share(right.values()), stratified_share(exact), ratio_share(recalled), strata,
+        sum(map(len, judged.values())), drawn, len(recalled), len(read),
     )  # fmt: skip
 
 
@@ -137,7 +137,9 @@ def _draw_triplets(
     quota = shares(left, n - sum(least.values())) if any(left.values()) else {}
     drawn: set[tuple[str, str]] = set()
     for name in sizes:
-        members = [(review.key, name_of(one.triplet)) for review, one in frame if stratum_of(one) == name]
+        members = [
+            (review.key, name_of(candidate.triplet)) for review, candidate in frame if stratum_of(candidate) == name
+        ]
         members.sort(key=lambda member: draw(settings.seed, "audit", *member))
         drawn |= set(members[: least[name] + quota.get(name, 0)])
     return drawn
@@ -147,12 +149,14 @@ def _numbered(reviews: Iterable[PoolReview], config: Mapping[str, object], seed:
     """Candidates in blinded order, numbered from 1."""
     numbered, at, digest = [], 1, hashlib.sha256(json.dumps([seed, config], sort_keys=True).encode())
     for n, review in enumerate(reviews, 1):
-        blinded = sorted(review.candidates, key=lambda one: draw(seed, review.key, name_of(one.triplet)))
-        candidates = tuple(replace(one, n=place) for place, one in enumerate(blinded, at))
+        blinded = sorted(review.candidates, key=lambda candidate: draw(seed, review.key, name_of(candidate.triplet)))
+        candidates = tuple(replace(candidate, n=place) for place, candidate in enumerate(blinded, at))
         at += len(candidates)
         numbered.append(replace(review, n=n, candidates=candidates))
         digest.update(
-            json.dumps([review.key, review.text, review.stratum, [name_of(one.triplet) for one in candidates]]).encode()
+            json.dumps(
+                [review.key, review.text, review.stratum, [name_of(candidate.triplet) for candidate in candidates]]
+            ).encode()
         )
     name = digest.hexdigest()
     return Pool(name[:ID_LENGTH], seed, "all", name, config, tuple(numbered))
@@ -160,7 +164,8 @@ def _numbered(reviews: Iterable[PoolReview], config: Mapping[str, object], seed:
 
 def _stratum(size: int, labels: Sequence[Label], *, exact: bool) -> Stratum:
     right = sum(
-        one.label == "YY" and not (exact and (one.aspect is not None or one.opinion is not None)) for one in labels
+        label.label == "YY" and not (exact and (label.aspect is not None or label.opinion is not None))
+        for label in labels
     )
     return Stratum(size, len(labels), right)
 
@@ -169,7 +174,7 @@ def _recall_row(review: PoolReview, final: Mapping[int, Label], complete: frozen
     """(found, to find) of a review that is read and judged in full."""
     if review.id not in complete:
         return None
-    found, due = 0, set()
+    right_triplets, due = 0, set()
     for candidate in review.candidates:
         label = final.get(candidate.id)
         if label is None or label.label is None:
@@ -178,5 +183,5 @@ def _recall_row(review: PoolReview, final: Mapping[int, Label], complete: frozen
         triplet = candidate.triplet if right else meant(review, candidate, label)
         if triplet is not None:
             due.add(triplet.key)
-            found += right
-    return found, max(found, len(due))
+            right_triplets += right
+    return right_triplets, max(right_triplets, len(due))

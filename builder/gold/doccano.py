@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.gold.items import UNSURE, Fault, Filled, Item, Missing, told
+from builder.gold.items import UNSURE, Fault, Filled, LabelItem, Missing, label_text
 from builder.gold.jsonfile import each, text_of
 from builder.gold.mention import shown
 from builder.records import POLARITIES, VERDICTS, Span
@@ -23,7 +23,7 @@ NOTHING = "nothing missing"
 _MISSING = re.compile(r"MISSING-([1-9])-(POS|NEG|NEU)")
 
 
-def write(path: Path, items: Iterable[Item]) -> None:
+def write(path: Path, items: Iterable[LabelItem]) -> None:
     with path.open("w", encoding="utf-8") as file:
         for item in items:
             file.write(json.dumps(_document(item), ensure_ascii=False) + "\n")
@@ -33,22 +33,22 @@ def read(path: Path) -> Iterator[Filled | Fault]:
     return each(path, "line", lambda where, row: [_filled(where, row | (row.get("meta") or {}))])
 
 
-def _document(item: Item) -> dict[str, Any]:
-    review, one, label = item.review, item.candidate, item.label
+def _document(item: LabelItem) -> dict[str, Any]:
+    review, candidate, label = item.review, item.candidate, item.label
     row: dict[str, Any] = {"text": review.text, "cats": [], "entities": []}
     row |= {
         "pool": item.pool,
-        "candidate": "" if one is None else str(one.n),
+        "candidate": "" if candidate is None else str(candidate.n),
         "review": review.key,
         "question": item.question,
     }
-    if one is not None:
-        t = one.triplet
+    if candidate is not None:
+        t = candidate.triplet
         aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans
         row |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
         row["entities"] = [[*span, "ASPECT"] for span in aspect] + [[*span, "OPINION"] for span in opinion]
     if label is not None:
-        row["cats"] += [told(label), *([label.polarity] if label.polarity else [])]
+        row["cats"] += [label_text(label), *([label.polarity] if label.polarity else [])]
         row |= {"note": label.note} if label.note else {}
     for number, t in enumerate(item.missing, 1):
         row["cats"].append(f"MISSING-{number}-{t.polarity}")
@@ -59,10 +59,12 @@ def _document(item: Item) -> dict[str, Any]:
 
 
 def _filled(where: str, row: Mapping[str, Any]) -> Filled:
-    cats = [str(one) for one in row.get("cats") or []]
+    cats = [str(category) for category in row.get("cats") or []]
     entities: dict[str, list[Span]] = {}
-    for one in row.get("entities") or []:
-        start, end, name = (one["start_offset"], one["end_offset"], one["label"]) if isinstance(one, dict) else one
+    for entity in row.get("entities") or []:
+        start, end, name = (
+            (entity["start_offset"], entity["end_offset"], entity["label"]) if isinstance(entity, dict) else entity
+        )
         entities.setdefault(str(name), []).append((int(start), int(end)))
     text = text_of(row, "text")
     label = "+".join(cat for cat in cats if cat in (*VERDICTS, UNSURE))
@@ -93,7 +95,7 @@ def _missing(cats: Sequence[str], entities: Mapping[str, object], element: Any) 
     """A missing triplet for each number that stands in a category or in an entity; what one lacks is empty, and
     faulted later.
     """
-    polarity = {found[1]: found[2] for found in map(_MISSING.fullmatch, cats) if found}
+    polarity = {match[1]: match[2] for match in map(_MISSING.fullmatch, cats) if match}
     drawn = {name.split("-")[1] for name in entities if name.startswith("MISSING-") and name.count("-") == 2}
     for number in sorted(polarity.keys() | drawn):
         yield element(f"MISSING-{number}-ASPECT"), element(f"MISSING-{number}-OPINION"), polarity.get(number, "")

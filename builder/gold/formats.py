@@ -8,33 +8,33 @@ from pathlib import Path
 
 from builder.errors import ConfigError
 from builder.gold import argilla, doccano, label_studio, sheet
-from builder.gold.items import Fault, Filled, Item
+from builder.gold.items import Fault, Filled, LabelItem
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class LabelFormat:
     """`ending` of its files; `write` a file of items; `read` what came back."""
 
     ending: str
-    write: Callable[[Path, Iterable[Item]], None]
+    write: Callable[[Path, Iterable[LabelItem]], None]
     read: Callable[[Path], Iterator[Filled | Fault]]
 
 
-FORMATS: dict[str, Format] = {
-    "csv": Format(".csv", sheet.write_csv, sheet.read_csv),
-    "xlsx": Format(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
-    "label-studio": Format(".json", label_studio.write, label_studio.read),
-    "doccano": Format(".jsonl", doccano.write, doccano.read),
-    "argilla": Format(".json", argilla.write, argilla.read),
+FORMATS: dict[str, LabelFormat] = {
+    "csv": LabelFormat(".csv", sheet.write_csv, sheet.read_csv),
+    "xlsx": LabelFormat(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
+    "label-studio": LabelFormat(".json", label_studio.write, label_studio.read),
+    "doccano": LabelFormat(".jsonl", doccano.write, doccano.read),
+    "argilla": LabelFormat(".json", argilla.write, argilla.read),
 }
 SHEETS = ("csv", "xlsx")
 
 
-def named(name: str | None, path: Path) -> Format:
+def named(name: str | None, path: Path) -> LabelFormat:
     """The format of this name, or the one that alone has the file's ending; ConfigError otherwise."""
     if name is not None:
         return FORMATS[name]
-    found = [one for one in FORMATS.values() if one.ending == path.suffix.lower()]
-    if len(found) != 1:
+    matching = [format_ for format_ in FORMATS.values() if format_.ending == path.suffix.lower()]
+    if len(matching) != 1:
         raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
-    return found[0]
+    return matching[0]

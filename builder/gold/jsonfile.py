@@ -28,14 +28,14 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8", where=str(path), fix="give the file as the tool exported it") from error
     if text.lstrip().startswith("["):
-        listed = list(enumerate(_parsed(str(path), text), 1))
+        numbered = list(enumerate(_parsed(str(path), text), 1))
     else:
-        listed = [
+        numbered = [
             (number, _parsed(f"{path}:{number}", line))
             for number, line in enumerate(text.split("\n"), 1)
             if line.strip()
         ]
-    for number, row in listed:
+    for number, row in numbered:
         if not isinstance(row, dict):
             raise InputError(
                 f"a {type(row).__name__} where an object is due",

@@ -105,7 +105,7 @@ def key_of(endpoint: Endpoint) -> str:
     return key
 
 
-def ask(endpoint: Endpoint, listed: Sequence[Question], answered: Callable[[Reply | Failure], None]) -> None:
+def ask(endpoint: Endpoint, questions: Sequence[Question], answered: Callable[[Reply | Failure], None]) -> None:
     """Ask every question; `answered` is called with each outcome, one at a time, and may raise `Spent` to stop.
 
     ModelError where the endpoint refuses the key, the model or everything.
@@ -114,15 +114,15 @@ def ask(endpoint: Endpoint, listed: Sequence[Question], answered: Callable[[Repl
         import openai  # noqa: F401
     except ImportError as error:
         raise ConfigError("the judge needs openai", fix=install_command("judge")) from error
-    asyncio.run(_ask(endpoint, key_of(endpoint), listed, answered))
+    asyncio.run(_ask(endpoint, key_of(endpoint), questions, answered))
 
 
 async def _ask(
-    endpoint: Endpoint, key: str, listed: Sequence[Question], answered: Callable[[Reply | Failure], None]
+    endpoint: Endpoint, key: str, questions: Sequence[Question], answered: Callable[[Reply | Failure], None]
 ) -> None:
     from openai import AsyncOpenAI
 
-    waiting, row = iter(listed), 0
+    waiting, row = iter(questions), 0
 
     async def work() -> None:
         nonlocal row
@@ -141,7 +141,7 @@ async def _ask(
     async with AsyncOpenAI(
         api_key=key or "none", base_url=endpoint.url, max_retries=endpoint.retries, timeout=endpoint.timeout
     ) as client:
-        tasks = [asyncio.create_task(work()) for _ in range(min(endpoint.concurrency, len(listed)))]
+        tasks = [asyncio.create_task(work()) for _ in range(min(endpoint.concurrency, len(questions)))]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -161,9 +161,9 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
             last = Failure(question, "broken answer", error.raw)
             await asyncio.sleep(min(0.25 * 2**attempt, 8))
         except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
-            said = _hidden(str(error), key)[:300]
+            reason = _hidden(str(error), key)[:300]
             raise ModelError(
-                f"refused: {said}",
+                f"refused: {reason}",
                 where=str(client.base_url),
                 fix="check --endpoint, --model and the key in the environment",
             ) from None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from builder.gold.items import GUIDE, UNSURE, Fault, Filled, Item, Missing, told
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, label_text
 from builder.gold.jsonfile import each, text_of
 from builder.gold.mention import from_utf16, shown, to_utf16
 from builder.records import Span, Triplet
@@ -41,7 +41,7 @@ CONFIG = f"""<View>
 """
 
 
-def write(path: Path, items: Iterable[Item]) -> None:
+def write(path: Path, items: Iterable[LabelItem]) -> None:
     tasks = [_task(item) for item in items]
     path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     path.with_suffix(".config.xml").write_text(CONFIG, encoding="utf-8")
@@ -52,40 +52,40 @@ def read(path: Path) -> Iterator[Filled | Fault]:
 
 
 def _annotations(where: str, row: Json) -> Iterator[Filled]:
-    for one in row.get("annotations") or [{}]:
-        yield _filled(where, row["data"], one)
+    for annotation in row.get("annotations") or [{}]:
+        yield _filled(where, row["data"], annotation)
 
 
-def _task(item: Item) -> Json:
-    review, one, label = item.review, item.candidate, item.label
+def _task(item: LabelItem) -> Json:
+    review, candidate, label = item.review, item.candidate, item.label
     data = {
         "pool": item.pool,
-        "candidate": "" if one is None else str(one.n),
+        "candidate": "" if candidate is None else str(candidate.n),
         "review": review.key,
         "text": review.text,
         "question": item.question,
     }
     drawn: list[Json] = []
-    if one is not None:
-        t = one.triplet
+    if candidate is not None:
+        t = candidate.triplet
         data |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
         aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans
         drawn = [*_regions(review.text, aspect, "Aspect", "a"), *_regions(review.text, opinion, "Opinion", "o")]
-    said: list[Json] = []
+    results: list[Json] = []
     if label is not None:
-        said.append(_choice("label", told(label)))
-        said += [_choice("polarity", label.polarity)] if label.polarity else []
-        said += (
+        results.append(_choice("label", label_text(label)))
+        results += [_choice("polarity", label.polarity)] if label.polarity else []
+        results += (
             [{"from_name": "note", "to_name": "text", "type": "textarea", "value": {"text": [label.note]}}]
             if label.note
             else []
         )
     for number, t in enumerate(item.missing):
-        said += _missing(review.text, t, f"m{number}")
-    said += [_choice("review", NOTHING)] if item.checked else []
+        results += _missing(review.text, t, f"m{number}")
+    results += [_choice("review", NOTHING)] if item.checked else []
     task: Json = {"data": data, "predictions": [{"model_version": "candidate", "result": drawn}] if drawn else []}
-    if said:
-        task["annotations"] = [{"result": drawn + said}]
+    if results:
+        task["annotations"] = [{"result": drawn + results}]
     return task
 
 
@@ -103,7 +103,7 @@ def _regions(text: str, spans: Iterable[Span], name: str, prefix: str) -> list[J
 def _missing(text: str, t: Triplet, prefix: str) -> list[Json]:
     aspect = _regions(text, t.aspect.spans, MISSING[0], prefix + "a")
     opinion = _regions(text, t.opinion.spans, MISSING[1], prefix + "o")
-    parts = [(one[0]["id"], more["id"], "PART") for one in (aspect, opinion) for more in one[1:]]
+    parts = [(regions[0]["id"], further["id"], "PART") for regions in (aspect, opinion) for further in regions[1:]]
     joined = [(aspect[0]["id"], opinion[0]["id"], str(t.polarity)), *parts]
     return [
         *aspect,
@@ -121,12 +121,17 @@ def _choice(name: str, value: str) -> Json:
 
 def _filled(where: str, data: Mapping[str, Any], annotation: Mapping[str, Any]) -> Filled:
     text, result = text_of(data, "text"), list(annotation.get("result") or [])
-    chosen = {one["from_name"]: one["value"][kind] for one in result for kind in (_KINDS.get(one.get("type")),) if kind}
-    regions = {str(one.get("id")): one["value"] for one in result if one.get("type") == "labels"}
+    chosen = {
+        entry["from_name"]: entry["value"][kind]
+        for entry in result
+        for kind in (_KINDS.get(entry.get("type")),)
+        if kind
+    }
+    regions = {str(entry.get("id")): entry["value"] for entry in result if entry.get("type") == "labels"}
 
     def element(name: str) -> str:
-        found = [value for value in regions.values() if name in (value.get("labels") or [])]
-        return _shown(text, found) if found else ""
+        values = [value for value in regions.values() if name in (value.get("labels") or [])]
+        return _shown(text, values) if values else ""
 
     repeated = {name: text_of(data, name) for name in ("aspect", "opinion", "polarity")}
     label = str(chosen.get("label", [UNSURE if annotation.get("was_cancelled") and data.get("candidate") else ""])[0])
@@ -158,9 +163,9 @@ def _joined(
 ) -> Iterator[Missing]:
     """A missing triplet for each relation that names a polarity; its ends with the pieces that PART joins to them."""
     relations = [
-        (str(one["from_id"]), str(one["to_id"]), (one.get("labels") or [""])[0])
-        for one in result
-        if one.get("type") == "relation"
+        (str(entry["from_id"]), str(entry["to_id"]), (entry.get("labels") or [""])[0])
+        for entry in result
+        if entry.get("type") == "relation"
     ]
     pieces: dict[str, list[str]] = {}
     for a, b, name in relations:

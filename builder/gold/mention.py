@@ -46,17 +46,17 @@ def locate(text: str, given: str) -> Element:
     if placed and given not in text:
         spans = tuple((int(a), int(b)) for a, b in (part.split("-") for part in placed[2].split(",")))
         return _checked(text, placed[1], spans)
-    found = [match.start() for match in re.finditer(f"(?={re.escape(given)})", text)] if given else []
-    if len(found) == 1:
-        return Element(given, ((found[0], found[0] + len(given)),))
-    if not found:
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(given)})", text)] if given else []
+    if len(starts) == 1:
+        return Element(given, ((starts[0], starts[0] + len(given)),))
+    if not starts:
         raise MentionError(
             f"{given!r} does not stand in the review",
             "copy the words from the text; for words in pieces write 不鹹@3-4,6-7",
         )
-    first = ", ".join(f"{at}-{at + len(given)}" for at in found[:5])
+    first = ", ".join(f"{at}-{at + len(given)}" for at in starts[:5])
     raise MentionError(
-        f"{given!r} stands {len(found)} times in the review",
+        f"{given!r} stands {len(starts)} times in the review",
         f"write which one: {given}@{first.split(',')[0]} (it is at {first})",
     )
 

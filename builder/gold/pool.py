@@ -21,7 +21,7 @@ ID_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PoolSettings:
     """`strata`: names of `STRATA` to sample by. `allocation`: each stratum by its share, or all strata alike."""
 
     n: int
@@ -32,7 +32,7 @@ class Settings:
 
 
 def sample(
-    reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: Settings
+    reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: PoolSettings
 ) -> list[tuple[Review, str]]:
     """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError
     on unknown strata.
@@ -47,7 +47,7 @@ def sample(
 
 
 def make(
-    chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: Settings
+    chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: PoolSettings
 ) -> Pool:
     """The pool of the sampled reviews. `sources`: name -> signature of all whose proposals it unites."""
     pooled: list[PoolReview] = []
@@ -77,24 +77,25 @@ def draw(seed: int, *parts: object) -> bytes:
 
 
 def _blinded(
-    seed: int, review: Review, listed: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int
+    seed: int, review: Review, proposals: Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]], at: int
 ) -> tuple[Candidate, ...]:
     plain = [
-        Candidate(None, replace(one.triplet, source="", confidence=None), tuple(sorted(who))) for one, who in listed
+        Candidate(None, replace(proposed.triplet, source="", confidence=None), tuple(sorted(who)))
+        for proposed, who in proposals
     ]
-    plain.sort(key=lambda one: draw(seed, review.key, name_of(one.triplet)))
-    return tuple(replace(one, n=n) for n, one in enumerate(plain, at))
+    plain.sort(key=lambda candidate: draw(seed, review.key, name_of(candidate.triplet)))
+    return tuple(replace(candidate, n=n) for n, candidate in enumerate(plain, at))
 
 
-def _chosen(reviews: Sequence[Review], cells: Mapping[int, str], settings: Settings) -> list[Review]:
+def _chosen(reviews: Sequence[Review], cells: Mapping[int, str], settings: PoolSettings) -> list[Review]:
     """The sample in presentation order, which is that of the draw, whatever the stratum."""
     by_cell: dict[str, list[Review]] = {}
-    for review in sorted(reviews, key=lambda one: draw(settings.seed, one.key)):
+    for review in sorted(reviews, key=lambda candidate: draw(settings.seed, candidate.key)):
         by_cell.setdefault(cells[review.id], []).append(review)
-    sizes = {cell: len(listed) for cell, listed in by_cell.items()}
+    sizes = {cell: len(members) for cell, members in by_cell.items()}
     quota = shares(sizes, min(settings.n, len(reviews)), settings.allocation == "equal")
-    taken = [review for cell, listed in by_cell.items() for review in listed[: quota[cell]]]
-    return sorted(taken, key=lambda one: draw(settings.seed, one.key))
+    taken = [review for cell, members in by_cell.items() for review in members[: quota[cell]]]
+    return sorted(taken, key=lambda review: draw(settings.seed, review.key))
 
 
 def shares(sizes: Mapping[str, int], n: int, equal: bool = False) -> dict[str, int]:
@@ -142,8 +143,8 @@ def _polarity(_: Sequence[Review], proposals: Proposals, __: tuple[str, ...]) ->
     """The polarities that are proposed for the review."""
 
     def cell(review: Review) -> str:
-        found = {one.triplet.polarity for one, _ in proposals.get(review.id, ())}
-        return "+".join(name for name in POLARITIES if name in found) or "empty"
+        polarities = {proposed.triplet.polarity for proposed, _ in proposals.get(review.id, ())}
+        return "+".join(name for name in POLARITIES if name in polarities) or "empty"
 
     return cell
 
@@ -167,9 +168,13 @@ PROPOSED = frozenset({"polarity", "disagreement"})
 """Strata that look at what is proposed for a review."""
 
 
-def _digest(settings: Settings, config: Mapping[str, object], reviews: Iterable[PoolReview]) -> str:
+def _digest(settings: PoolSettings, config: Mapping[str, object], reviews: Iterable[PoolReview]) -> str:
     digest = hashlib.sha256(json.dumps([settings.seed, settings.split, config], sort_keys=True).encode())
     for review in reviews:
-        parts = [review.key, review.text, [[name_of(one.triplet), one.sources] for one in review.candidates]]
+        parts = [
+            review.key,
+            review.text,
+            [[name_of(candidate.triplet), candidate.sources] for candidate in review.candidates],
+        ]
         digest.update(json.dumps(parts).encode())
     return digest.hexdigest()

@@ -59,7 +59,7 @@ def questions(pool: Pool, model: str, endpoint: str, batch: int, parameters: Map
     one out.
     """
     for review in pool.reviews:
-        own = [one for one in review.candidates if one.n is not None]
+        own = [candidate for candidate in review.candidates if candidate.n is not None]
         for start in range(0, len(own), batch):
             yield _question(review, own[start : start + batch], model, endpoint, parameters)
 
@@ -69,18 +69,18 @@ def parse(content: str, asked: int) -> list[Verdict | None]:
     text = _THOUGHT.sub("", content)
     if asked == 1 and (bare := _BARE.fullmatch(text)):
         return [_verdict(bare[1])]
-    said: dict[int, set[str]] = {}
+    labels: dict[int, set[str]] = {}
     for number, label in _NUMBERED.findall(text):
-        said.setdefault(int(number), set()).add(label)
-    return [_verdict(*said.get(number, ())) for number in range(1, asked + 1)]
+        labels.setdefault(int(number), set()).add(label)
+    return [_verdict(*labels.get(number, ())) for number in range(1, asked + 1)]
 
 
 def _question(
-    review: PoolReview, listed: Sequence[Candidate], model: str, endpoint: str, parameters: Mapping[str, Any]
+    review: PoolReview, candidates: Sequence[Candidate], model: str, endpoint: str, parameters: Mapping[str, Any]
 ) -> Question:
     lines = []
-    for number, one in enumerate(listed, 1):
-        t = one.triplet
+    for number, candidate in enumerate(candidates, 1):
+        t = candidate.triplet
         aspect, opinion = t.aspect.text, t.opinion.text
         lines.append(
             f"{number}. {opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？"
@@ -92,15 +92,15 @@ def _question(
         "model": model,
         "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": asked}],
         "temperature": 0,
-        "max_tokens": 16 * len(listed),
+        "max_tokens": 16 * len(candidates),
     }
     payload = {name: value for name, value in (payload | dict(parameters)).items() if value is not None}
     digest = hashlib.sha256(
         json.dumps([endpoint, payload], sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
     ).hexdigest()
-    return Question(payload, tuple(one.id for one in listed), digest)
+    return Question(payload, tuple(candidate.id for candidate in candidates), digest)
 
 
 def _verdict(*labels: str) -> Verdict | None:
-    found: dict[str, Verdict] = {"YY": "YY", "YN": "YN", "NX": "NX"}
-    return found[labels[0]] if len(labels) == 1 else None
+    verdicts: dict[str, Verdict] = {"YY": "YY", "YN": "YN", "NX": "NX"}
+    return verdicts[labels[0]] if len(labels) == 1 else None

@@ -46,7 +46,7 @@ class Book(Protocol):
     def items(self, start: int, count: int) -> list[Json]:
         """Items from a place on."""
 
-    def answer(self, place: int, said: Mapping[str, Any]) -> Json:
+    def answer(self, place: int, given: Mapping[str, Any]) -> Json:
         """Store an answer at once; the item as it is now. ValueError for one that cannot be."""
 
 
@@ -78,7 +78,7 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
     async def head(request: Request) -> Response:
         return JSONResponse(book.head())
 
-    async def listed(request: Request) -> Response:
+    async def items(request: Request) -> Response:
         start, count = int(request.query_params["start"]), int(request.query_params["count"])
         if start < 0 or not 0 < count <= WINDOW:
             raise ValueError("no such items")
@@ -89,8 +89,8 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
             raise ValueError("not JSON")
         if int(request.headers.get("content-length", _BODY_LIMIT)) >= _BODY_LIMIT:
             raise ValueError("too long")
-        said = await request.json()
-        return JSONResponse(book.answer(int(said["place"]), said))
+        given = await request.json()
+        return JSONResponse(book.answer(int(given["place"]), given))
 
     def asset(name: str) -> Callable[[Request], Any]:
         async def run(request: Request) -> Response:
@@ -101,14 +101,14 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
     routes = [
         Route("/", guarded(page, page=True)),
         Route("/api/head", guarded(head)),
-        Route("/api/items", guarded(listed)),
+        Route("/api/items", guarded(items)),
     ]
     routes += [Route("/api/answer", guarded(answer), methods=["POST"])]
     return Starlette(routes=routes + [Route(f"/{name}", guarded(asset(name), page=True)) for name in _ASSETS])
 
 
-def serve(book: Book, port: int, told: Callable[[str], None]) -> None:
-    """Serve the page until Ctrl-C. `told` is called with its address once it can be opened."""
+def serve(book: Book, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C. `announce` is called with its address once it can be opened."""
     try:
         import uvicorn
     except ImportError as error:
@@ -121,7 +121,7 @@ def serve(book: Book, port: int, told: Callable[[str], None]) -> None:
         app(book, key, hosts), log_level="warning", access_log=False, lifespan="off", server_header=False
     )
     server = uvicorn.Server(settings)
-    told(f"http://{HOST}:{number}/?key={key}")
+    announce(f"http://{HOST}:{number}/?key={key}")
     with sock, suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         server.run(sockets=[sock])
 

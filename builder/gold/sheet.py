@@ -17,7 +17,7 @@ from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
 from builder.errors import InputError
-from builder.gold.items import GUIDE, UNSURE, Fault, Filled, Item, corrected, missing_of, told
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, corrected, label_text, missing_of
 from builder.gold.mention import places
 from builder.records import Triplet
 
@@ -63,14 +63,14 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def write_csv(path: Path, items: Iterable[Item]) -> None:
+def write_csv(path: Path, items: Iterable[LabelItem]) -> None:
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows([escaped(cell) for cell in row] for row in _rows(items))
 
 
-def write_xlsx(path: Path, items: Iterable[Item]) -> None:
+def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
     from openpyxl import Workbook
     from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -125,29 +125,29 @@ def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
     yield from _filled(path, rows)
 
 
-def _rows(items: Iterable[Item]) -> Iterator[list[str]]:
+def _rows(items: Iterable[LabelItem]) -> Iterator[list[str]]:
     for item in items:
-        review, one = item.review, item.candidate
+        review, candidate = item.review, item.candidate
         start = [
             item.pool,
-            "" if one is None else str(one.n) if one.n is not None else f"+{one.id}",
+            "" if candidate is None else str(candidate.n) if candidate.n is not None else f"+{candidate.id}",
             review.key,
             review.text,
         ]
-        if one is None:
+        if candidate is None:
             yield [*start, review.text, "", "", "", NONE if item.checked else "", *[""] * 7]
         else:
-            t, label = one.triplet, item.label
-            right = corrected(review, one, label) if label else ("", "", "")
-            said = [
-                told(label),
+            t, label = candidate.triplet, item.label
+            right = corrected(review, candidate, label) if label else ("", "", "")
+            answer = [
+                label_text(label),
                 *right,
                 label.note if label else "",
                 places(t.aspect.spans),
                 places(t.opinion.spans),
-                item.said,
+                item.others,
             ]
-            yield [*start, marked(review.text, t), t.aspect.text, t.opinion.text, t.polarity, *said]
+            yield [*start, marked(review.text, t), t.aspect.text, t.opinion.text, t.polarity, *answer]
             if item.checked:
                 yield [item.pool, "", *start[2:], review.text, "", "", "", NONE, *[""] * 7]
         for aspect, opinion, polarity in missing_of(item):
@@ -194,9 +194,9 @@ def _row(where: str, cells: dict[str, str]) -> Filled:
         "text": cells.get("text") or None,
     }
     if cell("candidate"):
-        told = {name: cell(name) for name in ("aspect", "opinion", "polarity")}
+        shown = {name: cell(name) for name in ("aspect", "opinion", "polarity")}
         right = {name: cell(f"right_{name}") for name in ("polarity", "aspect", "opinion")}
-        return Filled(n=cell("candidate"), label=cell("label"), shown=told, **right, **start)  # type: ignore[arg-type]
+        return Filled(n=cell("candidate"), label=cell("label"), shown=shown, **right, **start)  # type: ignore[arg-type]
     given = cell("aspect"), cell("opinion"), cell("polarity")
     none = cell("label").lower() == NONE
     label = "" if none or (any(given) and cell("label").lower() in ("yy", "missing")) else cell("label")
@@ -205,10 +205,10 @@ def _row(where: str, cells: dict[str, str]) -> Filled:
 
 def _coded(cell: str) -> str:
     """Control characters as Excel writes them, and such writing as text."""
-    return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_" if len(found[0]) == 1 else "_x005F" + found[0], cell)
+    return _CONTROL.sub(lambda match: f"_x{ord(match[0]):04X}_" if len(match[0]) == 1 else "_x005F" + match[0], cell)
 
 
 def _decoded(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
-    return _CODED.sub(lambda found: chr(int(found[1], 16)), str(cell))
+    return _CODED.sub(lambda match: chr(int(match[1], 16)), str(cell))

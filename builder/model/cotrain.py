@@ -25,7 +25,7 @@ from builder.files import write_atomically
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
-from builder.model.trust import ADD, WIDEN, Limits
+from builder.model.trust import ADD, WIDEN, TrustLimits
 from builder.records import Triplet
 
 FLOOR = 0.02
@@ -50,7 +50,7 @@ class Taggers:
     def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
         """What all together propose for texts that none was trained on."""
         every = [_proposals(member, texts, progress) for member in self.members]
-        return [together(listed) for listed in zip(*every, strict=True)]
+        return [together(proposals) for proposals in zip(*every, strict=True)]
 
     def apart(
         self, keys: Sequence[str], texts: Sequence[str], progress: Progress | None = None
@@ -59,8 +59,8 @@ class Taggers:
         out: list[list[Proposal]] = [[] for _ in keys]
         for fold, member in enumerate(self.members):
             own = [i for i, key in enumerate(keys) if fold_of(key, len(self.members)) == fold]
-            for i, listed in zip(own, _proposals(member, [texts[i] for i in own], progress), strict=True):
-                out[i] = listed
+            for i, proposals in zip(own, _proposals(member, [texts[i] for i in own], progress), strict=True):
+                out[i] = proposals
         return out
 
 
@@ -78,7 +78,7 @@ def train_taggers(
     """
     members = []
     for fold in range(folds):
-        others = [one for one in train if fold_of(one.id, folds) != fold]
+        others = [review for review in train if fold_of(review.id, folds) != fold]
         members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress))
         save(members[-1], folder / str(fold))
     taggers = Taggers(tuple(members))
@@ -94,8 +94,8 @@ def load_taggers(folder: Path) -> Taggers:
         digest = settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
-    found = [load(one) for one in sorted(folder.iterdir()) if one.name.isdigit()]
-    taggers = Taggers(tuple(one for one in found if isinstance(one, Tagger)))
+    members = [load(path) for path in sorted(folder.iterdir()) if path.name.isdigit()]
+    taggers = Taggers(tuple(member for member in members if isinstance(member, Tagger)))
     if taggers.digest != digest:
         raise ModelError(
             "the members are not those that were trained together", where=str(folder), fix="train them again"
@@ -123,7 +123,7 @@ def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
                 best[pair, triplet.polarity] = triplet
     out = []
     for place, shares in mass.items():
-        polarity = max(sorted(shares), key=lambda one: shares[one])
+        polarity = max(sorted(shares), key=lambda label: shares[label])
         chance = sum(shares.values()) / len(members)
         out.append((chance, replace(best[place, polarity], confidence=round(shares[polarity] / len(members), 4))))
     return out
@@ -141,7 +141,7 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
     """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own
     and more. Two that become one are one, that of the first.
     """
-    likely = sorted((one for one in proposals if one[0] >= least), key=lambda one: -one[0])
+    likely = sorted((proposal for proposal in proposals if proposal[0] >= least), key=lambda proposal: -proposal[0])
     out: dict[object, Triplet] = {}
     for triplet in kept:
         own = triplet.aspect_full
@@ -166,7 +166,7 @@ def merged(
     """
     if not trust:
         return tuple(rules)
-    limits = Limits.of(trust)
+    limits = TrustLimits.of(trust)
     kept = [triplet for triplet, score in zip(rules, scores, strict=True) if score >= limits.drop]
     kept = widened(kept, proposals, limits.widen)
     return tuple(sorted(kept + fresh(kept, proposals, limits.add), key=in_place))
@@ -190,6 +190,6 @@ def held(
     return merged(rules, scores, sound, trust)
 
 
-def clashes(one: Triplet, other: Triplet) -> bool:
+def clashes(triplet: Triplet, other: Triplet) -> bool:
     """Whether two triplets speak of the same place: aspects overlap and opinions overlap."""
-    return overlap(one.aspect_full, other.aspect_full) and overlap(one.opinion_full, other.opinion_full)
+    return overlap(triplet.aspect_full, other.aspect_full) and overlap(triplet.opinion_full, other.opinion_full)

@@ -26,14 +26,14 @@ from builder.learning.encode import Encoded, Encoder, IntArray, Vocabulary, batc
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress
-from builder.model.network import Context, PairScorer, Spans, Trunk, base_weights
+from builder.model.network import PairScorer, Spans, TextContext, Trunk, base_weights
 from builder.records import POLARITIES, VERDICTS, Verdict
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class EncodedReview:
     """A text with triplets [n, 5] (aspect start, end, opinion start, end, polarity index) and their verdicts [n]."""
 
     text: Encoded
@@ -49,9 +49,9 @@ class DiscriminatorNetwork(nn.Module):
         self.pairs = PairScorer(config.width, config.pair_size, 0, config.dropout)
         self.trunk = Trunk(vocabulary, config)
 
-    def forward(self, items: Sequence[Item]) -> Tensor:
+    def forward(self, items: Sequence[EncodedReview]) -> Tensor:
         batch = collate([item.text for item in items])
-        context = Context.of(batch, self.trunk(batch))
+        context = TextContext.of(batch, self.trunk(batch))
         row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items]))
         flat = torch.from_numpy(np.concatenate([item.triplets for item in items]).astype(np.int64))
         aspects, opinions = Spans(row, flat[:, 0], flat[:, 1]), Spans(row, flat[:, 2], flat[:, 3])
@@ -107,7 +107,10 @@ class Discriminator:
 
 
 def probabilities(
-    network: DiscriminatorNetwork, config: DiscriminatorConfig, items: Sequence[Item], progress: Progress | None = None
+    network: DiscriminatorNetwork,
+    config: DiscriminatorConfig,
+    items: Sequence[EncodedReview],
+    progress: Progress | None = None,
 ) -> list[Tensor]:
     """Per item [n, 3]: the probabilities of YY, YN, NX."""
     out = [torch.empty(0, 3)] * len(items)
@@ -182,21 +185,22 @@ def train_discriminator(
     return Discriminator(network, vocabulary, config, facts)
 
 
-def accuracy(found: Sequence[Tensor], items: Sequence[Item]) -> float:
+def accuracy(predictions: Sequence[Tensor], items: Sequence[EncodedReview]) -> float:
     """The share of triplets whose most probable label is theirs."""
     right = sum(
-        int((rows.argmax(-1) == torch.from_numpy(item.verdicts)).sum()) for rows, item in zip(found, items, strict=True)
+        int((rows.argmax(-1) == torch.from_numpy(item.verdicts)).sum())
+        for rows, item in zip(predictions, items, strict=True)
     )
     return right / max(1, sum(len(item.verdicts) for item in items))
 
 
-def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable[JudgedReview]) -> list[Item]:
+def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable[JudgedReview]) -> list[EncodedReview]:
     """What a network learns from."""
     encoder = Encoder(vocabulary, config.bigram_buckets)
     return [_item(encoder, item) for item in items]
 
 
-def _item(encoder: Encoder, item: JudgedReview) -> Item:
+def _item(encoder: Encoder, item: JudgedReview) -> EncodedReview:
     """The triplets stand at their terms and core opinions (aspect, opinion), from the first to the last character."""
     rows = [
         [t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)]
@@ -208,4 +212,4 @@ def _item(encoder: Encoder, item: JudgedReview) -> Item:
                 f"a triplet stands outside the {len(item.text)} characters of its text", where=f"review {item.id}"
             )
     labels = [VERDICTS.index(verdict) for _, verdict in item.verdicts]
-    return Item(encoder(item.text), np.array(rows, np.int32).reshape(-1, 5), np.array(labels, np.int32))
+    return EncodedReview(encoder(item.text), np.array(rows, np.int32).reshape(-1, 5), np.array(labels, np.int32))

@@ -83,7 +83,7 @@ class Spans:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class TextContext:
     """What the trunk read, with its running sum [B, T + 1, D], from which the mean of any stretch is one subtraction."""
 
     batch: Batch
@@ -91,7 +91,7 @@ class Context:
     summed: Tensor
 
     @classmethod
-    def of(cls, batch: Batch, hidden: Tensor) -> Context:
+    def of(cls, batch: Batch, hidden: Tensor) -> TextContext:
         return cls(batch, hidden, functional.pad(hidden.cumsum(1), (0, 0, 1, 0)))
 
     def mean(self, row: Tensor, start: Tensor, end: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ class SpanVector(nn.Module):
         super().__init__()
         self.project = nn.Linear(3 * width, size)
 
-    def forward(self, context: Context, spans: Spans) -> Tensor:
+    def forward(self, context: TextContext, spans: Spans) -> Tensor:
         first, last = context.hidden[spans.row, spans.start], context.hidden[spans.row, spans.end - 1]
         projected: Tensor = self.project(torch.cat([first, last, context.mean(spans.row, spans.start, spans.end)], -1))
         return projected
@@ -135,7 +135,7 @@ class PairScorer(nn.Module):
         self.register_buffer("steps", torch.tensor(DISTANCES), persistent=False)
 
     def forward(
-        self, context: Context, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor], extra: Tensor
+        self, context: TextContext, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor], extra: Tensor
     ) -> tuple[Tensor, Tensor]:
         a, o = self.aspect(context, aspects)[index[0]], self.opinion(context, opinions)[index[1]]
         first, second = aspects.at(index[0]), opinions.at(index[1])
@@ -145,7 +145,7 @@ class PairScorer(nn.Module):
         out = self.out(hidden)
         return out[:, 0], out[:, 1:]
 
-    def _place(self, context: Context, aspects: Spans, opinions: Spans) -> Tensor:
+    def _place(self, context: TextContext, aspects: Spans, opinions: Spans) -> Tensor:
         """Where the opinion stands as seen from the aspect, and what lies between. [P, size]."""
         low, high = gap(aspects, opinions)
         before = (aspects.start < opinions.start).long()

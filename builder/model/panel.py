@@ -26,7 +26,7 @@ from builder.model.cotrain import Taggers, clashes, fold_of, load_taggers
 from builder.model.discriminator import Discriminator
 from builder.model.saved import load
 from builder.model.tagger import Proposal
-from builder.model.trust import Limits
+from builder.model.trust import TrustLimits
 from builder.records import VERDICTS, Triplet, Verdict
 
 UNSURE, SURE = 0.7, 0.76
@@ -55,21 +55,26 @@ class Panel:
     @property
     def drop(self) -> float:
         """The probability of YY below which variant E leaves out a rule's triplet."""
-        return Limits.of(self.trust).drop
+        return TrustLimits.of(self.trust).drop
 
     @property
     def digest(self) -> str:
-        parts = [self.taggers.digest, [one.digest for one in self.discriminators], self.cut, self.trust]
+        parts = [
+            self.taggers.digest,
+            [discriminator.digest for discriminator in self.discriminators],
+            self.cut,
+            self.trust,
+        ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The verdicts of all members together, for reviews that none was trained on."""
-        found = self.taggers.proposals([item.text for item in items], progress)
-        every = [one.shares(items, progress) for one in self.discriminators]
-        asked = [np.mean(listed, axis=0) for listed in zip(*every, strict=True)]
-        return [self.verdicts(shares) for shares in both(items, asked, found)]
+        proposals = self.taggers.proposals([item.text for item in items], progress)
+        every = [discriminator.shares(items, progress) for discriminator in self.discriminators]
+        asked = [np.mean(member_shares, axis=0) for member_shares in zip(*every, strict=True)]
+        return [self.verdicts(shares) for shares in both(items, asked, proposals)]
 
     def apart(
         self, items: Sequence[Example], progress: Progress | None = None
@@ -87,9 +92,12 @@ class Panel:
         return "YY" if row[YY] >= 0.5 else None
 
 
-def both(items: Sequence[Example], asked: Sequence[Shares], found: Sequence[Sequence[Proposal]]) -> list[Shares]:
+def both(items: Sequence[Example], asked: Sequence[Shares], proposals: Sequence[Sequence[Proposal]]) -> list[Shares]:
     """Per item [n, 3]: the normalised geometric mean of what the discriminator and the tagger say."""
-    return [_mean(one, _seen(item.triplets, listed)) for item, one, listed in zip(items, asked, found, strict=True)]
+    return [
+        _mean(shares, _seen(item.triplets, proposed))
+        for item, shares, proposed in zip(items, asked, proposals, strict=True)
+    ]
 
 
 def unseen(
@@ -104,8 +112,8 @@ def unseen(
         own = [i for i, item in enumerate(items) if fold_of(item.id, len(discriminators)) == fold]
         for i, shares in zip(own, discriminator.shares([items[i] for i in own], progress), strict=True):
             asked[i] = shares
-    found = taggers.apart([item.id for item in items], [item.text for item in items], progress)
-    return both(items, asked, found)
+    proposals = taggers.apart([item.id for item in items], [item.text for item in items], progress)
+    return both(items, asked, proposals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +127,13 @@ class Noise:
     mean: float
 
 
-def noise(judged: Sequence[JudgedReview], said: Sequence[Shares]) -> Noise:
+def noise(judged: Sequence[JudgedReview], predicted: Sequence[Shares]) -> Noise:
     """Confident learning: a triplet counts as a class if its probability reaches the mean probability among those
     given as that class; of several the most probable. In: the discriminator's training data with its made YN and NX,
     and what `unseen` says of each item.
     """
-    shares = np.concatenate([np.empty((0, 3)), *said])
-    given = np.array([VERDICTS.index(label) for one in judged for _, label in one.verdicts], dtype=np.int64)
+    shares = np.concatenate([np.empty((0, 3)), *predicted])
+    given = np.array([VERDICTS.index(label) for review in judged for _, label in review.verdicts], dtype=np.int64)
     if not (given == YY).any():
         return Noise(0.0, 0.0, 0.0)
     means = np.array([shares[given == j, j].mean() if (given == j).any() else 2.0 for j in range(3)])
@@ -136,13 +144,13 @@ def noise(judged: Sequence[JudgedReview], said: Sequence[Shares]) -> Noise:
     return Noise(share, min(0.5, float(np.quantile(shares[given == YY, YY], share))), float(means[YY]))
 
 
-def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], told: Noise) -> Panel:
+def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], measured: Noise) -> Panel:
     """The panel with its thresholds. One that has read little doubts what is right as often as what is wrong, and
     gives the rules' triplets less on average: from SURE down to UNSURE it is trusted in proportion less, below that
     not at all. What a trusted panel drops it also rejects.
     """
-    trust = round(min(1.0, max(0.0, (told.mean - UNSURE) / (SURE - UNSURE))), 3)
-    return Panel(taggers, discriminators, max(told.cut, Limits.of(trust).drop), trust)
+    trust = round(min(1.0, max(0.0, (measured.mean - UNSURE) / (SURE - UNSURE))), 3)
+    return Panel(taggers, discriminators, max(measured.cut, TrustLimits.of(trust).drop), trust)
 
 
 def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
@@ -150,15 +158,15 @@ def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
     out = np.zeros((len(triplets), 3))
     for row, triplet in enumerate(triplets):
         near = [(chance, other) for chance, other in proposals if clashes(triplet, other)]
-        chance, other = max(near, key=lambda one: one[0], default=(0.0, None))
+        chance, other = max(near, key=lambda pair: pair[0], default=(0.0, None))
         sure = min(1.0, (other.confidence or 0.0) / max(chance, 1e-9)) if other else 0.5
         same = sure if other is None or other.polarity == triplet.polarity else (1 - sure) / 2
         out[row] = chance * same, chance * (1 - same), 1 - chance
     return out
 
 
-def _mean(one: Shares, other: Shares) -> Shares:
-    logs = (np.log(np.maximum(one, LEAST)) + np.log(np.maximum(other, LEAST))) / 2
+def _mean(first: Shares, second: Shares) -> Shares:
+    logs = (np.log(np.maximum(first, LEAST)) + np.log(np.maximum(second, LEAST))) / 2
     mixed = np.exp(logs)
     total: Shares = mixed / mixed.sum(1, keepdims=True)
     return total
@@ -176,7 +184,7 @@ def load_members(folder: Path) -> Panel:
     """A panel's members without its thresholds: what lies in `folder` before `save_panel`."""
     taggers = load_taggers(folder / "taggers")
     judges = [load(folder / "discriminators" / str(fold)) for fold in range(len(taggers.members))]
-    return Panel(taggers, tuple(one for one in judges if isinstance(one, Discriminator)), 0.0, 0.0)
+    return Panel(taggers, tuple(judge for judge in judges if isinstance(judge, Discriminator)), 0.0, 0.0)
 
 
 def load_panel(folder: Path) -> Panel:
@@ -197,6 +205,9 @@ def on_one_thread(panel: Panel) -> Panel:
     """The same panel, whose members read on one thread each: how many there are may change the last digit of what
     they say.
     """
-    taggers = tuple(replace(one, config=replace(one.config, threads=1)) for one in panel.taggers.members)
-    discriminators = tuple(replace(one, config=replace(one.config, threads=1)) for one in panel.discriminators)
+    taggers = tuple(replace(member, config=replace(member.config, threads=1)) for member in panel.taggers.members)
+    discriminators = tuple(
+        replace(discriminator, config=replace(discriminator.config, threads=1))
+        for discriminator in panel.discriminators
+    )
     return replace(panel, taggers=Taggers(taggers), discriminators=discriminators)

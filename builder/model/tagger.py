@@ -21,7 +21,7 @@ from builder.learning.encode import Encoded, Encoder, Vocabulary, batches, colla
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
 from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element
-from builder.model.network import Context, Spans, base_weights
+from builder.model.network import Spans, TextContext, base_weights
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
@@ -51,8 +51,8 @@ class Tagger:
         """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and
         polarity.
         """
-        found = propose(self.network, self.vocabulary, self.config, texts, self.threshold, progress)
-        return [settle([triplet for _, triplet in proposals]) for proposals in found]
+        proposals_by_text = propose(self.network, self.vocabulary, self.config, texts, self.threshold, progress)
+        return [settle([triplet for _, triplet in proposals]) for proposals in proposals_by_text]
 
 
 def propose(
@@ -89,17 +89,17 @@ def _decode(
 ) -> list[tuple[int, Proposal]]:
     batch = collate(encoded)
     context = network.context(batch)
-    found = network.candidates(context, network.table(context.hidden, batch.mask))
-    keep = (found.pair.sigmoid() >= floor).nonzero().squeeze(-1)
+    candidates = network.candidates(context, network.table(context.hidden, batch.mask))
+    keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
     if not len(keep):
         return []
     elements = [
-        _elements(network, context, found, layer, found.index[layer][keep], pieces, texts)
+        _elements(network, context, candidates, layer, candidates.index[layer][keep], pieces, texts)
         for layer in (ASPECT, OPINION)
     ]
-    chance = found.pair[keep].sigmoid()
-    polarity = found.polarity[keep].softmax(-1).max(-1)
-    rows = found.aspects.row[found.index[0][keep]].tolist()
+    chance = candidates.pair[keep].sigmoid()
+    polarity = candidates.polarity[keep].softmax(-1).max(-1)
+    rows = candidates.aspects.row[candidates.index[0][keep]].tolist()
     numbers = zip(rows, chance.tolist(), polarity.values.tolist(), polarity.indices.tolist(), strict=True)
     out = []
     for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(
@@ -116,8 +116,8 @@ def _decode(
 
 def _elements(
     network: TaggerNetwork,
-    context: Context,
-    found: Candidates,
+    context: TextContext,
+    candidates: Candidates,
     layer: int,
     index: torch.Tensor,
     pieces: list[tuple[int, Span]],
@@ -125,7 +125,7 @@ def _elements(
 ) -> list[tuple[Element, Element]]:
     """Core and full element of each chosen span, in offsets of the whole text."""
     used, back = torch.unique(index, return_inverse=True)
-    spans: Spans = (found.aspects, found.opinions)[layer].at(used)
+    spans: Spans = (candidates.aspects, candidates.opinions)[layer].at(used)
     bits = (network.cores(context, spans, layer) > 0).tolist()
     made = []
     for row, start, end, core in zip(spans.row.tolist(), spans.start.tolist(), spans.end.tolist(), bits, strict=True):
@@ -261,14 +261,14 @@ def _bits(core: Sequence[Span], full: Element, longest: int) -> list[int]:
     return [int(any(start <= i < end for start, end in core)) for i in range(full.start, full.start + longest)]
 
 
-def best_threshold(found: Sequence[Sequence[Proposal]], gold: Sequence[set[Key]]) -> tuple[float, float]:
+def best_threshold(proposed: Sequence[Sequence[Proposal]], gold: Sequence[set[Key]]) -> tuple[float, float]:
     """The threshold with the best exact micro triplet F1, and that F1; the lowest of equals."""
     scored = []
     for threshold in THRESHOLDS:
-        hits = said = 0
-        for proposals, wanted in zip(found, gold, strict=True):
+        hits = predicted = 0
+        for proposals, wanted in zip(proposed, gold, strict=True):
             keys = {t.key for t in settle([t for chance, t in proposals if chance >= threshold])}
-            hits, said = hits + len(keys & wanted), said + len(keys)
-        scored.append((2 * hits / max(1, said + sum(map(len, gold))), threshold))
+            hits, predicted = hits + len(keys & wanted), predicted + len(keys)
+        scored.append((2 * hits / max(1, predicted + sum(map(len, gold))), threshold))
     f1, threshold = max(scored, key=lambda pair: (pair[0], -pair[1]))
     return threshold, f1

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from builder.learning.encode import Batch, Encoded, IntArray, Vocabulary, collate
 from builder.learning.task import TaggerConfig
-from builder.model.network import Context, PairScorer, Spans, SpanVector, Trunk, gap
+from builder.model.network import PairScorer, Spans, SpanVector, TextContext, Trunk, gap
 
 ASPECT, OPINION = 0, 1
 CUT = -2.2
@@ -98,7 +98,7 @@ class CoreBits(nn.Module):
         self.spans = nn.ModuleList([SpanVector(width, size), SpanVector(width, size)])
         self.out = nn.Linear(size, 1)
 
-    def forward(self, context: Context, spans: Spans, layer: int) -> Tensor:
+    def forward(self, context: TextContext, spans: Spans, layer: int) -> Tensor:
         at = spans.start[:, None] + torch.arange(self.longest)
         chars = self.char(context.hidden[spans.row[:, None], at.clamp(max=context.hidden.shape[1] - 1)])
         bits: Tensor = self.out(functional.gelu(chars + self.spans[layer](context, spans)[:, None])).squeeze(-1)
@@ -116,10 +116,10 @@ class TaggerNetwork(nn.Module):
         self.cores = CoreBits(config.width, 64, config.max_span)
         self.trunk = Trunk(vocabulary, config)
 
-    def context(self, batch: Batch) -> Context:
-        return Context.of(batch, self.trunk(batch))
+    def context(self, batch: Batch) -> TextContext:
+        return TextContext.of(batch, self.trunk(batch))
 
-    def candidates(self, context: Context, table: Tensor, gold: Tensor | None = None) -> Candidates:
+    def candidates(self, context: TextContext, table: Tensor, gold: Tensor | None = None) -> Candidates:
         """The spans above the cut, with the gold ones while training, paired and scored."""
         scores = table.detach()
         chosen = scores > CUT
@@ -147,10 +147,12 @@ class TaggerNetwork(nn.Module):
         spans = functional.binary_cross_entropy_with_logits(
             table[valid], marked[valid].to(table.dtype), reduction="sum"
         )
-        found = self.candidates(context, table, marked)
-        return (spans + _pair_loss(found, gold, table.shape[-1] + 1) + self._core_loss(context, gold)) / len(windows)
+        candidates = self.candidates(context, table, marked)
+        return (spans + _pair_loss(candidates, gold, table.shape[-1] + 1) + self._core_loss(context, gold)) / len(
+            windows
+        )
 
-    def _core_loss(self, context: Context, gold: Gold) -> Tensor:
+    def _core_loss(self, context: TextContext, gold: Gold) -> Tensor:
         total = context.hidden.new_zeros(())
         for layer in (ASPECT, OPINION):
             rows = gold.cores[gold.cores[:, 1] == layer]
@@ -214,19 +216,21 @@ def _gold(windows: Sequence[Window]) -> Gold:
     return Gold(flat([window.pairs for window in windows]), flat([window.cores for window in windows]))
 
 
-def _pair_loss(found: Candidates, gold: Gold, base: int) -> Tensor:
+def _pair_loss(candidates: Candidates, gold: Gold, base: int) -> Tensor:
     """Cross-entropy of the pairs, and of the polarity where the pair is gold. Pairs meet their gold by one number per
     pair.
     """
-    aspects, opinions = found.aspects.at(found.index[0]), found.opinions.at(found.index[1])
+    aspects, opinions = candidates.aspects.at(candidates.index[0]), candidates.opinions.at(candidates.index[1])
     codes = _code([aspects.row, aspects.start, aspects.end, opinions.start, opinions.end], base)
     wanted, order = torch.sort(_code([gold.pairs[:, i] for i in range(5)], base))
     if not len(wanted):
-        return functional.binary_cross_entropy_with_logits(found.pair, torch.zeros_like(found.pair), reduction="sum")
+        return functional.binary_cross_entropy_with_logits(
+            candidates.pair, torch.zeros_like(candidates.pair), reduction="sum"
+        )
     at = torch.searchsorted(wanted, codes).clamp(max=len(wanted) - 1)
     hit = wanted[at] == codes
-    pairs = functional.binary_cross_entropy_with_logits(found.pair, hit.to(found.pair.dtype), reduction="sum")
-    polarity = functional.cross_entropy(found.polarity[hit], gold.pairs[order[at[hit]], 5], reduction="sum")
+    pairs = functional.binary_cross_entropy_with_logits(candidates.pair, hit.to(candidates.pair.dtype), reduction="sum")
+    polarity = functional.cross_entropy(candidates.polarity[hit], gold.pairs[order[at[hit]], 5], reduction="sum")
     return pairs + polarity
 
 

@@ -15,7 +15,7 @@ WIDEN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TrustLimits:
     """What a panel may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`,
     lengthen by one of at least `widen`.
     """
@@ -25,6 +25,6 @@ class Limits:
     widen: float
 
     @classmethod
-    def of(cls, trust: float) -> Limits:
+    def of(cls, trust: float) -> TrustLimits:
         """From nothing at trust 0 to DROP, ADD and WIDEN at trust 1."""
         return cls(round(DROP * trust, 3), round(1 - (1 - ADD) * trust, 3), round(1 - (1 - WIDEN) * trust, 3))

@@ -85,10 +85,10 @@ def _by_source(facts: Facts) -> str:
 
 def _masks(facts: Facts) -> str:
     """What was masked, and how often."""
-    counts = [one.get("masked") for one in facts.statistics.values()]
+    counts = [statistic.get("masked") for statistic in facts.statistics.values()]
     table = ["| mask | stands for | times |", "|---|---|---|"]
     for mask, about in MASKED.items():
-        times = sum(int(one.get(mask, 0)) for one in counts if isinstance(one, Mapping))
+        times = sum(int(count.get(mask, 0)) for count in counts if isinstance(count, Mapping))
         table.append(f"| {mask} | {about} | {times:,} |")
     return "\n".join(table)
 
@@ -156,7 +156,7 @@ def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
 
 def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     """The front matter's lines. Values are JSON where YAML might read them otherwise."""
-    languages = sorted({name for one in facts.statistics.values() for name in _names(one.get("languages"))})
+    languages = sorted({name for statistic in facts.statistics.values() for name in _names(statistic.get("languages"))})
     yield "language: [zh]"
     if languages:
         yield f"language_details: {json.dumps(', '.join(languages))}"

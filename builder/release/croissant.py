@@ -106,7 +106,9 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
     body["recordSet"] = [
         _splits(),
         *(
-            _records(path, augmented=any(path.endswith(f"-{one}.parquet") for one in facts.augmentations))
+            _records(
+                path, augmented=any(path.endswith(f"-{augmentation}.parquet") for augmentation in facts.augmentations)
+            )
             for path in content
         ),
     ]

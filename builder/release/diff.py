@@ -67,7 +67,7 @@ class Diff:
         """
         told = []
         total = tuple(
-            (sum(one[side][0] for one in self.sizes.values()), sum(one[side][1] for one in self.sizes.values()))
+            (sum(size[side][0] for size in self.sizes.values()), sum(size[side][1] for size in self.sizes.values()))
             for side in (0, 1)
         )
         for name, (old, new) in {"all splits": (total[0], total[1]), **self.sizes}.items():

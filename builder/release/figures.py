@@ -38,14 +38,15 @@ def of_manifest(rows: Iterable[Mapping[str, Any]]) -> list[Figure]:
 
 def as_rows(figures: Iterable[Figure]) -> list[dict[str, Any]]:
     """For the manifest."""
-    return [asdict(one) for one in figures]
+    return [asdict(figure) for figure in figures]
 
 
 def markdown(figures: Sequence[Figure]) -> str:
     """A table."""
     head = "| figure | percent | 95% interval | of | judged by |\n|---|---|---|---|---|\n"
     return head + "\n".join(
-        f"| {one.figure} | {one.value:.1f} | {interval(one.low, one.high)} | {one.of} | {one.by} |" for one in figures
+        f"| {figure.figure} | {figure.value:.1f} | {interval(figure.low, figure.high)} | {figure.of} | {figure.by} |"
+        for figure in figures
     )
 
 
@@ -53,8 +54,8 @@ def sentence(figures: Sequence[Figure]) -> str:
     """The same in a line."""
     return (
         "; ".join(
-            f"{one.figure} of {one.of}: {one.value:.1f}% ({interval(one.low, one.high)}), by {one.by}"
-            for one in figures
+            f"{figure.figure} of {figure.of}: {figure.value:.1f}% ({interval(figure.low, figure.high)}), by {figure.by}"
+            for figure in figures
         )
         + "."
     )

@@ -81,8 +81,8 @@ def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published
     with _told(where):
         url = str(api.create_repo(where, repo_type="dataset", private=private or None, exist_ok=True))
         refs = api.list_repo_refs(where, repo_type="dataset")
-        head = next((one.target_commit for one in refs.branches if one.name == "main"), None)
-        tagged = next((one.target_commit for one in refs.tags if one.name == planned.tag), None)
+        head = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
+        tagged = next((tag.target_commit for tag in refs.tags if tag.name == planned.tag), None)
     if tagged is not None:
         with _told(where):
             changed, gone = _difference(api, where, planned.tag, local)

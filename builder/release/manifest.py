@@ -86,7 +86,7 @@ class Facts:
     @property
     def gold(self) -> int:
         """Reviews that people labelled."""
-        return sum(int(str(one.get("gold_reviews", 0))) for one in self.statistics.values())
+        return sum(int(str(counts.get("gold_reviews", 0))) for counts in self.statistics.values())
 
     @property
     def inputs(self) -> dict[str, int]:
@@ -158,7 +158,8 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "config": dict(facts.config),
         "figures": as_rows(facts.figures),
         "metrics": [
-            dict(zip(("system", "split", "metric", "value", "low", "high"), one, strict=True)) for one in facts.metrics
+            dict(zip(("system", "split", "metric", "value", "low", "high"), metric, strict=True))
+            for metric in facts.metrics
         ],
         "paper_input": "given-aspects",
         **(

@@ -89,8 +89,8 @@ def inputs(facts: Facts) -> str:
 
 def agreement(facts: Facts) -> str:
     """Scores of the build's systems: against gold as they are; against the rules under a name that claims no quality."""
-    gold = [one for one in facts.metrics if not one[0].endswith("against rules")]
-    rules = [one for one in facts.metrics if one[0].endswith("against rules")]
+    gold = [metric for metric in facts.metrics if not metric[0].endswith("against rules")]
+    rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
     parts = []
     if gold:
         parts.append(

@@ -130,5 +130,5 @@ def table(numbers: Mapping[str, Numbers]) -> str:
     """A Markdown table with a column for each split."""
     head = f"| | {' | '.join(numbers)} |\n|---|{'---|' * len(numbers)}\n"
     return head + "\n".join(
-        f"| {said} | {' | '.join(f'{one[key]:,}' for one in numbers.values())} |" for key, said in _SHOWN.items()
+        f"| {said} | {' | '.join(f'{number[key]:,}' for number in numbers.values())} |" for key, said in _SHOWN.items()
     )

@@ -21,7 +21,7 @@ from builder.errors import ConfigError, ReleaseError
 from builder.licences import by_source
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
-from builder.model.trust import Limits
+from builder.model.trust import TrustLimits
 from builder.release import package, writing
 from builder.release.changes import changes
 from builder.release.diff import LEVELS, Diff, bumped, compare
@@ -282,7 +282,7 @@ def _panel(context: Context) -> str:
         return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {done}"
     if variant != "E":
         return "The discriminator's panel is trusted."
-    limits = Limits.of(trust)
+    limits = TrustLimits.of(trust)
     return (
         f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives less than {limits.drop:g},"
         f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that speaks."

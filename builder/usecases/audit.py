@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.errors import ConfigError, WorkdirError
 from builder.gold.audit import READ, AuditResult, AuditSettings, draw_audit
 from builder.gold.formats import SHEETS, named
-from builder.gold.items import Item, items
+from builder.gold.items import LabelItem, items
 from builder.records import Pool
 from builder.stages.audited import measured
 from builder.store import audits, db, pools
@@ -85,17 +85,17 @@ def _chosen(connection: sqlite3.Connection, workdir: Path, pool: str | None) -> 
     return chosen
 
 
-def _sheet_items(pool: Pool) -> Iterator[Item]:
+def _sheet_items(pool: Pool) -> Iterator[LabelItem]:
     """As every pool, and an empty row behind each review that is read in full: for what is missing, or `none`."""
     before = None
     for item in items(pool):
         if before is not None and before.review.id != item.review.id and _asks_for_missing(before):
-            yield Item(pool.id, before.review, None)
+            yield LabelItem(pool.id, before.review, None)
         yield item
         before = item
     if before is not None and _asks_for_missing(before):
-        yield Item(pool.id, before.review, None)
+        yield LabelItem(pool.id, before.review, None)
 
 
-def _asks_for_missing(item: Item) -> bool:
+def _asks_for_missing(item: LabelItem) -> bool:
     return item.review.stratum == READ and item.candidate is not None

@@ -12,8 +12,9 @@ from pathlib import Path
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.gold import agreement
-from builder.gold.formats import Format
-from builder.gold.items import Answer, Checker, Fault, Item, items, told
+from builder.gold.checking import Answer, Checker
+from builder.gold.formats import LabelFormat
+from builder.gold.items import Fault, LabelItem, items, label_text
 from builder.records import Candidate, Label, Pool
 from builder.store import db, gold, pools
 
@@ -44,7 +45,7 @@ def opened(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 
 def export(
-    workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, force: bool = False
+    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, annotator: str = "", *, force: bool = False
 ) -> tuple[str, int]:
     """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
     with opened(workdir) as connection:
@@ -56,7 +57,7 @@ def export(
 
 
 def import_labels(
-    workdir: Path, pool_id: str | None, path: Path, form: Format, annotator: str = "", *, decide: bool = False
+    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, annotator: str = "", *, decide: bool = False
 ) -> Imported:
     """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`:
     as decisions.
@@ -111,7 +112,7 @@ class Dispute:
     n: str
     review: str
     candidate: Candidate
-    said: str
+    answers: str
 
 
 def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
@@ -130,13 +131,13 @@ def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
 
 
 def export_queue(
-    workdir: Path, pool_id: str | None, path: Path, form: Format, *, force: bool = False
+    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, *, force: bool = False
 ) -> tuple[str, int]:
     """Write the undecided disputes as a sheet with what each person said; (pool, disputes)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         open_ = undecided(connection, pool)
-    write_items(path, form, items(pool, only=frozenset(open_), said=open_), force)
+    write_items(path, form, items(pool, only=frozenset(open_), others=open_), force)
     return pool.id, len(open_)
 
 
@@ -157,12 +158,12 @@ def spoken(text: str, said: Iterable[tuple[str, Label]]) -> str:
             label.polarity or "",
             *("".join(text[s:e] for s, e in spans) for spans in (label.aspect, label.opinion) if spans),
         ]
-        return told(label) + (" → " + " ".join(filter(None, right)) if any(right) else "")
+        return label_text(label) + (" → " + " ".join(filter(None, right)) if any(right) else "")
 
     return " · ".join(f"{who} {one(label)}" for who, label in said)
 
 
-def _checked(pool: Pool, path: Path, form: Format, annotator: str) -> tuple[list[Answer], list[Fault]]:
+def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple[list[Answer], list[Fault]]:
     if not path.is_file():
         raise InputError("no such file", where=str(path), fix="check the path")
     checker, answers, faults = Checker(pool), [], []
@@ -212,7 +213,7 @@ def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer],
     gold.check(connection, who, [one.review.id for one in listed if one.checked], tool)
 
 
-def write_items(path: Path, form: Format, listed: Iterable[Item], force: bool) -> None:
+def write_items(path: Path, form: LabelFormat, listed: Iterable[LabelItem], force: bool) -> None:
     """Write items beside the target, then renamed. A file that is there may hold somebody's work."""
     if path.exists() and not force:
         raise InputError(

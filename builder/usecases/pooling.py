@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import WorkdirError
-from builder.gold.pool import PROPOSED, Settings, make, name_of, sample
+from builder.gold.pool import PROPOSED, PoolSettings, make, name_of, sample
 from builder.records import Label, Pool
 from builder.store import db, gold, pools, triplets
 from builder.usecases.labelling import opened
@@ -34,7 +34,7 @@ class Made:
     proposers: Counter[int]
 
 
-def make_pool(workdir: Path, settings: Settings) -> Made:
+def make_pool(workdir: Path, settings: PoolSettings) -> Made:
     """Make a pool and store it. WorkdirError where nothing has been proposed yet, or the split is empty."""
     with opened(workdir) as connection:
         systems = pools.systems(connection)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from goldwork import triplet, work
 
 from builder.gold.formats import FORMATS
-from builder.gold.pool import Settings
+from builder.gold.pool import PoolSettings
 from builder.records import Label, Triplet
 from builder.store import gold, pools
 from builder.usecases.labelling import agree, export, import_labels, opened
@@ -71,9 +71,9 @@ def main() -> None:
             "pool, stratified",
             make_pool,
             workdir,
-            Settings(options.reviews - 1, 14, "test", ("length", "polarity", "disagreement")),
+            PoolSettings(options.reviews - 1, 14, "test", ("length", "polarity", "disagreement")),
         )
-        made = timed("pool", make_pool, workdir, Settings(options.reviews, 13, "test"))
+        made = timed("pool", make_pool, workdir, PoolSettings(options.reviews, 13, "test"))
         print(f"{len(made.pool.reviews):,} reviews, {made.pool.size:,} candidates")  # type: ignore[attr-defined]
         with opened(workdir) as connection:
             pool = pools.read(connection, pools.chosen(connection, None))

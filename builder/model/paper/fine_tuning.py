@@ -229,8 +229,10 @@ def load(folder: Path) -> Writer | Referee:
     except BuilderError as error:
         raise ModelError(error.what, where=str(path), fix="train the model again") from error
     base = load_base(str(folder))
-    if (found := _digest(base, settings(kind, config, asking))) != digest:
-        raise ModelError(f"digest is {found}, {MANIFEST} says {digest}", where=str(folder), fix="train the model again")
+    if (actual := _digest(base, settings(kind, config, asking))) != digest:
+        raise ModelError(
+            f"digest is {actual}, {MANIFEST} says {digest}", where=str(folder), fix="train the model again"
+        )
     if kind == "writer":
         return Writer(base, asking, config, digest, facts, folder)
     return Referee(base, config, digest, asking.constrained, facts)

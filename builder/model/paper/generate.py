@@ -49,13 +49,13 @@ def write(
     order = sorted(range(len(questions)), key=lambda i: (-len(questions[i]), i))
     sizes = [(len(ids), min(config.max_output, len(ids) + 1)) for ids in questions]
 
-    def one(batch: list[int], device: torch.device) -> list[Output]:
+    def write_batch(batch: list[int], device: torch.device) -> list[Output]:
         return _write(
             base, [questions[i] for i in batch], config, [grammars(i) for i in batch] if grammars else None, device
         )
 
     with quiet(), inference(base.network, config) as device:
-        for batch, outputs in _fitting(order, sizes, config.generate_tokens, lambda batch: one(batch, device)):
+        for batch, outputs in _fitting(order, sizes, config.generate_tokens, lambda batch: write_batch(batch, device)):
             yield from zip(batch, outputs, strict=True)
             done += sum(len(questions[i]) for i in batch)
             if progress:
@@ -127,7 +127,7 @@ class Watch:
 
     def __init__(self, eos: int, rows: int, grammars: Sequence[AnswerGrammar] | None) -> None:
         self._eos, self._grammars = eos, grammars
-        self._states: list[State] = [one.start() for one in grammars or ()]
+        self._states: list[State] = [grammar.start() for grammar in grammars or ()]
         self._open = torch.ones(rows, dtype=torch.bool)
         self._tokens = torch.zeros(rows, dtype=torch.int64)
         self.logs = torch.zeros(rows, dtype=torch.float64)
@@ -203,4 +203,4 @@ def _weigh(base: Base, items: Sequence[tuple[Ids, Sequence[Ids]]], device: torch
     ).logits
     logs = logits.float().log_softmax(-1).gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
     sums = logs.masked_fill(target == IGNORED, 0.0).sum(-1)
-    return [tuple(one.softmax(-1).tolist()) for one in sums.split(counts)]
+    return [tuple(scores.softmax(-1).tolist()) for scores in sums.split(counts)]

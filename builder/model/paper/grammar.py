@@ -36,12 +36,16 @@ class VocabularyPieces:
 
     @classmethod
     def of(cls, pieces: Iterable[tuple[int, str]], eos: int) -> VocabularyPieces:
-        listed = sorted((folded, i) for i, text in pieces if (folded := fold(text)))
+        folded_pieces = sorted((folded, i) for i, text in pieces if (folded := fold(text)))
         begin: dict[str, tuple[int, int]] = {}
-        for at, (text, _) in enumerate(listed):
+        for at, (text, _) in enumerate(folded_pieces):
             begin[text[:2]] = (begin.get(text[:2], (at, 0))[0], at + 1)
         return cls(
-            tuple(text for text, _ in listed), tuple(i for _, i in listed), {i: text for text, i in listed}, eos, begin
+            tuple(text for text, _ in folded_pieces),
+            tuple(i for _, i in folded_pieces),
+            {i: text for text, i in folded_pieces},
+            eos,
+            begin,
         )
 
     def written_with(self, chars: frozenset[str]) -> tuple[list[str], list[int]]:
@@ -55,13 +59,13 @@ class VocabularyPieces:
 
 class State(NamedTuple):
     """Where an answer stands. `at`: folded review positions of the last copied character (empty: nothing copied yet);
-    `said`: the aspect so far; `aspects`: those named; `number`: which of them is described; `rest`: what of a fixed
+    `name`: the aspect so far; `aspects`: those named; `number`: which of them is described; `rest`: what of a fixed
     text is still to come.
     """
 
     node: str
     at: frozenset[int] = frozenset()
-    said: str = ""
+    name: str = ""
     aspects: tuple[str, ...] = ()
     number: int = 0
     rest: str = ""
@@ -101,10 +105,10 @@ class AnswerGrammar:
         ends.
         """
         if state not in self._next:
-            found = tuple(self._walk(state, 0, len(self.strings), 0))
+            tokens = tuple(self._walk(state, 0, len(self.strings), 0))
             # Template 1 has no list of aspects that says how many sentences are due: behind each there may be an end.
-            done = state.node in (START, END) or (state.node == NAME and self.template == "1" and not state.said)
-            self._next[state] = (*found, self.pieces.eos) if done or not found else found
+            done = state.node in (START, END) or (state.node == NAME and self.template == "1" and not state.name)
+            self._next[state] = (*tokens, self.pieces.eos) if done or not tokens else tokens
         return self._next[state]
 
     def advance(self, state: State, token: int) -> State:
@@ -122,8 +126,8 @@ class AnswerGrammar:
                 yield self.ids[low]
             low += 1
         for char in self._chars(state) if low < high else ():
-            first = bisect_left(strings, char, low, high, key=lambda one: one[depth])
-            last = bisect_left(strings, chr(ord(char) + 1), first, high, key=lambda one: one[depth])
+            first = bisect_left(strings, char, low, high, key=lambda string: string[depth])
+            last = bisect_left(strings, chr(ord(char) + 1), first, high, key=lambda string: string[depth])
             if first < last and (after := self._step(state, char)) is not None:
                 yield from self._walk(after, first, last, depth + 1)
 
@@ -158,7 +162,7 @@ class AnswerGrammar:
                 return state._replace(node=TOLD, rest="")
             return state._replace(rest=rest) if any(end.startswith(rest) for end in _POLARITIES) else None
         if node == TOLD:
-            return self._told(state, char)
+            return self._after_polarity(state, char)
         if node in (START, NAME, ATTRIBUTE, CLOSED, OPINION):
             return self._mark(state, char) if char in _STRUCTURE else self._copy(state, char)
         return None
@@ -170,7 +174,7 @@ class AnswerGrammar:
         if not at:
             return None
         node = NAME if state.node == START else state.node
-        return state._replace(node=node, at=at, said=state.said + char if node != OPINION else "")
+        return state._replace(node=node, at=at, name=state.name + char if node != OPINION else "")
 
     def _mark(self, state: State, char: str) -> State | None:
         """A structural mark behind a term: only where something was copied."""
@@ -180,16 +184,16 @@ class AnswerGrammar:
         if node == OPINION:
             return state._replace(node=POLARITY, at=none, rest="") if char == "(" else None
         if node == NAME and char == "[":
-            return state._replace(node=ATTRIBUTE, at=none, said=state.said + "[")
+            return state._replace(node=ATTRIBUTE, at=none, name=state.name + "[")
         if node == ATTRIBUTE:
-            return state._replace(node=CLOSED, said=state.said + "]") if char == "]" else None
+            return state._replace(node=CLOSED, name=state.name + "]") if char == "]" else None
         if node not in (NAME, CLOSED):
             return None
         if self.template == "1":
             return State(OPINION) if char == ":" else None
         if char == "、":
-            return State(NAME, aspects=(*state.aspects, state.said))
-        return self._describe((*state.aspects, state.said), 0) if char == "。" else None
+            return State(NAME, aspects=(*state.aspects, state.name))
+        return self._describe((*state.aspects, state.name), 0) if char == "。" else None
 
     def _describe(self, aspects: tuple[str, ...], number: int) -> State:
         return State(FIXED, aspects=aspects, number=number, rest=f"{aspects[number].strip()}:")
@@ -203,7 +207,7 @@ class AnswerGrammar:
             else State(OPINION, aspects=state.aspects, number=state.number)
         )
 
-    def _told(self, state: State, char: str) -> State | None:
+    def _after_polarity(self, state: State, char: str) -> State | None:
         if char == "、":
             return state._replace(node=OPINION, at=frozenset())
         if char != "。":

@@ -63,10 +63,10 @@ def places(folded: Folded, term: str) -> list[tuple[Span, ...]]:
     if not wanted:
         return []
     whole = [tuple(range(at, at + len(wanted))) for at in _all(folded.chars, wanted)]
-    found = whole or [
+    indices = whole or [
         at for first in _all(folded.chars, wanted[0]) if (at := _scattered(folded.chars, wanted, first)) is not None
     ]
-    return list(dict.fromkeys(folded.spans(at) for at in found))
+    return list(dict.fromkeys(folded.spans(at) for at in indices))
 
 
 def _all(text: str, part: str) -> Iterator[int]:

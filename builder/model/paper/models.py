@@ -24,7 +24,7 @@ from builder.model.paper.grammar import AnswerGrammar
 from builder.model.paper.pretrained import Base, decode, pieces
 from builder.model.paper.settings import Asking, Seq2SeqConfig
 from builder.model.paper.templates import (
-    Said,
+    WrittenTriplet,
     aspect_text,
     judge_answers,
     judge_question,
@@ -135,10 +135,13 @@ def ask(example: Example, asking: Asking) -> str:
 def read_answer(text: str, answer: str, confidence: float, asking: Asking) -> WrittenAnswer:
     """An answer about a text, read: triplets at their places, in text order, each once; and all that is none."""
     parsed = parse(answer, asking.template)
-    located = [(one, locate(text, one, "writer", confidence)) for one in parsed.said]
-    problems = [*parsed.problems, *((found, "：".join(one[:2])) for one, found in located if isinstance(found, str))]
-    found = {triplet.key: triplet for _, triplet in reversed(located) if isinstance(triplet, Triplet)}
-    ordered = sorted(found.values(), key=lambda t: (min(t.aspect.start, t.opinion.start), t.key))
+    located = [(written, locate(text, written, "writer", confidence)) for written in parsed.triplets]
+    problems = [
+        *parsed.problems,
+        *((outcome, "：".join(written[:2])) for written, outcome in located if isinstance(outcome, str)),
+    ]
+    triplets = {triplet.key: triplet for _, triplet in reversed(located) if isinstance(triplet, Triplet)}
+    ordered = sorted(triplets.values(), key=lambda t: (min(t.aspect.start, t.opinion.start), t.key))
     return WrittenAnswer(answer, confidence, tuple(ordered), tuple(problems))
 
 
@@ -166,11 +169,11 @@ class AnswerScore:
     def __call__(self, network: object, share: tuple[int, int]) -> tuple[float, float]:
         mine = self.examples[share[0] :: share[1]]
         model = Writer(replace(self.base, network=network), self.asking, self.config, "")
-        gold, told = dict[str, list[Answer]](), dict[str, list[Answer]]()
+        gold, written_triples = dict[str, list[Answer]](), dict[str, list[Answer]]()
         for number, (example, written) in enumerate(zip(mine, model.answers(mine), strict=True)):
             gold[str(number)] = [triple_of(triplet) for triplet in example.triplets]
-            told[str(number)] = [triple_of(triplet) for triplet in written.triplets]
-        return paper(gold, told).f1 / 100 * len(mine), len(mine)
+            written_triples[str(number)] = [triple_of(triplet) for triplet in written.triplets]
+        return paper(gold, written_triples).f1 / 100 * len(mine), len(mine)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,32 +208,36 @@ class Referee:
         """The paper's discriminator judges what it was trained on as it judges the rest."""
         return self.classify(items, progress)
 
-    def chances(self, flat: Sequence[tuple[str, Said]], progress: Progress | None = None) -> list[dict[Verdict, float]]:
+    def chances(
+        self, flat: Sequence[tuple[str, WrittenTriplet]], progress: Progress | None = None
+    ) -> list[dict[Verdict, float]]:
         """The probabilities of the three answers about each (text, triplet)."""
         order: tuple[Verdict, ...] = ("YY", "YN", "NX")
         asked = []
-        for text, one in flat:
-            answers = judge_answers(one)
+        for text, triplet in flat:
+            answers = judge_answers(triplet)
             asked.append(
                 (
-                    self._ids(text, one),
+                    self._ids(text, triplet),
                     [self.base.tokens(answers[verdict], self.config.max_output) for verdict in order],
                 )
             )
         out: list[dict[Verdict, float]] = [{}] * len(flat)
-        for i, found in weigh(self.base, asked, self.config, progress):
-            out[i] = dict(zip(order, found, strict=True))
+        for i, chances in weigh(self.base, asked, self.config, progress):
+            out[i] = dict(zip(order, chances, strict=True))
         return out
 
-    def free(self, flat: Sequence[tuple[str, Said]], progress: Progress | None = None) -> list[Verdict | None]:
+    def free(
+        self, flat: Sequence[tuple[str, WrittenTriplet]], progress: Progress | None = None
+    ) -> list[Verdict | None]:
         """What the model writes about each (text, triplet) unconstrained; None where that is none of the three answers."""
         out: list[Verdict | None] = [None] * len(flat)
-        for i, output in write(self.base, [self._ids(*one) for one in flat], self.config, None, progress):
+        for i, output in write(self.base, [self._ids(*pair) for pair in flat], self.config, None, progress):
             out[i] = parse_judgement(decode(self.base, output.ids), flat[i][1])
         return out
 
-    def _ids(self, text: str, said: Said) -> tuple[int, ...]:
-        return self.base.tokens(judge_question(text, said), self.config.max_input)
+    def _ids(self, text: str, triplet: WrittenTriplet) -> tuple[int, ...]:
+        return self.base.tokens(judge_question(text, triplet), self.config.max_input)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +250,12 @@ class VerdictScore:
 
     def __call__(self, network: object, share: tuple[int, int]) -> tuple[float, float]:
         mine = self.items[share[0] :: share[1]]
-        found = Referee(replace(self.base, network=network), self.config, "").classify([example for example, _ in mine])
+        verdicts = Referee(replace(self.base, network=network), self.config, "").classify(
+            [example for example, _ in mine]
+        )
         right = sum(
             label == due
-            for labels, (_, wanted) in zip(found, mine, strict=True)
+            for labels, (_, wanted) in zip(verdicts, mine, strict=True)
             for (label, _), due in zip(labels, wanted, strict=True)
         )
         return right, sum(len(wanted) for _, wanted in mine)

@@ -120,8 +120,8 @@ def _pieces(
             f"constrained decoding knows no {decoder} tokenizer", where=source, fix="set paper.constrained = false"
         )
     vocabulary = tokenizer.get_vocab().items()
-    listed = ((i, token) for token, i in vocabulary if i not in special and i < size and not _BYTE.fullmatch(token))
-    return VocabularyPieces.of(((i, _written(token, decoder)) for i, token in listed), eos)
+    pieces = ((i, token) for token, i in vocabulary if i not in special and i < size and not _BYTE.fullmatch(token))
+    return VocabularyPieces.of(((i, _written(token, decoder)) for i, token in pieces), eos)
 
 
 def _written(token: str, decoder: str) -> str:
@@ -151,14 +151,14 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
     """The share of unknown characters in `texts`. ModelError if it is above MAX_UNKNOWN, or a character of the
     templates is unknown.
     """
-    said = ("", "", "POS")
+    placeholder = ("", "", "POS")
     wording = (
         ALL,
         WHICH,
         WHAT.format(aspect=""),
         *NAMES.values(),
         judge_question("", ("", "", "POS")),
-        *judge_answers(said).values(),  # type: ignore[arg-type]
+        *judge_answers(placeholder).values(),  # type: ignore[arg-type]
     )
     share, missing = unknown(base, (*wording, "、。：()"))
     if missing:

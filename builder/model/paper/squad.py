@@ -42,7 +42,7 @@ class SquadQuestion:
 def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
     """The questions of a file, and how many it has without an answer. InputError says where it is not in the layout."""
     try:
-        listed = json.loads(path.read_text("utf-8"))["data"]
+        articles = json.loads(path.read_text("utf-8"))["data"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"no file in the SQuAD layout: {error!r}", where=str(path), fix='it has {"data": [{"paragraphs": […]}]}'
@@ -50,11 +50,13 @@ def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
     out: list[SquadQuestion] = []
     where = "data"
     try:
-        for i, article in enumerate(listed):
+        for i, article in enumerate(articles):
             for j, paragraph in enumerate(article["paragraphs"]):
                 for k, asked in enumerate(paragraph["qas"]):
                     where = f"data[{i}].paragraphs[{j}].qas[{k}]"
-                    answers = tuple(dict.fromkeys(str(one["text"]) for one in asked["answers"] if one["text"].strip()))
+                    answers = tuple(
+                        dict.fromkeys(str(span["text"]) for span in asked["answers"] if span["text"].strip())
+                    )
                     out.append(
                         SquadQuestion(
                             str(asked["id"]), str(asked["question"]).strip(), str(paragraph["context"]), answers
@@ -62,7 +64,7 @@ def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
                     )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"not in the SQuAD layout: {error!r}", where=f"{path}:{where}") from error
-    return [one for one in out if one.answers], sum(not one.answers for one in out)
+    return [question for question in out if question.answers], sum(not question.answers for question in out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,11 @@ class ExactMatch:
     def __call__(self, network: object, share: tuple[int, int]) -> tuple[float, float]:
         mine = self.questions[share[0] :: share[1]]
         base = replace(self.base, network=network)
-        asked = [base.tokens(one.text, self.config.max_input) for one in mine]
-        told = ((mine[i], decode(base, output.ids)) for i, output in write(base, asked, self.config))
-        return sum(fold(text).strip() in {fold(due).strip() for due in one.answers} for one, text in told), len(mine)
+        asked = [base.tokens(question.text, self.config.max_input) for question in mine]
+        predicted = ((mine[i], decode(base, output.ids)) for i, output in write(base, asked, self.config))
+        return sum(
+            fold(text).strip() in {fold(due).strip() for due in question.answers} for question, text in predicted
+        ), len(mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ def pretrain(
     question in twenty validates.
     """
     read = [read_squad(path) for path in files]
-    questions, unanswered = [one for listed, _ in read for one in listed], sum(count for _, count in read)
+    questions, unanswered = [question for members, _ in read for question in members], sum(count for _, count in read)
     valid = [question for question in questions if _held_out(question.id, seed)]
     train = [question for question in questions if not _held_out(question.id, seed)]
     if not train:

@@ -18,7 +18,7 @@ from builder.model.paper.locate import Folded, envelope, fold, nearest, places
 from builder.records import Element, Polarity, Triplet, Verdict
 
 Template = Literal["1", "2"]
-Said = tuple[str, str, Polarity]
+WrittenTriplet = tuple[str, str, Polarity]
 """aspect, opinion, polarity, as written in an answer; the aspect of an attribute is `owner[attribute]`."""
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 POLARITY: dict[str, Polarity] = {name: polarity for polarity, name in NAMES.items()}
@@ -33,11 +33,11 @@ _BRACKETS = "[]"
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What an answer says, each once, in its order; and (reason, piece of the answer) for what does not parse or
-    contradicts itself.
+    """The triplets of an answer, each once, in its order. `problems` holds (reason, piece of the answer) for whatever
+    does not parse or contradicts itself.
     """
 
-    said: tuple[Said, ...]
+    triplets: tuple[WrittenTriplet, ...]
     problems: tuple[tuple[str, str], ...] = ()
 
 
@@ -56,16 +56,16 @@ def aspect_text(triplet: Triplet) -> str:
     return f"{owner.text}[{attribute}]" if attribute else triplet.aspect.text
 
 
-def triple_of(triplet: Triplet) -> Said:
+def triple_of(triplet: Triplet) -> WrittenTriplet:
     """A triplet as the strings that an answer holds."""
     return aspect_text(triplet), triplet.opinion.text, triplet.polarity
 
 
-def refused(said: Said) -> str | None:
+def refused(triplet: WrittenTriplet) -> str | None:
     """Why an answer cannot hold a triplet: `empty`, `edge` (a space at its edge), `mark` (a term contains a mark of
     the format); or None.
     """
-    aspect, opinion, _ = said
+    aspect, opinion, _ = triplet
     owner, bracket, attribute = aspect.partition("[")
     terms = [owner, attribute.removesuffix("]"), opinion] if bracket and aspect.endswith("]") else [aspect, opinion]
     if not all(terms):
@@ -75,15 +75,17 @@ def refused(said: Said) -> str | None:
     return "mark" if any(set(fold(term)) & set(MARKS + _BRACKETS) for term in terms) else None
 
 
-def answer(said: Sequence[Said], template: Template) -> tuple[str, tuple[tuple[Said, str], ...]]:
+def answer(
+    triplets: Sequence[WrittenTriplet], template: Template
+) -> tuple[str, tuple[tuple[WrittenTriplet, str], ...]]:
     """The answer for triplets, aspects in the order of their first mention, and what had to be left out with its
     reason.
     """
-    left_out = [(fromkey, reason) for fromkey in dict.fromkeys(said) if (reason := refused(fromkey)) is not None]
+    left_out = [(triplet, reason) for triplet in dict.fromkeys(triplets) if (reason := refused(triplet)) is not None]
     grouped: dict[str, list[str]] = {}
-    for aspect, opinion, polarity in dict.fromkeys(one for one in said if refused(one) is None):
+    for aspect, opinion, polarity in dict.fromkeys(triplet for triplet in triplets if refused(triplet) is None):
         grouped.setdefault(aspect, []).append(f"{opinion}({NAMES[polarity]})")
-    body = "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items())
+    body = "".join(f"{aspect}：{'、'.join(opinions)}。" for aspect, opinions in grouped.items())
     head = f"{'、'.join(grouped)}。" if template == "2" and grouped else ""
     return head + body, tuple(left_out)
 
@@ -100,62 +102,64 @@ def parse(text: str, template: Template) -> Parsed:
     problems: list[tuple[str, str]] = [("cut", rest)] if rest.strip() else []
     whole, comma, _ = rest.rpartition("、")
     sentences += [whole] if comma and ":" in whole else []  # an opinion with a 、 behind it was written to its end
-    head = [one.strip() for one in sentences.pop(0).split("、")] if template == "2" and sentences else []
-    said: list[Said] = []
+    head = [name.strip() for name in sentences.pop(0).split("、")] if template == "2" and sentences else []
+    triplets: list[WrittenTriplet] = []
     for sentence in sentences:
-        found, wrong = _sentence(sentence)
+        in_sentence, wrong = _sentence(sentence)
         problems += wrong + [
-            ("repeated", _shown(one)) for i, one in enumerate(found) if one in said or one in found[:i]
+            ("repeated", _shown(triplet))
+            for i, triplet in enumerate(in_sentence)
+            if triplet in triplets or triplet in in_sentence[:i]
         ]
-        said += [fromkey for fromkey in dict.fromkeys(found) if fromkey not in said]
+        triplets += [triplet for triplet in dict.fromkeys(in_sentence) if triplet not in triplets]
     if template == "2":
-        described = list(dict.fromkeys(aspect for aspect, _, _ in said))
+        described = list(dict.fromkeys(aspect for aspect, _, _ in triplets))
         problems += [("unnamed", aspect) for aspect in described if aspect not in head]
         problems += [("undescribed", aspect) for aspect in head if aspect not in described]
-    return Parsed(tuple(said), tuple(problems))
+    return Parsed(tuple(triplets), tuple(problems))
 
 
-def _sentence(sentence: str) -> tuple[list[Said], list[tuple[str, str]]]:
-    aspect, colon, told = sentence.partition(":")
-    if not colon or not aspect.strip() or not told:
+def _sentence(sentence: str) -> tuple[list[WrittenTriplet], list[tuple[str, str]]]:
+    aspect, colon, opinions = sentence.partition(":")
+    if not colon or not aspect.strip() or not opinions:
         return [], [("form", sentence)]
-    said: list[Said] = []
+    triplets: list[WrittenTriplet] = []
     problems: list[tuple[str, str]] = []
-    for part in told.split("、"):
+    for part in opinions.split("、"):
         opinion, bracket, name = part.partition("(")
         if not bracket or not opinion.strip() or not name.endswith(")") or ":" in part:
             problems.append(("form", part))
         elif name[:-1] not in POLARITY:
             problems.append(("polarity", part))
         else:
-            said.append((aspect.strip(), opinion.strip(), POLARITY[name[:-1]]))
-    return said, problems
+            triplets.append((aspect.strip(), opinion.strip(), POLARITY[name[:-1]]))
+    return triplets, problems
 
 
-def _shown(said: Said) -> str:
-    return f"{said[0]}：{said[1]}({NAMES[said[2]]})"
+def _shown(triplet: WrittenTriplet) -> str:
+    return f"{triplet[0]}：{triplet[1]}({NAMES[triplet[2]]})"
 
 
-def locate(text: str, said: Said, source: str, confidence: float | None = None) -> Triplet | str:
+def locate(text: str, triplet: WrittenTriplet, source: str, confidence: float | None = None) -> Triplet | str:
     """The triplet that an answer says, at its place in the review; or the reason why it has none.
 
     Reasons: `aspect-not-in-text`, `opinion-not-in-text`. Where there were several places, the evidence says among how
     many.
     """
-    aspect, opinion, polarity = said
-    found = nearest(text, aspect, opinion)
+    aspect, opinion, polarity = triplet
+    located = nearest(text, aspect, opinion)
     owner: Element | None = None
-    if found is None and aspect.endswith("]") and "[" in aspect:
+    if located is None and aspect.endswith("]") and "[" in aspect:
         name, _, attribute = aspect[:-1].partition("[")
         if (pair := nearest(text, name, attribute)) is not None and (whole := _joined(text, *pair[0])) is not None:
             owner, aspect = pair[0][0], whole.text
-            found = _beside(text, whole, opinion)
-    if found is None:
+            located = _beside(text, whole, opinion)
+    if located is None:
         return "opinion-not-in-text" if _stands(text, aspect, owner) else "aspect-not-in-text"
-    (at, told), choices = found
+    (aspect_at, opinion_at), choices = located
     evidence = (("places", str(choices)),) if choices > 1 else ()
     return Triplet(
-        at, envelope(text, at), told, envelope(text, told), polarity, VALENCE[polarity], owner, source, (), confidence, evidence
+        aspect_at, envelope(text, aspect_at), opinion_at, envelope(text, opinion_at), polarity, VALENCE[polarity], owner, source, (), confidence, evidence
     )  # fmt: skip
 
 
@@ -167,20 +171,20 @@ def _joined(text: str, owner: Element, attribute: Element) -> Element | None:
 
 
 def _beside(text: str, aspect: Element, opinion: str) -> tuple[tuple[Element, Element], int] | None:
-    found = places(Folded.of(text), opinion)
-    if not found:
+    choices = places(Folded.of(text), opinion)
+    if not choices:
         return None
-    spans = min(found, key=lambda one: (max(one[0][0] - aspect.end, aspect.start - one[-1][1]), one))
-    return (aspect, Element("".join(text[start:end] for start, end in spans), spans)), len(found)
+    spans = min(choices, key=lambda spans: (max(spans[0][0] - aspect.end, aspect.start - spans[-1][1]), spans))
+    return (aspect, Element("".join(text[start:end] for start, end in spans), spans)), len(choices)
 
 
 def _stands(text: str, aspect: str, owner: Element | None) -> bool:
     return owner is not None or bool(places(Folded.of(text), aspect))
 
 
-def judge_question(text: str, said: Said) -> str:
+def judge_question(text: str, triplet: WrittenTriplet) -> str:
     """The two questions of section 3.3.2 about one triplet, as in Figure 8."""
-    aspect, opinion, polarity = said
+    aspect, opinion, polarity = triplet
     first, second = (
         f"{opinion}在以下文字是描述{aspect}嗎？",
         f"{opinion}在以下文字對{aspect}是{NAMES[polarity]}的描述嗎？",
@@ -188,9 +192,9 @@ def judge_question(text: str, said: Said) -> str:
     return f"question: {first} {second}  context: {text}"
 
 
-def judge_answers(said: Said) -> dict[Verdict, str]:
+def judge_answers(triplet: WrittenTriplet) -> dict[Verdict, str]:
     """The three answers: yes and yes, yes and no, no (the second answer does not matter, so it is not given)."""
-    aspect, opinion, polarity = said
+    aspect, opinion, polarity = triplet
     yes = f"是，{opinion}是描述{aspect}。"
     return {
         "YY": f"{yes}是，{opinion}對{aspect}是{NAMES[polarity]}的描述。",
@@ -199,10 +203,10 @@ def judge_answers(said: Said) -> dict[Verdict, str]:
     }
 
 
-def parse_judgement(text: str, said: Said) -> Verdict | None:
+def parse_judgement(text: str, triplet: WrittenTriplet) -> Verdict | None:
     """The verdict that an answer gives, None if it is none of the three (folded, spaces aside)."""
 
-    def plain(one: str) -> str:
-        return fold(one).replace(" ", "")
+    def plain(text: str) -> str:
+        return fold(text).replace(" ", "")
 
-    return next((verdict for verdict, due in judge_answers(said).items() if plain(due) == plain(text)), None)
+    return next((verdict for verdict, due in judge_answers(triplet).items() if plain(due) == plain(text)), None)

@@ -94,7 +94,7 @@ def _safe(base: Base, whole: dict[str, Any]) -> set[int]:
     it), single safe characters.
     """
     vocabulary = whole["model"]["vocab"]
-    out = set(base.special) | {one["id"] for one in whole["added_tokens"]} | {whole["model"]["unk_id"]}
+    out = set(base.special) | {token["id"] for token in whole["added_tokens"]} | {whole["model"]["unk_id"]}
     out.add(min(range(len(vocabulary)), key=lambda i: vocabulary[i][1]))
     return out | {
         i for i, (piece, _) in enumerate(vocabulary) if _BYTE.fullmatch(piece) or _safe_piece(piece.replace("▁", ""))
@@ -153,7 +153,7 @@ def _tokenizer(whole: dict[str, Any], kept: list[int], new: dict[int, int]) -> d
         "vocab": [vocabulary[i] for i in kept if i < len(vocabulary)],
         "unk_id": new[whole["model"]["unk_id"]],
     }
-    added = [{**one, "id": new[one["id"]]} for one in whole["added_tokens"] if one["id"] in new]
+    added = [{**token, "id": new[token["id"]]} for token in whole["added_tokens"] if token["id"] in new]
     return {**whole, "model": model, "added_tokens": added, "post_processor": _mapped(whole.get("post_processor"), new)}
 
 
@@ -161,7 +161,7 @@ def _mapped(part: Any, new: dict[int, int]) -> Any:
     """A post-processor with every list `ids` renumbered."""
     if isinstance(part, dict):
         return {key: [new[i] for i in value] if key == "ids" else _mapped(value, new) for key, value in part.items()}
-    return [_mapped(one, new) for one in part] if isinstance(part, list) else part
+    return [_mapped(item, new) for item in part] if isinstance(part, list) else part
 
 
 def _sentencepiece(source: str, pieces: list[str], kept: list[int]) -> bytes | None:
