@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TextIO, cast
+from typing import NoReturn, TextIO, cast
 
 import click
 
@@ -34,6 +34,7 @@ from builder.commands import (
     score,
     serve,
 )
+from builder.commands.terminal import TameTerminal
 from builder.errors import BuilderError, printable
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
@@ -87,7 +88,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _lost
     if sys.stdout.isatty():
-        sys.stdout = cast(TextIO, _Tame(sys.stdout))
+        sys.stdout = cast(TextIO, TameTerminal(sys.stdout))
     try:
         with _launched():
             cli.main(prog_name="builder", standalone_mode=False)
@@ -129,23 +130,6 @@ def _launched() -> Iterator[None]:
         yield
     finally:
         devices.dismiss()
-
-
-class _Tame:
-    """A terminal that shows what others wrote and obeys none of it: escape codes and marks that turn lines round come
-    as their codes.
-
-    Files and pipes get every byte as it is.
-    """
-
-    def __init__(self, terminal: TextIO) -> None:
-        self._terminal = terminal
-
-    def write(self, text: str) -> int:
-        return self._terminal.write(printable(text, kept="\n\t\u3000\u200d"))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._terminal, name)
 
 
 class _Terminated(BaseException):

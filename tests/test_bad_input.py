@@ -527,10 +527,10 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
 TEXTS: dict[str, tuple[bytes, str]] = {
     "not JSON": (b'{"id": 1, "text": "a"}\n{oops}\n', r"in\.jsonl:2: not a JSON line"),
     "not UTF-8": ('{"id": 1, "text": "好吃"}\n'.encode("big5"), r"in\.jsonl:1: not a JSON line: .*utf-8"),
-    "no text": (b'{"id": 1}\n', r'in\.jsonl:1: "id" or a string "text" is missing; each line is'),
-    "no id": (b'\n{"text": "a"}\n', r'in\.jsonl:2: "id" or a string "text" is missing'),
-    "no object": (b'["id", "text"]\n', r'in\.jsonl, item 1: "id" or a string "text" is missing'),
-    "a number for a text": (b'{"id": 1, "text": 5}\n', r'in\.jsonl:1: "id" or a string "text" is missing'),
+    "no text": (b'{"id": 1}\n', r"in\.jsonl: no text column; columns found: id; name it with --text-column"),
+    "no text later": (b'{"id": 1, "text": "a"}\n{"id": 2}\n', r'in\.jsonl:2: a string "text" is missing; each line is'),
+    "no object": (b'["id", "text"]\n', r'in\.jsonl, item 1: a string "text" is missing'),
+    "a number for a text": (b'{"id": 1, "text": 5}\n', r'in\.jsonl:1: a string "text" is missing'),
     "half an emoji": (
         b'{"id": 1, "text": "\\ud83d"}\n',
         r"in\.jsonl:1: a lone surrogate \(half an emoji\) in id or text",

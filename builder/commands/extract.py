@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
+from builder.commands.terminal import counted, shows_colour, styled_output
+
+if TYPE_CHECKING:
+    from builder.config import Convention
+    from builder.sources.texts import Text
+    from builder.usecases.answers import Writer
+
 
 @click.command()
+@click.argument("given", metavar="[TEXT]...", nargs=-1)
+@click.option("--input", "source", type=click.Path(path_type=Path), help="File of texts; - reads standard input.")
 @click.option(
-    "--input",
-    "source",
-    type=click.Path(path_type=Path),
-    required=True,
-    help='JSON lines of {"id", "text"}, or a gold file with texts; - reads standard input.',
+    "--output", "target", type=click.Path(path_type=Path), help="File to write; - writes JSON lines to standard output."
 )
 @click.option(
-    "--output",
-    "target",
-    type=click.Path(path_type=Path),
-    required=True,
-    help='JSON lines of {"id", "triplets"}, in the same order; - writes standard output.',
+    "--format",
+    "shape",
+    type=click.Choice(["jsonl", "csv", "table"]),
+    help="How to write it: by default as the ending of --output says, and without --output a table.",
 )
+@click.option("--text-column", help="Column with the text; guessed if not given.")
+@click.option("--id-column", help="Column with ids; guessed if not given, else the number of the row.")
+@click.option("--encoding", help="Encoding of the file, if it is not Unicode.")
+@click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
 @click.option(
     "--source",
     "system",
@@ -35,15 +46,52 @@ import click
     help="Working directory with the trained models; not needed for rules.",
 )
 @click.option("--convention", type=click.Choice(["natural", "paper"]), default="natural", show_default=True)
-@click.option("--workers", type=int, default=2, show_default=True)
-def extract(source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int) -> None:
+@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True)
+def extract(
+    given: tuple[str, ...], source: Path | None, target: Path | None, shape: str | None, system: str, workdir: Path | None,
+    convention: str, workers: int, **reading: str | None,
+) -> None:  # fmt: skip
     """Extract triplets from texts.
 
-    One line out for each line in, in the same order.
+    TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
+    in the same order, one for each text.
     """
-    from builder.usecases.extraction import extract_file
+    from builder.usecases.answers import writer
+    from builder.usecases.extracting import extract_texts
+    from builder.usecases.extraction import open_system
 
-    counts = extract_file(source, target, system, workdir, convention, workers)
-    click.echo(
-        f"{target}: {counts.texts} texts, {counts.triplets} triplets, {counts.seconds:.1f} s", err=target == Path("-")
+    texts = _given_texts(given, source, reading)
+    to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
+    shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
+    colour = to_screen and shows_colour(sys.stdout)
+    write: Writer = writer(shape, convention == "paper", colour)
+    place: Path | TextIO = (
+        (styled_output() if colour and shape == "table" else sys.stdout) if to_screen else cast(Path, target)
     )
+    typed = "-" in (*given, str(source)) and sys.stdin.isatty()
+    if typed:
+        click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
+    chosen = open_system(workdir, system, cast("Convention", convention))
+    counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
+    if not (given and given != ("-",) and source is None and target is None):
+        name = "" if target is None or to_screen else f"{target}: "
+        about = f"{counted(counts.texts, 'text')}, {counted(counts.triplets, 'triplet')}, {counts.seconds:.1f} s"
+        click.echo(name + about, err=to_screen or target == Path("-"))
+
+
+def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str, str | None]) -> Iterable[Text]:
+    """The texts of the command line, or of the one file or stream that it names."""
+    from builder.sources import Columns
+    from builder.sources.texts import ENDINGS, texts
+
+    files = [word for word in given if word == "-" or word.lower().endswith(ENDINGS)]
+    if len(files) + (source is not None) > 1 or ((files or source) and len(given) > len(files)):
+        raise click.UsageError("give either texts or one file")
+    if files or source is not None:
+        columns = Columns(text=reading["text_column"], id=reading["id_column"])
+        return texts(source or Path(files[0]), columns, reading["encoding"], reading["sheet"])
+    if not given:
+        raise click.UsageError("give a text, a file, or - for standard input")
+    if any(reading.values()):
+        raise click.UsageError("columns, encoding and sheet are those of a file, and no file is given")
+    return [(None, text) for text in given]

@@ -1,9 +1,10 @@
-"""Files of texts for `builder extract`: (id, text), in the file's order.
+"""Texts for `builder extract`: (id, text) in order, from a file in any format that `build` reads, or from a stream.
 
-JSON lines are read as a stream; a JSON array, as dimABSA's files of 2024 are, as a whole. Besides ours ({"id",
-"text"}, releases) they may be rows of the gold files that `builder score` reads, as far as those hold texts:
-dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}), the paper's ({"id", "question"}: the text behind `context:`), and
-dimABSA's lines `ID, Sentence`.
+A stream (standard input, a pipe) and a file that ends in `.txt` hold a text a line. Where the first line begins as
+JSON they hold rows: ours ({"id", "text"}, releases), or rows of the gold files that `builder score` reads, as far as
+those hold texts: dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}, lines `ID, Sentence`) and the paper's ({"id",
+"question"}: the text behind `context:`). JSON lines are read as a stream, an array as a whole. All other files, and
+JSON whose text has another name, are read by the readers of `build`. A row without an id gets its number.
 """
 
 from __future__ import annotations
@@ -16,31 +17,89 @@ from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 
-from builder.errors import InputError
+from builder.errors import ConfigError, InputError
+from builder.records import RejectedRow
+from builder.sources import FORMATS, Columns, read
 
 Text = tuple[object, str]
 STANDARD = Path("-")
 """As a source standard input, as a target standard output."""
+ENDINGS = (*FORMATS, ".txt")
+"""How the names of files with texts end."""
+_TEXT_KEYS = ("text", "Text", "Sentence")
 _FIX = 'each line is {"id": …, "text": "…"} in UTF-8; gold files of dimABSA and of the paper are read too'
 _HEADER = re.compile(rb"(\xef\xbb\xbf)?ID,\s*Sentence\s*")
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*(["}]|$)|\[\s*([\[{\]"]|$))')
+"""How JSON begins: a text may begin with a bracket too, as in [推薦]."""
+_LOOK_AT = 1 << 16
 
 
-def texts(source: Path) -> Iterator[Text]:
-    """The texts of a file, a pipe, or standard input (`-`). InputError names the row that holds no id or no text."""
+def texts(
+    source: Path, columns: Columns | None = None, encoding: str | None = None, sheet: str | None = None
+) -> Iterator[Text]:
+    """The texts of a file, a pipe, or standard input (`-`). InputError names the row that holds no text.
+
+    `columns`, `encoding` and `sheet` are for files, which the readers of `build` then read.
+    """
+    described = columns not in (None, Columns()) or encoding is not None or sheet is not None
+    name = source.name.lower()
+    if source == STANDARD or (source.exists() and not source.is_file() and not source.is_dir()):
+        if described:
+            raise ConfigError("columns, encoding and sheet are those of a file", fix="save the stream to a file first")
+        yield from _streamed(source, lines=True)
+    elif described or _is_table(source):
+        yield from _from_table(source, columns, encoding, sheet)
+    else:
+        yield from _streamed(source, lines=name.endswith(".txt"))
+
+
+def _is_table(source: Path) -> bool:
+    """Whether the readers of `build` are to read a file: always, but for JSON with the names of texts known here."""
+    name = source.name.lower()
+    if not name.endswith((".json", ".jsonl", ".ndjson")):
+        return name.endswith(tuple(FORMATS))
+    try:
+        with source.open("rb") as handle:
+            start = handle.read(_LOOK_AT).decode("utf-8-sig", "ignore").lstrip().removeprefix("[").lstrip()
+        row, _ = json.JSONDecoder().raw_decode(start)
+    except (OSError, ValueError, RecursionError):  # the one who reads it will say so
+        return False
+    return isinstance(row, dict) and not row.keys() & {*_TEXT_KEYS, "question"}
+
+
+def _from_table(source: Path, columns: Columns | None, encoding: str | None, sheet: str | None) -> Iterator[Text]:
+    for item in read(source, columns, encoding, sheet=sheet):
+        if isinstance(item, RejectedRow):
+            fix = "correct the row; `builder build` would keep it aside"
+            raise InputError(f"{item.reason}: {item.detail}", where=str(source), fix=fix)
+        yield item.id or item.row, item.text
+
+
+def _streamed(source: Path, lines: bool) -> Iterator[Text]:
+    """The texts of JSON, or of plain `lines` where the first does not begin as JSON does."""
     try:
         with nullcontext(sys.stdin.buffer) if source == STANDARD else source.open("rb") as handle:
             blank = 0
             while (head := handle.readline()) and not head.strip():
                 blank += 1
-            if head.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+            header = bool(_HEADER.fullmatch(head))
+            if head.lstrip(b"\xef\xbb\xbf \t").startswith(b"[") and (not lines or _JSON.match(head)):
                 yield from _array(head + handle.read(), source)
                 return
-            plain = bool(_HEADER.fullmatch(head))
+            read_line = _sentence if header else _plain if lines and not _JSON.match(head) else _line
             for number, raw in enumerate(chain([head], handle), start=1 + blank):  # no seek: a pipe goes one way
-                if raw.strip() and not (plain and number == 1 + blank):
-                    yield (_sentence if plain else _line)(raw, f"{source}:{number}")
+                if raw.strip() and not (header and number == 1 + blank):
+                    yield read_line(raw, f"{source}:{number}", number - blank)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(source)) from error
+
+
+def _plain(raw: bytes, where: str, number: int) -> Text:
+    """A line that is a text."""
+    try:
+        return number, raw.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8", where=where, fix="convert it first, for example with `iconv -f big5`") from error
 
 
 def _array(content: bytes, source: Path) -> Iterator[Text]:
@@ -49,18 +108,18 @@ def _array(content: bytes, source: Path) -> Iterator[Text]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON array: {error}", where=str(source), fix=_FIX) from error
     for number, row in enumerate(rows, start=1):
-        yield _row(row, f"{source}, item {number}")
+        yield _row(row, f"{source}, item {number}", number)
 
 
-def _line(raw: bytes, where: str) -> Text:
+def _line(raw: bytes, where: str, number: int) -> Text:
     try:
         row = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON line: {error}", where=where, fix=_FIX) from error
-    return _row(row, where)
+    return _row(row, where, number)
 
 
-def _sentence(raw: bytes, where: str) -> Text:
+def _sentence(raw: bytes, where: str, number: int) -> Text:
     """A line of dimABSA's `ID, Sentence` files."""
     try:
         i, comma, text = raw.decode("utf-8-sig").rstrip("\r\n").partition(", ")
@@ -71,15 +130,15 @@ def _sentence(raw: bytes, where: str) -> Text:
     return i, text
 
 
-def _row(row: object, where: str) -> Text:
+def _row(row: object, where: str, number: int) -> Text:
     if not isinstance(row, Mapping):
-        raise InputError('"id" or a string "text" is missing', where=where, fix=_FIX)
-    i = row.get("id", row.get("ID"))
-    text = next((row[name] for name in ("text", "Text", "Sentence") if name in row), None)
+        raise InputError('a string "text" is missing', where=where, fix=_FIX)
+    i = row.get("id", row.get("ID", number))
+    text = next((row[name] for name in _TEXT_KEYS if name in row), None)
     if text is None and isinstance(question := row.get("question"), str) and "context:" in question:
         text = question.partition("context:")[2].strip()
-    if ("id" not in row and "ID" not in row) or not isinstance(text, str):
-        raise InputError('"id" or a string "text" is missing', where=where, fix=_FIX)
+    if not isinstance(text, str):
+        raise InputError('a string "text" is missing', where=where, fix=_FIX)
     try:
         json.dumps([i, text], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

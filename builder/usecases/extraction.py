@@ -1,35 +1,22 @@
-"""`extract`: triplets of texts outside a build, one answer for each text, in order.
+"""What finds triplets in texts outside a build: the rules, or a variant's last model from a working directory.
 
-In: texts, from any iterable, or a file of them: JSON lines {"id", "text"} or gold files that hold texts
-(`sources.texts`). Out: triplets in offsets of the texts, or JSON lines {"id", "triplets"} written beside the target
-and renamed, so that there is a whole file or none. The rules need no working directory; a variant's last model comes
-from one.
+In: texts, from any iterable. Out: their triplets in order, in offsets of the texts. `extracting` does it for files.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol, TextIO, TypeVar, cast
+from typing import Protocol, TypeVar
 
 from builder.config import Convention
 from builder.errors import ConfigError
-from builder.export.records import extracted
-from builder.files import replacing
 from builder.lexicon.resources import load_lexicon, overlays
 from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
 from builder.shards import Job, opened
-from builder.sources.texts import STANDARD, texts
-from builder.stages.context import bar
 from builder.store import db, runs
 from builder.text import Variants, view
 from builder.usecases.holding import holder
@@ -111,54 +98,6 @@ class ModelSystem:
         """In this process, whatever `workers` is: a model uses the cores itself."""
         for batch in _batches(iter(texts), _MODEL_CHUNK):
             yield from self.extract(batch)
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many texts were read, how many triplets found, and in how many seconds."""
-
-    texts: int
-    triplets: int
-    seconds: float
-
-
-def extract_file(
-    source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int
-) -> Counts:
-    """Extract from a file. InputError names the line that holds no id or no text."""
-    started = time.monotonic()
-    chosen = open_system(workdir, system, cast(Convention, convention))
-    ids = deque[object]()
-
-    def read_texts() -> Iterator[str]:
-        for i, text in texts(source):
-            ids.append(i)
-            yield text
-
-    read = found = 0
-    with _written(target) as out, bar(None, "extract", unit=" texts") as shown:
-        for triplets in chosen.stream(read_texts(), workers):
-            row = {"id": ids.popleft(), "triplets": [extracted(triplet, convention == "paper") for triplet in triplets]}
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")
-            read, found = read + 1, found + len(triplets)
-            shown.update()
-    return Counts(read, found, time.monotonic() - started)
-
-
-@contextmanager
-def _written(target: Path) -> Iterator[TextIO]:
-    """Standard output for `-`, a device or pipe as it is; a file is written beside its place and renamed."""
-    if target == STANDARD:
-        yield sys.stdout
-        return
-    if target.exists() and not target.is_file() and not target.is_dir():
-        with target.open("w", encoding="utf-8") as out:
-            yield out
-        return
-    with replacing(target) as handle:
-        out = io.TextIOWrapper(handle, encoding="utf-8")
-        yield out
-        out.detach()
 
 
 def open_system(

@@ -21,7 +21,7 @@ from builder.metrics.systems import Measured, Settings, measure
 from builder.model.tagger import in_place
 from builder.sources.texts import texts
 from builder.store import db, runs, triplets
-from builder.usecases.extraction import extract_file
+from builder.usecases.extracting import extract_file
 
 SETS = (
     ("dimABSA 2024 training set 1", "dimabsa/SIGHAN2024_dimABSA_TrainingSet1_Traditional.json", ""),

@@ -29,7 +29,7 @@ from builder.reader import to_text
 from builder.records import Triplet
 from builder.store import db, runs
 from builder.text import view
-from builder.usecases.extraction import extract_file
+from builder.usecases.extracting import extract_file
 from builder.usecases.holding import hold, rated_panel
 
 SIZES = (150, 500, 1500, 5000, 15_000, 0)

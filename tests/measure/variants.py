@@ -21,7 +21,7 @@ from builder.metrics import Answer, micro
 from builder.model.tagger import in_place
 from builder.records import StoredTriplet
 from builder.store import db, triplets
-from builder.usecases.extraction import extract_file
+from builder.usecases.extracting import extract_file
 
 Found = dict[str, list[tuple[int, Answer, str]]]
 """Per sentence: triplet id (0 where none is stored), answer, opinion."""
