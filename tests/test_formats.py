@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from builder.errors import ConfigError
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
-from builder.export.formats import FORMATS, NAMES, OTHERS, export, skipped_lines
-from builder.export.labels import Label, Labelled, Spans, labelled, surface
+from builder.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
+from builder.export.labels import REVIEW_DETAILS, TRIPLET_DETAILS, Label, Labelled, Spans, labelled, surface
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import POLARITIES, Span
 
@@ -428,3 +428,67 @@ def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Comman
     aspects = [surface(text, (span,)) for _, text, _, those in found for span in those]
     assert set(aspects) <= {one["aspect"]["text"] for review in due for one in review["triplets"]}
     assert len(aspects) > 30
+
+
+def details_in(name: str, made: str | bytes) -> list[dict[str, object]]:
+    """What a file of the format says of the two triplets of `ROW`, beside texts and places."""
+    if name in ("csv", "xlsx"):
+        (back,) = table.read_csv(str(made)) if name == "csv" else table.read_xlsx(bytes(made))  # type: ignore[arg-type]
+        return [dict(triplet) for triplet in back["triplets"]]
+    entry = json.loads(made)[0] if name != "doccano" else json.loads(made)
+    return {
+        "semeval": lambda: entry["opinions"],
+        "gts": lambda: [triplet for triple in entry["triples"] for triplet in triple["triplets"]],
+        "label-studio": lambda: entry["data"]["triplets"],
+        "doccano": lambda: entry["triplets"],
+    }[name]()
+
+
+ROW = row(Labelled("r1", TEXT, (Label(((0, 2),), ((4, 6),), "NEG"), KIND)))
+ROW |= {"rating": 4.0, "source": "invented"}
+ROW["triplets"][0] |= {"confidence": 0.75, "verdict": "YN", "aspect_category": "food", "rules": ["subject"]}
+ROW["triplets"][1] |= {"confidence": 0.5, "verdict": "YY", "opinion_category": "service.warm", "valence": 8.0}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_format_carries_of_a_row_what_the_table_of_formats_promises(name: str) -> None:
+    made = export(name, "train", [ROW], words=bio_words)
+    if CARRIES[name] == "all details":
+        triplets = details_in(name, made.payload if name == "xlsx" else made.content)
+        assert [{key: triplet[key] for key in TRIPLET_DETAILS} for triplet in triplets] == [
+            {key: triplet[key] for key in TRIPLET_DETAILS} for triplet in ROW["triplets"]
+        ]
+        if name not in ("csv", "xlsx"):
+            entry = json.loads(made.content)
+            review = entry if name == "doccano" else entry[0]["data"] if name == "label-studio" else entry[0]
+            assert {key: review[key] for key in REVIEW_DETAILS} == {key: ROW[key] for key in REVIEW_DETAILS}
+    else:
+        assert ("r1" in made.content) is (CARRIES[name] == "the review's id")
+        assert "invented" not in made.content
+
+
+def bio_words(texts: Sequence[str]) -> list[Sequence[Span]]:
+    return [bio.characters(text) for text in texts]
+
+
+def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
+    (task,) = json.loads(export("label-studio", "train", [ROW]).content)
+    regions = {part["id"]: part["value"]["text"] for part in task["predictions"][0]["result"] if "value" in part}
+    assert [(regions[of["from_id"]], regions[of["to_id"]], of["verdict"]) for of in task["data"]["triplets"]] == [
+        ("餐點", "太鹹", "YN"),
+        ("店員", "很親切", "YY"),
+    ]
+    record = json.loads(export("doccano", "train", [ROW]).content)
+    kinds = {relation["id"]: relation["type"] for relation in record["relations"]}
+    assert [(kinds[of["relation"]], of["confidence"]) for of in record["triplets"]] == [("NEG", 0.75), ("POS", 0.5)]
+
+
+def test_the_score_of_a_prediction_is_the_least_confidence_and_absent_where_one_is_unknown() -> None:
+    def score(row: ReviewRow) -> object:
+        (task,) = json.loads(export("label-studio", "train", [row]).content)
+        return task["predictions"][0].get("score", "none")
+
+    unsure = {**ROW["triplets"][0], "confidence": None}
+    assert score(ROW) == 0.5
+    assert score({**ROW, "triplets": [unsure, ROW["triplets"][1]]}) == "none"  # type: ignore[typeddict-item,list-item]
+    assert score({**ROW, "triplets": []}) == "none"

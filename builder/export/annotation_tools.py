@@ -3,6 +3,9 @@
 An element that is interrupted is several spans, joined by relations `continues`; a relation with a polarity leads
 from the first span of an aspect to the first of its opinion. Label Studio counts UTF-16 units, as its editor does;
 doccano counts code points.
+
+What a row says beside places and polarities goes along: with a task of Label Studio in its `data`, with a record of
+doccano beside its text. `triplets` names the relation of each.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from builder.export.labels import Label, Labelled, Spans, checked
+from builder.export.labels import Label, Labelled, Spans, checked, review_details, triplet_details
 from builder.records import POLARITIES, Polarity, Span
 
 ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
@@ -32,7 +35,9 @@ LABEL_CONFIG = f"""<View>
 
 
 def _graph(labels: Iterable[Label]) -> tuple[list[_Region], list[_Relation]]:
-    """Regions and relations; an element that several triplets share is one."""
+    """Regions, and relations in the order of the labels where they are none of `continues`. An element that several
+    triplets share is a single region.
+    """
     names: dict[tuple[str, Spans], str] = {}
     regions: list[_Region] = []
     relations: list[_Relation] = []
@@ -45,8 +50,8 @@ def _graph(labels: Iterable[Label]) -> tuple[list[_Region], list[_Relation]]:
             relations.extend((a, b, CONTINUES) for a, b in zip(parts, parts[1:], strict=False))  # noqa: RUF007
         return names[kind, spans]
 
-    for one in labels:
-        relations.append((first(ASPECT, one.aspect), first(OPINION, one.opinion), one.polarity))
+    for label in labels:
+        relations.append((first(ASPECT, label.aspect), first(OPINION, label.opinion), label.polarity))
     return regions, relations
 
 
@@ -54,13 +59,13 @@ def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[La
     following = {a: b for a, b, kind in relations if kind == CONTINUES}
 
     def spans(name: str) -> Spans:
-        found = [regions[name]]
+        parts = [regions[name]]
         while name in following:
             name = following[name]
-            found.append(regions[name])
-            if len(found) > len(regions):
+            parts.append(regions[name])
+            if len(parts) > len(regions):
                 raise ValueError(f"{CONTINUES} leads in a circle")
-        return tuple(found)
+        return tuple(parts)
 
     for a, b, kind in relations:
         if kind != CONTINUES:
@@ -75,9 +80,10 @@ def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[La
 
 def label_studio(reviews: Iterable[Labelled], model: str = "builder") -> str:
     """A JSON array of tasks with predictions, to be imported as it is (the minimal export of Label Studio drops
-    relations).
+    relations). The score of a prediction is its least confidence, so that tasks can be sorted by what is least sure;
+    without a confidence for each triplet there is no score.
     """
-    return json.dumps([_task(one, model) for one in reviews], ensure_ascii=False, indent=1) + "\n"
+    return json.dumps([_task(review, model) for review in reviews], ensure_ascii=False, indent=1) + "\n"
 
 
 def _task(review: Labelled, model: str) -> Node:
@@ -92,10 +98,20 @@ def _task(review: Labelled, model: str) -> Node:
         {"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [kind]}
         for a, b, kind in relations
     ]
-    return {
-        "data": {"id": review.id, "text": review.text},
-        "predictions": [{"model_version": model, "score": 1.0, "result": result}],
-    }
+    judged = [(a, b) for a, b, kind in relations if kind != CONTINUES]
+    triplets = [
+        {"from_id": a, "to_id": b} | triplet_details(label) for (a, b), label in zip(judged, review.labels, strict=True)
+    ]
+    details = review_details(review) | {"triplets": triplets} if review.row else {}
+    prediction: Node = {"model_version": model} | _score(review.labels) | {"result": result}
+    return {"data": {"id": review.id, "text": review.text} | details, "predictions": [prediction]}
+
+
+def _score(labels: Iterable[Label]) -> Node:
+    """How sure the least sure label is, if that is known of all."""
+    sure = [label.row["confidence"] if label.row else None for label in labels]
+    known = [confidence for confidence in sure if confidence is not None]
+    return {"score": min(known)} if known and len(known) == len(sure) else {}
 
 
 def _utf16(text: str) -> list[int]:
@@ -107,33 +123,35 @@ def read_label_studio(content: str) -> list[Labelled]:
     """Tasks with predictions, or with annotations (the first, which go before predictions). ValueError if a text is
     not at its offsets.
     """
-    found: list[Labelled] = []
+    reviews: list[Labelled] = []
     for task in json.loads(content):
         text = task["data"]["text"]
         results: list[Any] = next(
-            (one[0]["result"] for key in ("annotations", "predictions") if (one := task.get(key))), []
+            (versions[0]["result"] for key in ("annotations", "predictions") if (versions := task.get(key))), []
         )
         back = {unit: i for i, unit in enumerate(_utf16(text))}
         regions: dict[str, Span] = {}
         relations: list[_Relation] = []
-        for one in results:
-            if one["type"] == "relation":
-                relations.append((one["from_id"], one["to_id"], one["labels"][0]))
+        for result in results:
+            if result["type"] == "relation":
+                relations.append((result["from_id"], result["to_id"], result["labels"][0]))
             else:
-                start, end = (back.get(one["value"][key], -1) for key in ("start", "end"))
-                if start < 0 or text[start:end] != one["value"]["text"]:
-                    raise ValueError(f"{one['value']} is not in the text")
-                regions[one["id"]] = (start, end)
-        found.append(_reviewed(str(task["data"].get("id", len(found) + 1)), text, regions, relations))
-    return found
+                start, end = (back.get(result["value"][key], -1) for key in ("start", "end"))
+                if start < 0 or text[start:end] != result["value"]["text"]:
+                    raise ValueError(f"{result['value']} is not in the text")
+                regions[result["id"]] = (start, end)
+        reviews.append(_reviewed(str(task["data"].get("id", len(reviews) + 1)), text, regions, relations))
+    return reviews
 
 
 # ---- doccano
 
 
 def doccano(reviews: Iterable[Labelled]) -> str:
-    """JSON lines for a project of sequence labelling with relations. Its ids are numbers, so ours go along as `review`."""
-    return "".join(json.dumps(_record(one), ensure_ascii=False) + "\n" for one in reviews)
+    """JSON lines for a project of sequence labelling with relations. Its ids are numbers, so ours go along as
+    `review`.
+    """
+    return "".join(json.dumps(_record(review), ensure_ascii=False) + "\n" for review in reviews)
 
 
 def _record(review: Labelled) -> Node:
@@ -147,17 +165,24 @@ def _record(review: Labelled) -> Node:
         {"id": n, "from_id": number[a], "to_id": number[b], "type": kind}
         for n, (a, b, kind) in enumerate(relations, start=1)
     ]
-    return {"review": review.id, "text": review.text, "entities": entities, "relations": joined}
+    record: Node = {"review": review.id, "text": review.text, "entities": entities, "relations": joined}
+    if review.row is None:
+        return record
+    judged = [relation["id"] for relation in joined if relation["type"] != CONTINUES]
+    triplets = [{"relation": n} | triplet_details(label) for n, label in zip(judged, review.labels, strict=True)]
+    return record | review_details(review) | {"triplets": triplets}
 
 
 def read_doccano(content: str) -> list[Labelled]:
-    found: list[Labelled] = []
+    """Records with entities and relations. ValueError for a relation to an entity that is not there."""
+    reviews: list[Labelled] = []
     for line in filter(None, content.split("\n")):
         row = json.loads(line)
-        regions = {str(one["id"]): (one["start_offset"], one["end_offset"]) for one in row["entities"]}
-        relations = [(str(one["from_id"]), str(one["to_id"]), one["type"]) for one in row["relations"]]
-        found.append(_reviewed(str(row.get("review", row.get("id", len(found) + 1))), row["text"], regions, relations))
-    return found
+        regions = {str(entity["id"]): (entity["start_offset"], entity["end_offset"]) for entity in row["entities"]}
+        relations = [(str(edge["from_id"]), str(edge["to_id"]), edge["type"]) for edge in row["relations"]]
+        name = str(row.get("review", row.get("id", len(reviews) + 1)))
+        reviews.append(_reviewed(name, row["text"], regions, relations))
+    return reviews
 
 
 def _reviewed(name: str, text: str, regions: dict[str, Span], relations: list[_Relation]) -> Labelled:

@@ -82,7 +82,7 @@ def load(path: Path) -> File:
         raise InputError(
             "no data/*.jsonl in this directory", where=str(path), fix="name a release directory, or a file"
         )
-    rows = tuple(row for one in files for row in _recognised(one))
+    rows = tuple(row for file in files for row in _recognised(file))
     if not rows:
         raise InputError("no rows", where=str(path))
     return File(rows)
@@ -112,12 +112,12 @@ def _array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
     if not text.lstrip().startswith("["):
         return []
     try:
-        listed = json.loads(text)
+        items = json.loads(text)
     except ValueError:
         return []
-    if not all(isinstance(row, dict) for row in listed):
+    if not all(isinstance(row, dict) for row in items):
         return []
-    return [(f"{path}, item {number}", row) for number, row in enumerate(listed, start=1)]
+    return [(f"{path}, item {number}", row) for number, row in enumerate(items, start=1)]
 
 
 def _lines(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -147,22 +147,23 @@ def _ours(row: Any, opinion: str) -> Row:
     def text(value: Any) -> str:
         return str(value["text"] if isinstance(value, dict) else value)
 
-    listed = [
+    answers = [
         (text(t["aspect"]), text(t.get(opinion) or t["opinion"]), polarity(t["polarity"])) for t in row["triplets"]
     ]
-    return str(row["id"]), row.get("text"), listed
+    return str(row["id"]), row.get("text"), answers
 
 
 def _dimabsa(row: Any, _: str) -> Row:
-    listed = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
-    said = [polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]) for t in listed]
-    return str(row["ID"]), row.get("Text"), [(t["Aspect"], t["Opinion"], p) for t, p in zip(listed, said, strict=True)]
+    triplets = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
+    signs = [polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]) for t in triplets]
+    answers = [(t["Aspect"], t["Opinion"], sign) for t, sign in zip(triplets, signs, strict=True)]
+    return str(row["ID"]), row.get("Text"), answers
 
 
 def _dimabsa_2024(row: Any, _: str) -> Row:
     columns = row["Aspect"], row["Opinion"], row["Intensity"]
-    listed = [(aspect, opinion, polarity_at(valence)) for aspect, opinion, valence in zip_longest(*columns)]
-    return str(row["ID"]), row.get("Sentence"), listed
+    answers = [(aspect, opinion, polarity_at(valence)) for aspect, opinion, valence in zip_longest(*columns)]
+    return str(row["ID"]), row.get("Sentence"), answers
 
 
 def _paper(row: Any, _: str) -> Row:

@@ -22,7 +22,7 @@ Row = tuple[str, str | None, list[Answer]]
 """Review id, its text if the file has it, its answers."""
 _FROM_NAMES = {name: key for key, name in NAMES.items()} | {"Positive": "POS", "Negative": "NEG", "Neutral": "NEU"}
 _HEADER = re.compile(r"ID,?\s+(Quadruples|Triplets|Sentence)\s*")
-_TRUTH = re.compile(r"(?P<id>\S+) (?P<listed>(?:\(.+?,-?[\d.]+#-?[\d.]+\))*)\s*")
+_TRUTH = re.compile(r"(?P<id>\S+) (?P<tuples>(?:\(.+?,-?[\d.]+#-?[\d.]+\))*)\s*")
 _TUPLE = re.compile(r"\((?P<body>.+?),(?P<intensity>-?[\d.]+#-?[\d.]+)\)")
 _WORD = re.compile(r"[A-Za-z0-9]")
 
@@ -45,8 +45,8 @@ def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
             yield number, "span-aste", (number, line)
         elif line.count("####") == 1:
             yield number, "pyabsa" if "[((" in line.replace(" ", "") else "aste-data-v2", (number, line)
-        elif (found := _TRUTH.fullmatch(line)) is not None:
-            yield number, "dimabsa-truth", (found["id"], found["listed"])
+        elif (truth := _TRUTH.fullmatch(line)) is not None:
+            yield number, "dimabsa-truth", (truth["id"], truth["tuples"])
         else:
             raise InputError(
                 "no line of triplets",
@@ -72,13 +72,13 @@ def polarity_at(intensity: str) -> str:
 
 
 def _truth(row: tuple[str, str], _: str) -> Row:
-    key, listed = row
+    key, tuples = row
     answers: list[Answer] = []
-    for found in _TUPLE.finditer(listed):
-        fields = found["body"].split(",")
+    for match in _TUPLE.finditer(tuples):
+        fields = match["body"].split(",")
         if len(fields) not in (2, 3):
-            raise ValueError(f"{found[0]} holds {len(fields) + 1} fields, 3 or 4 are due")
-        answers.append((fields[0], fields[-1], polarity_at(found["intensity"])))
+            raise ValueError(f"{match[0]} holds {len(fields) + 1} fields, 3 or 4 are due")
+        answers.append((fields[0], fields[-1], polarity_at(match["intensity"])))
     return key, None, answers
 
 
@@ -90,32 +90,32 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
         sentence, _, rest = line.partition("####")
         tokens = sentence.split(" ") if every or not sentence.endswith(" ") else sentence.split()
         triplets = _literal(rest.rpartition("####")[2])
-        listed = [
+        answers = [
             (_surface(tokens, aspect, every), _surface(tokens, opinion, every), polarity(name))
             for aspect, opinion, name in triplets
         ]
-        return str(number), _joined(tokens), listed
+        return str(number), _joined(tokens), answers
 
     return reader
 
 
 def _literal(text: str) -> list[Any]:
     try:
-        found = ast.literal_eval(text.strip())
+        triplets = ast.literal_eval(text.strip())
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"no list of triplets: {text[:60]!r}") from error
-    if not isinstance(found, list):
+    if not isinstance(triplets, list):
         raise ValueError(f"no list of triplets: {text[:60]!r}")
-    return found
+    return triplets
 
 
 def _surface(tokens: list[str], indices: Any, every: bool) -> str:
-    listed = [int(i) for i in indices]
-    if listed and all(i == -1 for i in listed):
+    places = [int(i) for i in indices]
+    if places and all(i == -1 for i in places):
         return "NULL"
-    if not listed or not all(0 <= i < len(tokens) for i in listed) or listed != sorted(listed):
+    if not places or not all(0 <= i < len(tokens) for i in places) or places != sorted(places):
         raise ValueError(f"no span {indices!r} in {len(tokens)} tokens")
-    return _joined([tokens[i] for i in (listed if every else range(listed[0], listed[-1] + 1))])
+    return _joined([tokens[i] for i in (places if every else range(places[0], places[-1] + 1))])
 
 
 def _joined(tokens: list[str]) -> str:

@@ -34,10 +34,12 @@ _Triplet = tuple[Sequence[int], Sequence[int], Polarity]
 
 
 def refused_text(text: str) -> str | None:
+    """Why a text cannot be written as spaced tokens, or None."""
     return untokenisable(text)
 
 
 def refused(label: Label) -> str | None:
+    """Why a label cannot be written, or None."""
     return continuous(label)
 
 
@@ -45,7 +47,8 @@ def refused(label: Label) -> str | None:
 
 
 def v2(reviews: Iterable[Labelled]) -> str:
-    return "".join(_line(one, indices, _MARK) for one in reviews)
+    """A line for each review, with every token index of a span."""
+    return "".join(_line(review, indices, _MARK) for review in reviews)
 
 
 def read_v2(content: str) -> list[Labelled]:
@@ -57,23 +60,25 @@ def read_v2(content: str) -> list[Labelled]:
 
 
 def span_aste(reviews: Iterable[Labelled]) -> str:
-    return "".join(_line(one, lambda spans: sorted({spans[0][0], spans[0][1] - 1}), _THREE) for one in reviews)
+    """A line for each review, with the first and the last token of a span."""
+    return "".join(_line(review, lambda spans: sorted({spans[0][0], spans[0][1] - 1}), _THREE) for review in reviews)
 
 
 def read_span_aste(content: str) -> list[Labelled]:
+    """ValueError with the line of one that cannot be read. Ids are line numbers from 1."""
     return _read(content, _ends, _THREE)
 
 
-def _ends(listed: Sequence[int]) -> Spans:
-    if len(listed) not in (1, 2) or listed[0] > listed[-1]:
-        raise ValueError(f"{listed} is no first and last token")
-    return ((listed[0], listed[-1] + 1),)
+def _ends(bounds: Sequence[int]) -> Spans:
+    if len(bounds) not in (1, 2) or bounds[0] > bounds[-1]:
+        raise ValueError(f"{bounds} is no first and last token")
+    return ((bounds[0], bounds[-1] + 1),)
 
 
 def _line(
     review: Labelled, shown: Callable[[Spans], Sequence[int]], mark: str, stand_ins: Mapping[str, str] = STAND_INS
 ) -> str:
-    triplets = [(shown(one.aspect), shown(one.opinion), one.polarity) for one in review.labels]
+    triplets = [(shown(label.aspect), shown(label.opinion), label.polarity) for label in review.labels]
     return f"{_sentence(tokens(review.text, stand_ins))}{mark}{triplets!r}\n"
 
 
@@ -96,11 +101,11 @@ def _read(
 def _parsed(content: str, mark: str) -> Iterator[tuple[int, list[str], list[_Triplet]]]:
     """(number, tokens, triplets) of each line; the sentence may end in a space, as in the published files."""
     for number, line in enumerate(content.removesuffix("\n").split("\n") if content else [], start=1):
-        sentence, found, told = line.rpartition(mark)
+        sentence, present, literal = line.rpartition(mark)
         try:
-            if not found:
+            if not present:
                 raise ValueError(f"no {mark}")
-            triplets = ast.literal_eval(told.strip())
+            triplets = ast.literal_eval(literal.strip())
             for aspect, opinion, polarity in triplets:
                 if polarity not in POLARITIES or not all(type(i) is int for i in (*aspect, *opinion)):
                     raise ValueError(f"no triplet: {(aspect, opinion, polarity)!r}")
@@ -113,6 +118,7 @@ def _parsed(content: str, mark: str) -> Iterator[tuple[int, list[str], list[_Tri
 
 
 def pyabsa_refused_text(text: str) -> str | None:
+    """Why a text cannot be written as tokens that PyABSA's loader leaves as they are, or None."""
     return untokenisable(text, _NO_HYPHEN)
 
 
@@ -122,8 +128,10 @@ def pyabsa_refused(label: Label) -> str | None:
 
 
 def pyabsa(reviews: Iterable[Labelled]) -> str:
-    return "".join(_line(one, lambda spans: (spans[0][0], spans[0][1] - 1), _MARK, _NO_HYPHEN) for one in reviews)
+    """A line for each review, with inclusive tuples."""
+    return "".join(_line(review, lambda spans: (spans[0][0], spans[0][1] - 1), _MARK, _NO_HYPHEN) for review in reviews)
 
 
 def read_pyabsa(content: str) -> list[Labelled]:
+    """ValueError with the line of one that cannot be read. Ids are line numbers from 1."""
     return _read(content, _ends, _MARK, _NO_HYPHEN)

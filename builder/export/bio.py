@@ -25,6 +25,7 @@ _MEANT = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def characters(text: str) -> Words:
+    """Every code point as a word."""
     return [(i, i + 1) for i in range(len(text))]
 
 
@@ -36,7 +37,7 @@ def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     kept: list[Spans] = []
     skipped = []
-    for aspect, label in sorted({one.aspect: one for one in reversed(review.labels)}.items()):
+    for aspect, label in sorted({label.aspect: label for label in reversed(review.labels)}.items()):
         (start, end), *more = aspect
         if more:
             reason = "the aspect is interrupted"
@@ -52,6 +53,7 @@ def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]
 
 
 def dump(reviews: Iterable[Review]) -> str:
+    """The reviews one after the other, each behind a line with its id."""
     return "".join(line for review, words in reviews for line in _lines(review, words))
 
 
@@ -68,22 +70,22 @@ def _lines(review: Labelled, words: Words) -> Iterator[str]:
 
 def read(content: str) -> list[tuple[str, str, Words, list[Span]]]:
     """(id, text, words, aspects) of each review; ValueError with the line of one that cannot be read."""
-    found: list[tuple[str, str, Words, list[Span]]] = []
+    reviews: list[tuple[str, str, Words, list[Span]]] = []
     name, words, tags = "", [], []  # type: tuple[str, list[str], list[str]]
     for number, line in enumerate(content.split("\n"), start=1):
         token, tab, tag = line.rpartition("\t")
         if not tab and line.startswith(_ID):
-            name = _BROKEN.sub(lambda found: _MEANT[found[1]], line.removeprefix(_ID))
+            name = _BROKEN.sub(lambda match: _MEANT[match[1]], line.removeprefix(_ID))
         elif not line:
             if words:
-                found.append(_review(name or str(len(found) + 1), words, tags))
+                reviews.append(_review(name or str(len(reviews) + 1), words, tags))
             name, words, tags = "", [], []
         elif not tab or tag not in ("B", "I", "O") or (tag == "I" and (not tags or tags[-1] == "O")):
             raise ValueError(f"line {number}: no token with B, I or O: {line!r}")
         else:
             words.append(token)
             tags.append(tag)
-    return found
+    return reviews
 
 
 def _review(name: str, shown: Sequence[str], tags: Sequence[str]) -> tuple[str, str, Words, list[Span]]:

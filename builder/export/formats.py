@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from builder.errors import ConfigError
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
@@ -47,18 +48,46 @@ class Format:
     called: Mapping[str, str] = field(default_factory=dict)
 
     def file_of(self, split: str) -> str:
+        """The name of a split's file."""
         return self.file.format(split=self.called.get(split, split))
 
 
+_spaced = partial(Format, text=aste.refused_text, label=aste.refused, called=_DEV)
+"""Those of spaced tokens, which refuse the same."""
 FORMATS: dict[str, Format] = {
-    "aste-v2": Format("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2, aste.read_v2, aste.refused_text, aste.refused, _DEV),
-    "span-aste": Format("Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste, aste.read_span_aste, aste.refused_text, aste.refused, _DEV),
-    "pyabsa": Format("PyABSA, a line for each review with all its triplets", "{split}.dat.aste", aste.pyabsa, aste.read_pyabsa, aste.pyabsa_refused_text, aste.pyabsa_refused),
-    "gts": Format("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump, gts.read, aste.refused_text, aste.refused, _DEV),
-    "semeval": Format("SemEval-2022 task 10, structured sentiment", "{split}.json", semeval.dump, semeval.read, called=_DEV),
-    "label-studio": Format("Label Studio tasks with predictions", "{split}.json", annotation_tools.label_studio, annotation_tools.read_label_studio),
-    "doccano": Format("doccano, spans and relations", "{split}.jsonl", annotation_tools.doccano, annotation_tools.read_doccano),
-}  # fmt: skip
+    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2, aste.read_v2),
+    "span-aste": _spaced(
+        "Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste, aste.read_span_aste
+    ),
+    "pyabsa": Format(
+        "PyABSA, a line for each review with all its triplets",
+        "{split}.dat.aste",
+        aste.pyabsa,
+        aste.read_pyabsa,
+        aste.pyabsa_refused_text,
+        aste.pyabsa_refused,
+    ),
+    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump, gts.read),
+    "semeval": Format(
+        "SemEval-2022 task 10, structured sentiment",
+        "{split}.json",
+        semeval.dump,
+        semeval.read,
+        called=_DEV,
+    ),
+    "label-studio": Format(
+        "Label Studio tasks with predictions",
+        "{split}.json",
+        annotation_tools.label_studio,
+        annotation_tools.read_label_studio,
+    ),
+    "doccano": Format(
+        "doccano, spans and relations",
+        "{split}.jsonl",
+        annotation_tools.doccano,
+        annotation_tools.read_doccano,
+    ),
+}
 """The formats of (aspect, opinion, polarity) with places."""
 OTHERS: dict[str, tuple[str, str]] = {
     "csv": ("a table, one triplet a row, with every value and offset", "{split}.csv"),
@@ -70,6 +99,13 @@ OTHERS: dict[str, tuple[str, str]] = {
 }
 """Those that hold other things."""
 NAMES = (*FORMATS, *OTHERS)
+_DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
+CARRIES: Mapping[str, str] = {
+    **dict.fromkeys(("gts", "semeval", "label-studio", "doccano", "csv", "xlsx"), _DETAILS),
+    **dict.fromkeys(("paper", "paper-open", "bio-chars", "bio-words"), _ID),
+    **dict.fromkeys(("aste-v2", "span-aste", "pyabsa"), _NOTHING),
+}
+"""What each format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +191,7 @@ def _table(file: str, rows: Sequence[ReviewRow], binary: bool) -> Exported:
         for row in rows
         if binary and (reason := table.oversized(row))
     ]
-    out = {one.id for one in skipped}
+    out = {review.id for review in skipped}
     kept = [row for row in rows if row["id"] not in out]
     content, book = ("", table.dump_xlsx(kept)) if binary else (table.dump_csv(kept), b"")
     return Exported(file, content, len(kept), sum(len(row["triplets"]) for row in kept), tuple(skipped), binary=book)
@@ -168,11 +204,11 @@ def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
     kept = 0
     for number, row in enumerate(rows, start=1):
         triplets = [released(triplet) for triplet in row["triplets"]]
-        if refused := next(((one, reason) for one in triplets if (reason := paper.refused(one))), None):
-            one, reason = refused
-            skipped.append(
-                Skipped(row["id"], Label(one.aspect.spans, one.opinion.spans, one.polarity), reason, len(triplets))
-            )
+        refusals = ((triplet, reason) for triplet in triplets if (reason := paper.refused(triplet)))
+        if refusal := next(refusals, None):
+            triplet, reason = refusal
+            fault = Label(triplet.aspect.spans, triplet.opinion.spans, triplet.polarity)
+            skipped.append(Skipped(row["id"], fault, reason, len(triplets)))
         else:
             kept += len(triplets)
             lines.append(paper.line(number, row["text"], triplets, given, row["id"]) + "\n")
@@ -182,11 +218,14 @@ def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
 def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exported:
     """Counts aspects."""
     skipped = [
-        Skipped(one.id, None, reason, len(_aspects(one))) for one in reviews if (reason := untokenisable(one.text))
+        Skipped(review.id, None, reason, len(_aspects(review)))
+        for review in reviews
+        if (reason := untokenisable(review.text))
     ]
-    out = {one.id for one in skipped}
-    sound = [one for one in reviews if one.id not in out]
-    tiled = words([one.text for one in sound]) if words else [bio.characters(one.text) for one in sound]
+    out = {review.id for review in skipped}
+    sound = [review for review in reviews if review.id not in out]
+    texts = [review.text for review in sound]
+    tiled = words(texts) if words else [bio.characters(text) for text in texts]
     kept = []
     for review, tiles in zip(sound, tiled, strict=True):
         _, refused = bio.aspects(review, tiles)

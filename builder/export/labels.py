@@ -9,8 +9,8 @@ stand-in itself, or a space that has none, is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import POLARITIES, Polarity, Span
@@ -21,22 +21,26 @@ Spans = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Label:
-    """Half-open code-point spans of an aspect and its opinion."""
+    """Half-open code-point spans of an aspect and its opinion. `row` is the triplet in full, for formats that have
+    room for more; it takes no part in comparisons.
+    """
 
     aspect: Spans
     opinion: Spans
     polarity: Polarity
+    row: TripletRow | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """A review with its labels in the order of their places, none of them twice. Formats without ids give each its
-    number.
+    number. `row` is the review in full; it takes no part in comparisons.
     """
 
     id: str
     text: str
     labels: tuple[Label, ...]
+    row: ReviewRow | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,30 @@ def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
     """A row of ours; `opinion` chooses the core with its negator, which may be interrupted, or the full phrase, which
     never is.
     """
-    return Labelled(row["id"], row["text"], tuple(sorted({label(triplet, opinion) for triplet in row["triplets"]})))
+    labels = {label(triplet, opinion) for triplet in row["triplets"]}
+    return Labelled(row["id"], row["text"], tuple(sorted(labels)), row)
 
 
 def label(triplet: TripletRow, opinion: Opinion) -> Label:
     """A triplet of ours with one of its opinions."""
-    return Label(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"])
+    return Label(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"], triplet)
+
+
+REVIEW_DETAILS = ("language", "rating", "source", "annotation", "unverified_negative")
+TRIPLET_DETAILS = ("id", "valence", "confidence", "verdict", "aspect_category", "opinion_category", "sources", "rules")
+"""What a row says beside its texts, places and polarities: formats of JSON carry it under the names of our rows."""
+
+
+def review_details(review: Labelled) -> dict[str, Any]:
+    """What the row of a review says of it; nothing where it was made without a row."""
+    row = review.row
+    return {key: row.get(key) for key in REVIEW_DETAILS} if row is not None else {}
+
+
+def triplet_details(label: Label) -> dict[str, Any]:
+    """What the row of a triplet says of it; nothing where it was made without a row."""
+    row = label.row
+    return {key: row.get(key) for key in TRIPLET_DETAILS} if row is not None else {}
 
 
 def _spans(element: ElementRow) -> Spans:
@@ -68,6 +90,7 @@ def _spans(element: ElementRow) -> Spans:
 
 
 def surface(text: str, spans: Spans) -> str:
+    """The words at the spans, joined."""
     return "".join(text[start:end] for start, end in spans)
 
 
@@ -97,12 +120,12 @@ def tokens(text: str, stand_ins: Mapping[str, str] = STAND_INS) -> list[str]:
     return [stand_ins.get(char, char) for char in text]
 
 
-def text_of(listed: Sequence[str], stand_ins: Mapping[str, str] = STAND_INS) -> str:
+def text_of(words: Sequence[str], stand_ins: Mapping[str, str] = STAND_INS) -> str:
     """The text of tokens, the stand-ins turned back; ValueError if a token is empty."""
-    if not all(listed):
+    if not all(words):
         raise ValueError("an empty token")
     back = {shown: char for char, shown in stand_ins.items()}
-    return "".join(back.get(token, token) for token in listed)
+    return "".join(back.get(word, word) for word in words)
 
 
 def untokenisable(text: str, stand_ins: Mapping[str, str] = STAND_INS) -> str | None:
@@ -132,8 +155,8 @@ def indices(spans: Spans) -> list[int]:
     return [i for start, end in spans for i in range(start, end)]
 
 
-def span_of(listed: Sequence[int]) -> Spans:
-    """The one span of positions without a gap; ValueError if there is one."""
-    if not listed or list(listed) != list(range(listed[0], listed[-1] + 1)):
-        raise ValueError(f"positions {listed} are no span")
-    return ((listed[0], listed[-1] + 1),)
+def span_of(positions: Sequence[int]) -> Spans:
+    """The span of positions without a gap; ValueError if there is one."""
+    if not positions or list(positions) != list(range(positions[0], positions[-1] + 1)):
+        raise ValueError(f"positions {positions} are no span")
+    return ((positions[0], positions[-1] + 1),)

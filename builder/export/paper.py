@@ -48,15 +48,15 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
     """
     grouped: dict[str, list[str]] = {}
     for triplet in triplets:
-        told = grouped.setdefault(aspect_text(triplet), [])
-        if (opinion := f"{triplet.opinion.text}({NAMES[triplet.polarity]})") not in told:
-            told.append(opinion)
+        opinions = grouped.setdefault(aspect_text(triplet), [])
+        if (opinion := f"{triplet.opinion.text}({NAMES[triplet.polarity]})") not in opinions:
+            opinions.append(opinion)
     questions = [
         "請問以下文字的評論對象有哪些？",
         *(f"請問以下文字對{aspect}的描述為何？" for aspect in grouped if given),
     ]
     answer = (
-        "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(told)}。" for aspect, told in grouped.items())
+        "、".join(grouped) + "。" + "".join(f"{aspect}：{'、'.join(of)}。" for aspect, of in grouped.items())
         if grouped
         else ""
     )
@@ -70,21 +70,21 @@ def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]
     """(id, text, triplets) of each line; ValueError with the line that does not parse. Their places are not in the
     format: `located`.
     """
-    found = []
-    for number, one in enumerate(content.split("\n"), start=1):
-        if one.strip():
+    reviews = []
+    for number, part in enumerate(content.split("\n"), start=1):
+        if part.strip():
             try:
-                row = json.loads(one)
-                found.append((str(row["id"]), str(row["question"]).partition(_CONTEXT)[2], parse(row["answer"])))
+                row = json.loads(part)
+                reviews.append((str(row["id"]), str(row["question"]).partition(_CONTEXT)[2], parse(row["answer"])))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"line {number}: {error}") from error
-    return found
+    return reviews
 
 
-Found = Literal["once", "several", "nowhere"]
+Places = Literal["once", "several", "nowhere"]
 
 
-def located(text: str, term: str) -> tuple[Found, tuple[Span, ...]]:
+def located(text: str, term: str) -> tuple[Places, tuple[Span, ...]]:
     """Where a term of an answer may stand: every place of it, 餐點[口感] as the words joined or with 的 between."""
     forms = [term]
     if attribute := re.fullmatch(r"(.+)\[(.+)\]", term):
@@ -101,11 +101,11 @@ def parse(answer: str) -> list[tuple[str, str, Polarity]]:
     head, _, rest = answer.partition("。")
     named = sorted(head.split("、"), key=len, reverse=True)  # an aspect may hold the mark itself: 20：00
     out: list[tuple[str, str, Polarity]] = []
-    for part in filter(None, (one.strip() for one in rest.split("。"))):
-        aspect = next((one for one in named if one and part.startswith(one + "：")), part.partition("：")[0])
-        colon, told = part[len(aspect) :][:1], part[len(aspect) + 1 :]
-        found = list(_OPINION.finditer(told))
-        if not colon or not found or "、".join(match[0] for match in found) != told:
+    for part in filter(None, (sentence.strip() for sentence in rest.split("。"))):
+        aspect = next((name for name in named if name and part.startswith(name + "：")), part.partition("：")[0])
+        colon, opinions = part[len(aspect) :][:1], part[len(aspect) + 1 :]
+        matches = list(_OPINION.finditer(opinions))
+        if not colon or not matches or "、".join(match[0] for match in matches) != opinions:
             raise ValueError(f"no `aspect：opinion(polarity)` in {part!r}")
-        out += [(aspect, match["opinion"], _POLARITIES[match["polarity"]]) for match in found]
+        out += [(aspect, match["opinion"], _POLARITIES[match["polarity"]]) for match in matches]
     return out

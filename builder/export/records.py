@@ -13,6 +13,8 @@ from builder.records import Element, Polarity, Triplet
 
 
 class ElementRow(TypedDict):
+    """The text of an element and its places: the texts at the spans, joined, are `text`."""
+
     text: str
     spans: list[list[int]]
 
@@ -69,16 +71,19 @@ class Judged:
 
 
 def element_row(element: Element) -> ElementRow:
+    """An element as it stands in a row."""
     return {"text": element.text, "spans": [list(span) for span in element.spans]}
 
 
 def element(row: ElementRow) -> Element:
+    """The element of a row."""
     return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
 
 
 def triplet_row(
     i: str, triplet: Triplet, sources: tuple[str, ...], rules: tuple[str, ...], judged: Judged | None = None
 ) -> TripletRow:
+    """A triplet as it stands in a row, under the id `i`."""
     judged = judged or Judged()
     return {
         "id": i,
@@ -105,7 +110,7 @@ def completed(row: Mapping[str, Any]) -> ReviewRow:
     if "unverified_negative" in row:
         return cast(ReviewRow, row)
     new = {"source": None, "unverified_negative": False} | dict(row)
-    triplets = [_ordered(TripletRow, _UNSAID | dict(one)) for one in row["triplets"]]
+    triplets = [_ordered(TripletRow, _UNSAID | dict(triplet)) for triplet in row["triplets"]]
     return cast(ReviewRow, _ordered(ReviewRow, new | {"triplets": triplets}))
 
 
@@ -119,10 +124,17 @@ def _ordered(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def triplet(row: TripletRow) -> Triplet:
+    """The triplet of a row, without what judges say of it."""
     return Triplet(
-        element(row["aspect"]), element(row["aspect_full"]), element(row["opinion"]), element(row["opinion_full"]), row["polarity"], row["valence"],
-        owner=element(row["owner"]) if row["owner"] else None, rules=tuple(row["rules"]),
-    )  # fmt: skip
+        element(row["aspect"]),
+        element(row["aspect_full"]),
+        element(row["opinion"]),
+        element(row["opinion_full"]),
+        row["polarity"],
+        row["valence"],
+        owner=element(row["owner"]) if row["owner"] else None,
+        rules=tuple(row["rules"]),
+    )
 
 
 def extracted(triplet: Triplet, bracketed: bool = False) -> Mapping[str, object]:

@@ -1,5 +1,7 @@
 """SemEval-2022 task 10, structured sentiment: JSON with texts and `start:end` character offsets, which may be
 several. Pure, both ways.
+
+What a row says beside places and polarities stands in the same objects, under the names of our rows.
 """
 
 from __future__ import annotations
@@ -7,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from builder.export.labels import Label, Labelled, Spans, checked
+from builder.export.labels import Label, Labelled, Spans, checked, review_details, triplet_details
 from builder.records import Polarity
 
 NAMES: Mapping[Polarity, str] = {"POS": "Positive", "NEG": "Negative", "NEU": "Neutral"}
@@ -15,7 +17,8 @@ _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
 
 
 def dump(reviews: Iterable[Labelled]) -> str:
-    return json.dumps([_entry(one) for one in reviews], ensure_ascii=False, indent=1) + "\n"
+    """A JSON array with an entry for each review."""
+    return json.dumps([_entry(review) for review in reviews], ensure_ascii=False, indent=1) + "\n"
 
 
 def _entry(review: Labelled) -> dict[str, object]:
@@ -23,37 +26,43 @@ def _entry(review: Labelled) -> dict[str, object]:
         return [[review.text[start:end] for start, end in spans], [f"{start}:{end}" for start, end in spans]]
 
     opinions = [
-        {"Source": [[], []], "Target": element(one.aspect), "Polar_expression": element(one.opinion), "Polarity": NAMES[one.polarity], "Intensity": "Average"}
-        for one in review.labels
-    ]  # fmt: skip
-    return {"sent_id": review.id, "text": review.text, "opinions": opinions}
+        {
+            "Source": [[], []],
+            "Target": element(label.aspect),
+            "Polar_expression": element(label.opinion),
+            "Polarity": NAMES[label.polarity],
+            "Intensity": "Average",
+        }
+        | triplet_details(label)
+        for label in review.labels
+    ]
+    return {"sent_id": review.id, "text": review.text} | review_details(review) | {"opinions": opinions}
 
 
 def read(content: str) -> list[Labelled]:
     """ValueError if a text does not stand at its offsets. Opinions without a target or expression are no triplets of
     ours and are left out.
     """
-    found = []
+    reviews = []
     for entry in json.loads(content):
-        told = entry["opinions"]
         labels = [
             Label(
-                _spans(entry["text"], one["Target"]),
-                _spans(entry["text"], one["Polar_expression"]),
-                _POLARITIES[one["Polarity"]],
+                _spans(entry["text"], opinion["Target"]),
+                _spans(entry["text"], opinion["Polar_expression"]),
+                _POLARITIES[opinion["Polarity"]],
             )
-            for one in told
-            if one["Target"][1] and one["Polar_expression"][1]
+            for opinion in entry["opinions"]
+            if opinion["Target"][1] and opinion["Polar_expression"][1]
         ]
-        found.append(checked(Labelled(str(entry["sent_id"]), entry["text"], tuple(labels))))
-    return found
+        reviews.append(checked(Labelled(str(entry["sent_id"]), entry["text"], tuple(labels))))
+    return reviews
 
 
 def _spans(text: str, element: list[list[str]]) -> Spans:
     spans: list[tuple[int, int]] = []
-    for said, place in zip(*element, strict=True):
+    for words, place in zip(*element, strict=True):
         start, end = (int(i) for i in place.split(":"))
-        if text[start:end] != said:
-            raise ValueError(f"{said!r} does not stand at {place}")
+        if text[start:end] != words:
+            raise ValueError(f"{words!r} does not stand at {place}")
         spans.append((start, end))
     return tuple(spans)

@@ -133,12 +133,12 @@ def _read(value: Cell, kind: Kind) -> Any:
 # ---- CSV
 
 
-def dump_csv(listed: Iterable[ReviewRow]) -> str:
+def dump_csv(reviews: Iterable[ReviewRow]) -> str:
     """UTF-8, commas, all text in quotes, so that texts may hold line breaks."""
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow(columns())
-    writer.writerows(cells(listed))
+    writer.writerows(cells(reviews))
     return out.getvalue()
 
 
@@ -160,22 +160,30 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _PARTS = {
     "[Content_Types].xml": """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
-<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>
-<Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>
+<Override PartName="/xl/workbook.xml"
+ ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>
+<Override PartName="/xl/worksheets/sheet1.xml"
+ ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>
 </Types>""",
     "_rels/.rels": """<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
-<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/>
+<Relationship Id="rId1"
+ Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+ Target="xl/workbook.xml"/>
 </Relationships>""",
     "xl/workbook.xml": """<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"
  xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">
 <sheets><sheet name="triplets" sheetId="1" r:id="rId1"/></sheets></workbook>""",
-    "xl/_rels/workbook.xml.rels": """<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
-<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>
+    "xl/_rels/workbook.xml.rels": """<Relationships
+ xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+<Relationship Id="rId1"
+ Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"
+ Target="worksheets/sheet1.xml"/>
 </Relationships>""",
 }
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _SHEET = f"""{_DECLARED}<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">
-<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>
+<sheetViews><sheetView workbookViewId="0">
+<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>
 <sheetData>
 """
 
@@ -190,7 +198,7 @@ def oversized(row: ReviewRow) -> str | None:
     )
 
 
-def dump_xlsx(listed: Iterable[ReviewRow]) -> bytes:
+def dump_xlsx(reviews: Iterable[ReviewRow]) -> bytes:
     """A workbook of one sheet, cells as text (a leading = makes no formula) or numbers. ConfigError for more rows
     than a sheet holds.
     """
@@ -200,7 +208,7 @@ def dump_xlsx(listed: Iterable[ReviewRow]) -> bytes:
             book.writestr(_dated(name), _DECLARED + part)
         with book.open(_dated("xl/worksheets/sheet1.xml"), "w") as sheet:
             sheet.write((_SHEET + _line(columns())).encode())
-            for number, line in enumerate(cells(listed), start=2):
+            for number, line in enumerate(cells(reviews), start=2):
                 if number > MOST_ROWS:
                     raise ConfigError(
                         f"more than {MOST_ROWS:,} rows, which no sheet of Excel holds", fix="use --format csv"
@@ -243,7 +251,8 @@ def read_xlsx(content: bytes) -> list[ReviewRow]:
     book = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
     try:
         header, *lines = book.worksheets[0].iter_rows(values_only=True)
-        return rows([_shown(cell) or "" for cell in header], ([_shown(cell) for cell in line] for line in lines))  # type: ignore[misc]
+        names = [str(_shown(cell) or "") for cell in header]
+        return rows(names, ([_shown(cell) for cell in line] for line in lines))
     finally:
         book.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from builder.augment.catalog import METHODS
-from builder.export.formats import FORMATS
+from builder.export.formats import CARRIES, FORMATS, OTHERS
 from builder.pipeline import STAGES
 from builder.store import queries
 
@@ -32,7 +32,9 @@ def describe_queries() -> str:
 
 
 def describe_export_formats() -> str:
-    return _table(("format", "what it is"), ((f"`{name}`", form.about) for name, form in FORMATS.items()))
+    abouts = {name: form.about for name, form in FORMATS.items()} | {name: about for name, (about, _) in OTHERS.items()}
+    rows = ((f"`{name}`", about, CARRIES[name]) for name, about in abouts.items())
+    return _table(("format", "what it is", "beside triplets, it carries"), rows)
 
 
 def describe_methods() -> str:
