@@ -107,10 +107,11 @@ class Document(tuple[Triplet, ...]):
 
     def _repr_html_(self) -> str:
         marks = [mark for number, held in enumerate(self) for mark in held.marks(number)]
-        listed = "".join(f"<li>{held.html()}</li>" for held in self)
+        triplets = "".join(f"<li>{held.html()}</li>" for held in self)
         shown = markup.marked(self.text, marks, numbers=True)
         return markup.boxed(
-            f'<p class="text" lang="zh">{shown}</p>' + (f"<ol>{listed}</ol>" if listed else "<p><i>no triplet</i></p>")
+            f'<p class="text" lang="zh">{shown}</p>'
+            + (f"<ol>{triplets}</ol>" if triplets else "<p><i>no triplet</i></p>")
         )
 
     def __repr__(self) -> str:

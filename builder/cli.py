@@ -144,14 +144,14 @@ _AGAIN = 0.05
 """Seconds until a lost signal is sent again."""
 
 
-def _lost(told: sys.UnraisableHookArgs) -> None:
+def _lost(ignored: sys.UnraisableHookArgs) -> None:
     """What a signal raises inside a destructor or a weak reference's callback is ignored there: the signal is sent
     again, until it gets through.
     """
-    if not issubclass(told.exc_type, (_Terminated, KeyboardInterrupt)):
-        sys.__unraisablehook__(told)
+    if not issubclass(ignored.exc_type, (_Terminated, KeyboardInterrupt)):
+        sys.__unraisablehook__(ignored)
         return
-    number = signal.SIGTERM if issubclass(told.exc_type, _Terminated) else signal.SIGINT
+    number = signal.SIGTERM if issubclass(ignored.exc_type, _Terminated) else signal.SIGINT
     again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()

@@ -44,14 +44,14 @@ def import_closure(*modules: str) -> tuple[str, ...]:
     Raises:
         LookupError: a name in `modules` is no module of the package.
     """
-    found: set[str] = set()
+    closure: set[str] = set()
     waiting = [name for given in modules for name in _modules_of(given)]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in closure:
+            closure.add(name)
             waiting.extend(_imported(name))
-    return tuple(sorted(found))
+    return tuple(sorted(closure))
 
 
 def _modules_of(name: str) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ def _modules_of(name: str) -> tuple[str, ...]:
         raise LookupError(f"{name} is no module of the package")
     if path.name != "__init__.py":
         return (name,)
-    inside = (found.relative_to(PACKAGE.parent).with_suffix("") for found in path.parent.rglob("*.py"))
-    return tuple(sorted(".".join(found.parts).removesuffix(".__init__") for found in inside))
+    inside = (path.relative_to(PACKAGE.parent).with_suffix("") for path in path.parent.rglob("*.py"))
+    return tuple(sorted(".".join(module.parts).removesuffix(".__init__") for module in inside))
 
 
 @cache

@@ -168,7 +168,7 @@ class Evaluate:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ReleaseSettings:
     """What is written under releases/."""
 
     name: str = "restaurant-aste"
@@ -231,7 +231,7 @@ class Config:
     self_train: SelfTrain = field(default_factory=SelfTrain)
     paper: Paper = field(default_factory=Paper)
     evaluate: Evaluate = field(default_factory=Evaluate)
-    release: Release = field(default_factory=Release)
+    release: ReleaseSettings = field(default_factory=ReleaseSettings)
 
 
 _SPELLINGS = {"release.license": "release.licence"}
@@ -443,7 +443,7 @@ def _checked(key: str, hint: Any, value: object, where: str) -> object:
             raise ConfigError(f"{key} = {value!r} is not one of {', '.join(map(repr, choices))}", where=where)
         return value
     if origin is tuple:
-        if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{key} = {value!r} is no list of strings", where=where)
         return tuple(value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):

@@ -39,7 +39,7 @@ def known() -> dict[str, str]:
     return {name: entry["id"] for name, entry in LICENSES.items()}
 
 
-def listed(licence: str) -> bool:
+def is_spdx_name(licence: str) -> bool:
     """Whether it is one name of the list, which has a page there."""
     return licence.lower() in known()
 

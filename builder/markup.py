@@ -62,7 +62,7 @@ STYLE = f"""<style>
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SpanMark:
     """An element of triplet number `triplet` on the page."""
 
     triplet: int
@@ -89,7 +89,7 @@ def plain(text: str) -> str:
     return "".join([*parts, escape(text[at:])])
 
 
-def marked(text: str, shown: Sequence[Mark], *, stops: bool = False, numbers: bool = False) -> str:
+def marked(text: str, shown: Sequence[SpanMark], *, stops: bool = False, numbers: bool = False) -> str:
     """`text` with `shown` marked. Elements whose spans are no part of the text are ignored.
 
     `stops`: the first part of each opinion takes the keyboard's focus. `numbers`: the last part of each element bears
@@ -115,9 +115,9 @@ def marked(text: str, shown: Sequence[Mark], *, stops: bool = False, numbers: bo
     return "".join(parts)
 
 
-def lanes(shown: Sequence[Mark]) -> dict[Mark, int]:
+def lanes(shown: Sequence[SpanMark]) -> dict[SpanMark, int]:
     """The lane of each mark: the lowest that no mark over the same characters has; the last one where all are taken."""
-    out: dict[Mark, int] = {}
+    out: dict[SpanMark, int] = {}
     for mark in sorted(shown, key=lambda mark: (mark.spans[0][0], -mark.spans[-1][1])):
         taken = {
             out[other]

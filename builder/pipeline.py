@@ -157,7 +157,7 @@ def run(
     build: Build,
     until: str = STAGES[-1].name,
     force: Sequence[str] = (),
-    told: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
     overwrite: bool = False,
     progress: Callable[[int, int, str], None] = lambda finished, total, note: None,
 ) -> list[Done]:
@@ -197,7 +197,7 @@ def run(
             ):
                 out.append(Done(stage.name, before.counts, before.seconds, ran=False))
             else:
-                told(f"{stage.name}: {stage.about}")
+                report(f"{stage.name}: {stage.about}")
                 context = Context(
                     connection,
                     config,

@@ -121,8 +121,8 @@ def restored(review: Review, words: Sequence[StoredWord], variants: Variants) ->
 
 def extract(engine: Engine, reading: Reading) -> tuple[Triplet, ...]:
     """The rule triplets of a reading, in offsets of its text."""
-    found = engine.extract(reading.doc)
-    return tuple([to_text(triplet, reading.view, reading.text) for triplet in found]) if found else ()
+    triplets = engine.extract(reading.doc)
+    return tuple([to_text(triplet, reading.view, reading.text) for triplet in triplets]) if triplets else ()
 
 
 def to_text(triplet: Triplet, shown: View, text: str) -> Triplet:

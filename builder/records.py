@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
 
 from builder import markup
-from builder.markup import Mark
+from builder.markup import SpanMark
 
 Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
@@ -183,9 +183,9 @@ class Triplet:
         """The triplet without owner, source and story: what models learn."""
         return Triplet(self.aspect, self.aspect_full, self.opinion, self.opinion_full, self.polarity, self.valence)
 
-    def marks(self, number: int = 0) -> tuple[Mark, Mark]:
+    def marks(self, number: int = 0) -> tuple[SpanMark, SpanMark]:
         """Aspect and opinion as they are marked in the text, as parts of triplet `number` on the page."""
-        return Mark(number, "aspect", self.polarity, self.aspect.spans), Mark(
+        return SpanMark(number, "aspect", self.polarity, self.aspect.spans), SpanMark(
             number, "opinion", self.polarity, self.opinion.spans
         )
 

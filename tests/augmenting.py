@@ -12,7 +12,7 @@ from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.lexicon.resources import load_lexicon
 from builder.records import POLARITIES
 from builder.release import package, writing
-from builder.release.manifest import Facts, Split
+from builder.release.manifest import Facts, SplitFacts
 from builder.release.statistics import statistics
 
 TRAIN = {
@@ -74,7 +74,7 @@ def release(folder: Path) -> Path:
         for split, listed in told.items()
     }
     splits = [
-        Split(split, "rules", "gold" if split == "test" else "silver", len(listed), sum(len(one["triplets"]) for one in listed),
+        SplitFacts(split, "rules", "gold" if split == "test" else "silver", len(listed), sum(len(one["triplets"]) for one in listed),
               {p: sum(t["polarity"] == p for one in listed for t in one["triplets"]) for p in POLARITIES})
         for split, listed in rows.items()
     ]  # fmt: skip

@@ -22,9 +22,9 @@ from builder.export.records import triplet as read_row
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.release import package
 from builder.release.card import card as card_of
-from builder.release.figures import Figure, of_manifest
+from builder.release.figures import QualityFigure, of_manifest
 from builder.release.gates import schema_fault
-from builder.release.manifest import Facts, Split, checksums, manifest, sha256
+from builder.release.manifest import Facts, SplitFacts, checksums, manifest, sha256
 from builder.release.quality import NOT_MEASURED
 from builder.release.statistics import statistics
 from builder.release.verify import verify
@@ -295,12 +295,12 @@ def reviews() -> dict[str, list[ReviewRow]]:
 
 
 def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
-    def split(name: str) -> Split:
+    def split(name: str) -> SplitFacts:
         listed = [one for row in rows[name] for one in row["triplets"]]
         counts: dict[str, int] = {
             polarity: sum(one["polarity"] == polarity for one in listed) for polarity in POLARITIES
         }
-        return Split(name, "rules", "silver", len(rows[name]), len(listed), counts)
+        return SplitFacts(name, "rules", "silver", len(rows[name]), len(listed), counts)
 
     return Facts(
         name="test-aste", version="1.2.0", parent="1.1.0", licence="CC-BY-4.0", builder="9.9", splits=[split(name) for name in rows],
@@ -364,7 +364,7 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
         "| rules and judges together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
         in unmeasured
     )
-    figure = Figure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
+    figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
     stated = replace(facts(reviews()), figures=[figure])
     assert "| precision, exact match | 81.2 | 74.5 to 86.5 | silver labels | 150 answers of one person |" in card(
         stated
@@ -670,7 +670,7 @@ def test_a_release_without_a_licence_says_so_in_words() -> None:
     ],
 )
 def test_the_card_says_the_size_as_hubs_do(number: int, size: str) -> None:
-    told = replace(facts(reviews()), splits=[Split("train", "rules", "silver", number, 0, {})])
+    told = replace(facts(reviews()), splits=[SplitFacts("train", "rules", "silver", number, 0, {})])
     assert front_matter(card(told))["size_categories"] == [size]
 
 

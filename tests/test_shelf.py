@@ -115,7 +115,7 @@ def test_a_table_that_breaks_off_is_closed_and_not_written_further(tmp_path: Pat
     import pyarrow.parquet as pq
 
     def broken(row: ReviewRow) -> None:
-        with parquet.Writer(tmp_path / "x.parquet") as writer:
+        with parquet.TableWriter(tmp_path / "x.parquet") as writer:
             writer.take(row)
             raise RuntimeError("stop")
 

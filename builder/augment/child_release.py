@@ -21,7 +21,7 @@ from builder.release import layers, package, writing
 from builder.release.diff import bumped
 from builder.release.figures import of_manifest
 from builder.release.layers import LayerRow
-from builder.release.manifest import Content, Facts, Split, stored
+from builder.release.manifest import Content, Facts, SplitFacts, stored
 from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
 from builder.release.verify import verify
@@ -107,7 +107,7 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
     return Facts(
         name=name if told.get("augmentations") else f"{name}-augmented",
         version="", parent=str(told["version"]), parent_name=name, licence=str(told.get("licence", "")), licences=told.get("licences", {}), builder=__version__,
-        splits=[Split(split, one["source"], one["annotation"], one["reviews"], one["triplets"], one["polarities"]) for split, one in told["splits"].items()],
+        splits=[SplitFacts(split, one["source"], one["annotation"], one["reviews"], one["triplets"], one["polarities"]) for split, one in told["splits"].items()],
         signatures=dict(told.get("signatures", {})), config=dict(told.get("config", {})), ingest=dict(told.get("ingest", {})),
         dropped=dict(told.get("dropped", {})),
         metrics=[(one["system"], one["split"], one["metric"], one["value"], one.get("low"), one.get("high")) for one in told.get("metrics", ())],

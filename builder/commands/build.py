@@ -89,7 +89,9 @@ def build(
         click.echo(made.resolved.toml(), nl=False)
         return
     licensed = bool(made.resolved.config.release.licence)
-    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True), overwrite=force), made.workdir, licensed)
+    _summary(
+        pipeline.run(made, report=lambda line: click.echo(line, err=True), overwrite=force), made.workdir, licensed
+    )
 
 
 @click.command()
@@ -107,7 +109,9 @@ def run(
 
     made = pipeline.changed(pipeline.remembered(workdir), crew(engine, scheduler) | _settings(sets))
     _summary(
-        pipeline.run(made, until=stage, force=(stage,) if force else (), told=lambda line: click.echo(line, err=True)),
+        pipeline.run(
+            made, until=stage, force=(stage,) if force else (), report=lambda line: click.echo(line, err=True)
+        ),
         workdir,
     )
 
@@ -135,7 +139,7 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
     from builder import pipeline
 
     made = pipeline.changed(pipeline.remembered(workdir, out), crew(engine, scheduler))
-    _summary(pipeline.run(made, told=lambda line: click.echo(line, err=True)), workdir)
+    _summary(pipeline.run(made, report=lambda line: click.echo(line, err=True)), workdir)
 
 
 def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:

@@ -37,7 +37,7 @@ def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
             f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes sends"
         )
         return
-    done = hub.send(planned, private, told=lambda line: click.echo(line, err=True))
+    done = hub.send(planned, private, report=lambda line: click.echo(line, err=True))
     what = f"{done.sent} files sent, {done.removed} removed" if done.sent or done.removed else "nothing to send"
     click.echo(
         f"{done.url}: {what}, tag {planned.tag} {'set' if done.tagged else 'was there'}, commit {done.commit[:12]}"

@@ -46,7 +46,7 @@ def release(
         raise ConfigError(
             "no licence is stated", fix="say under which one others may use the data: --licence CC-BY-4.0"
         )
-    done = pipeline.run(made, told=lambda line: click.echo(line, err=True))[-1]
+    done = pipeline.run(made, report=lambda line: click.echo(line, err=True))[-1]
     counts = ", ".join(f"{name} {done.counts[name]:,}" for name in ("train", "valid", "test"))
     click.echo(f"{done.counts['path']}: {'released' if done.ran else 'released before'}, triplets: {counts}")
 

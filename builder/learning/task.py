@@ -1,7 +1,7 @@
 """What a model is given and what it answers, without torch.
 
 `Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets
-into them. `Extractor` and `Judge` are what training returns. The two configs hold every number that changes a result.
+into them. `TripletModel` and `Judge` are what training returns. The two configs hold every number that changes a result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int, note: str) -> None: ...
 
 
-class Extractor(Protocol):
+class TripletModel(Protocol):
     """Finds triplets. Spans point into the text given; `confidence` orders the triplets."""
 
     @property

@@ -19,7 +19,7 @@ from builder.lexicon.links import Uses, gather
 from builder.lexicon.names import like_name
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.scoring import Endings, WordScore, aspect_scores, opinion_scores, valences
-from builder.lexicon.slots import Document
+from builder.lexicon.slots import ParsedReview
 from builder.text import HAN, script_of
 
 Kind = Literal["opinion", "aspect"]
@@ -80,11 +80,13 @@ class Induced:
     counts: Mapping[str, int]
 
 
-def induce(docs: Iterable[Document], lexicon: Lexicon, settings: InductionSettings = InductionSettings()) -> Induced:
+def induce(
+    docs: Iterable[ParsedReview], lexicon: Lexicon, settings: InductionSettings = InductionSettings()
+) -> Induced:
     """Candidates that no lexicon holds. Deterministic: the same documents give the same answer."""
     reviews = 0
 
-    def counted() -> Iterator[Document]:
+    def counted() -> Iterator[ParsedReview]:
         nonlocal reviews
         for doc in docs:
             reviews += 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from builder.lexicon.names import like_name
 from builder.lexicon.resources import Lexicon
-from builder.lexicon.slots import CANDIDATES, Document, Slot, clauses, contrasts, openers
+from builder.lexicon.slots import CANDIDATES, ParsedReview, Slot, clauses, contrasts, openers
 
 SNIPPETS = 3
 _SUBJECT, _MODIFIER = ("nsubj", "nsubjpass"), ("amod", "acl", "acl:relcl")
@@ -80,7 +80,7 @@ class Uses:
     snippets: list[tuple[int, int]] = field(default_factory=list)
 
 
-def gather(docs: Iterable[Document], lexicon: Lexicon, ratings: Mapping[int, float]) -> dict[str, Uses]:
+def gather(docs: Iterable[ParsedReview], lexicon: Lexicon, ratings: Mapping[int, float]) -> dict[str, Uses]:
     """The uses of every content word and of every candidate phrase in the corpus. `ratings` are stars by index of the
     review.
     """
@@ -242,7 +242,7 @@ def _link(uses: dict[str, Uses], word: Slot, noun: Slot, graded: bool) -> None:
     uses[noun.word].describing[word.word] += 1
 
 
-def _tree(uses: dict[str, Uses], slots: Sequence[Slot], doc: Document) -> None:
+def _tree(uses: dict[str, Uses], slots: Sequence[Slot], doc: ParsedReview) -> None:
     """Links by dependency that word order does not show: subjects and modifiers that stand apart, coordination."""
     by_token = {token: slot for slot in slots for token in range(slot.first, slot.last + 1)}
     place = {id(slot): k for k, slot in enumerate(slots)}

@@ -32,7 +32,7 @@ _ROLES: dict[str, Role] = {
 _MAX_WORD = 12
 
 
-class Document(Protocol):
+class ParsedReview(Protocol):
     """What `engine.Doc` is: a view's text with its tokens and clauses."""
 
     @property
@@ -66,7 +66,7 @@ class Slot:
         return self.role in ("aspect", "noun") or (self.role == "known" and self.pos in ("NOUN", "PROPN"))
 
 
-def clauses(doc: Document, lexicon: Lexicon) -> Iterator[tuple[Clause, list[Slot]]]:
+def clauses(doc: ParsedReview, lexicon: Lexicon) -> Iterator[tuple[Clause, list[Slot]]]:
     """The slots of each clause; marks and spaces have none."""
     at = 0
     for clause in doc.clauses:
@@ -79,7 +79,7 @@ def clauses(doc: Document, lexicon: Lexicon) -> Iterator[tuple[Clause, list[Slot
         at = stop
 
 
-def _slots(doc: Document, first: int, stop: int, lexicon: Lexicon) -> Iterator[Slot]:
+def _slots(doc: ParsedReview, first: int, stop: int, lexicon: Lexicon) -> Iterator[Slot]:
     i = first
     while i < stop:
         start = doc.tokens[i].start
@@ -119,7 +119,7 @@ def openers(lexicon: Lexicon) -> tuple[str, ...]:
     return (*(word for word, kind in lexicon.contrast.items() if kind in AGAINST), *_CONTRAST)
 
 
-def contrasts(doc: Document, clause: Clause, openers: tuple[str, ...]) -> bool:
+def contrasts(doc: ParsedReview, clause: Clause, openers: tuple[str, ...]) -> bool:
     """Whether a clause opens so, or says 卻."""
     return doc.text.startswith(openers, clause.start) or (
         HAN.match(doc.text[clause.start]) is not None and "卻" in doc.text[clause.start : clause.end]

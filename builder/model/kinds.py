@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from builder.config import Config
 from builder.errors import ModelError, install_command
-from builder.learning.task import Example, Extractor, Judge, JudgedReview, Progress
+from builder.learning.task import Example, Judge, JudgedReview, Progress, TripletModel
 from builder.records import Triplet
 
 if TYPE_CHECKING:
     from builder.model.paper.settings import Asking, Seq2SeqConfig
 
-TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], Extractor]
+TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], TripletModel]
 TrainJudge = Callable[[Config, Sequence[JudgedReview], Sequence[JudgedReview], Path, Path, Progress | None], Judge]
 
 
@@ -53,7 +53,7 @@ def _paper_extractor(
     folder: Path,
     checkpoints: Path,
     progress: Progress | None,
-) -> Extractor:
+) -> TripletModel:
     from builder.model.paper.fine_tuning import save, train_writer
 
     numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
@@ -140,7 +140,7 @@ def asking(config: Config) -> Asking:
 
 
 def predict(
-    model: Extractor, examples: Sequence[Example], progress: Progress | None = None
+    model: TripletModel, examples: Sequence[Example], progress: Progress | None = None
 ) -> list[tuple[Triplet, ...]]:
     """The triplets of each example's text. Its own triplets give the aspects that are known, to a model that is asked
     about them.
@@ -159,7 +159,7 @@ def problems(config: Config, folder: Path) -> dict[str, int]:
     return problem_counts(folder)
 
 
-def load_extractor(folder: Path) -> Extractor:
+def load_extractor(folder: Path) -> TripletModel:
     """The extractor in a folder, of whatever kind it is. Raises ModelError."""
     if _is_paper(folder):
         from builder.model.paper.fine_tuning import load
@@ -197,7 +197,7 @@ def _is_paper(folder: Path) -> bool:
     return (folder / "paper.json").is_file()
 
 
-def _extractor(model: object, folder: Path) -> Extractor:
+def _extractor(model: object, folder: Path) -> TripletModel:
     from builder.model.paper.models import Writer
 
     if not isinstance(model, Writer):

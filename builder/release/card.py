@@ -148,8 +148,8 @@ source by arithmetic, and hold as far as the constraints see. Every row names it
 def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
     """Nested measures as (name, value) for a table."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from flattened(one, f"{before}, {key}" if before else str(key))
+        for key, member in value.items():
+            yield from flattened(member, f"{before}, {key}" if before else str(key))
     else:
         yield before, f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
@@ -191,17 +191,17 @@ Configs = dict[str, dict[str, list[str]]]
 
 def _configs(content: Mapping[str, Content], augmentations: Iterable[str] = ()) -> Configs:
     """Config -> split -> files: by default what was not augmented, then each layer."""
-    found: Configs = {"default": {}}
+    configs: Configs = {"default": {}}
     for split, hub in HUB_SPLITS.items():
         for layer in parquet.LAYERS:
             if (path := parquet.path(split, layer)) in content:
-                found["default"].setdefault(hub, []).append(path)
-                found.setdefault(layer, {})[hub] = [path]
+                configs["default"].setdefault(hub, []).append(path)
+                configs.setdefault(layer, {})[hub] = [path]
     for layer in augmentations:
-        found[layer] = {
+        configs[layer] = {
             hub: [path] for split, hub in HUB_SPLITS.items() if (path := parquet.path(split, layer)) in content
         }
-    return found
+    return configs
 
 
 def _config(name: str, splits: Mapping[str, list[str]]) -> Iterator[str]:

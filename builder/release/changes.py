@@ -16,11 +16,11 @@ def changes(facts: Facts, diff: Diff | None, parent: Path | None) -> str:
     if diff is None or parent is None:
         return f"{_HEAD}## {facts.version}{day}\n\nThe first release of {facts.name}.\n"
     title = f"## {facts.version}{day}: a {diff.level} change of {facts.parent}"
-    told = markdown(diff, title).rstrip("\n") + "\n"
+    text = markdown(diff, title).rstrip("\n") + "\n"
     if facts.reason:
-        told += f"\nWhy there is less: {' '.join(facts.reason.split())}\n"
+        text += f"\nWhy there is less: {' '.join(facts.reason.split())}\n"
     try:
         before = (parent / "CHANGES.md").read_text(encoding="utf-8").removeprefix(_HEAD)
     except OSError:  # format 1 had none
         before = f"## {facts.parent}\n\nNothing was written down.\n"
-    return f"{_HEAD}{told}\n{before}"
+    return f"{_HEAD}{text}\n{before}"

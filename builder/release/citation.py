@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 
-from builder.licences import listed
+from builder.licences import is_spdx_name
 from builder.release.manifest import Facts
 
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
@@ -26,7 +26,7 @@ def citation(facts: Facts) -> str:
         f"title: {text(facts.name)}",
         f"version: {text(facts.version)}",
         *([f"date-released: {facts.date}"] if facts.date else []),
-        *([f"license: {facts.licence}"] if listed(facts.licence) else []),
+        *([f"license: {facts.licence}"] if is_spdx_name(facts.licence) else []),
         *([f"url: {text(facts.url)}"] if facts.url else []),
         *(
             [f"contact:\n  - name: {text(creator(facts))}\n    email: {text(facts.contact)}"]

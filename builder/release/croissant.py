@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from builder.licences import listed
+from builder.licences import is_spdx_name
 from builder.release import parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.citation import cite_as, creator
@@ -118,7 +118,7 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
 def _licence(facts: Facts) -> str | list[str]:
     """The licence's page at SPDX, and those of the sources behind it."""
     names = list(dict.fromkeys([facts.licence or "not stated", *facts.licences.values()]))
-    pages = [f"https://spdx.org/licenses/{name}" if listed(name) else name for name in names]
+    pages = [f"https://spdx.org/licenses/{name}" if is_spdx_name(name) else name for name in names]
     return pages if len(pages) > 1 else pages[0]
 
 

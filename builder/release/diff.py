@@ -65,7 +65,7 @@ class Diff:
         """What lost more than a share of `most`: reviews and triplets over all splits, and in each split of at least
         `least` of them.
         """
-        told = []
+        losses = []
         total = tuple(
             (sum(size[side][0] for size in self.sizes.values()), sum(size[side][1] for size in self.sizes.values()))
             for side in (0, 1)
@@ -73,8 +73,8 @@ class Diff:
         for name, (old, new) in {"all splits": (total[0], total[1]), **self.sizes}.items():
             for what, before, after in (("reviews", old[0], new[0]), ("triplets", old[1], new[1])):
                 if after < before * (1 - most) and (name == "all splits" or before >= least):
-                    told.append(f"{name}: {what} fell from {before:,} to {after:,}")
-        return told
+                    losses.append(f"{name}: {what} fell from {before:,} to {after:,}")
+        return losses
 
 
 @dataclass(slots=True)
@@ -86,18 +86,18 @@ class _Tally:
         default_factory=lambda: defaultdict(lambda: (Counter(), Counter()))
     )
 
-    def note(self, kind: str, told: str) -> None:
+    def note(self, kind: str, description: str) -> None:
         self.counts[kind] += 1
         shown = self.samples.setdefault(kind, [])
         if len(shown) < self.most:
-            shown.append(told)
+            shown.append(description)
 
 
 def between(before: Path, after: Path, samples: int = 5) -> Diff:
     """Two release directories compared."""
     old, new = opened(before), opened(after)
     with uncollected():
-        sides = [(str(one.manifest["version"]), Shelf(one.path, one.splits)) for one in (old, new)]
+        sides = [(str(release.manifest["version"]), Shelf(release.path, release.splits)) for release in (old, new)]
         return compare(sides[0], sides[1], samples)
 
 
@@ -117,11 +117,11 @@ def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: in
         tally.sizes[split][1].update(reviews=1, triplets=len(row["triplets"]))
         if i not in old and i not in renamed:
             tally.note("reviews_added", i)
-            for one in row["triplets"]:
-                tally.note("triplets_added", _shown(i, one))
+            for triplet in row["triplets"]:
+                tally.note("triplets_added", _shown(i, triplet))
     counts = {kind: tally.counts[kind] for kind in KINDS}
     sides = {
-        name: tuple((one["reviews"], one["triplets"]) for one in pair)
+        name: tuple((counts["reviews"], counts["triplets"]) for counts in pair)
         for name, pair in sorted(tally.sizes.items(), key=_place)
     }
     return Diff(old_name, new_name, counts, {k: tuple(tally.samples[k]) for k in KINDS if k in tally.samples}, sides)
@@ -138,14 +138,14 @@ def _missing(missing: Iterable[str], old: Reviews, new: Reviews, tally: _Tally) 
     renamed = set()
     for i in missing:
         split, row = old[i]
-        if found := by_text.pop(hashed(row["text"]), None):
-            renamed.add(found)
-            tally.note("reviews_renamed", f"{i} is now {found}")
-            _review(i, (split, row), new[found], tally)
+        if new_id := by_text.pop(hashed(row["text"]), None):
+            renamed.add(new_id)
+            tally.note("reviews_renamed", f"{i} is now {new_id}")
+            _review(i, (split, row), new[new_id], tally)
         else:
             tally.note("reviews_removed", i)
-            for one in row["triplets"]:
-                tally.note("triplets_removed", _shown(i, one))
+            for triplet in row["triplets"]:
+                tally.note("triplets_removed", _shown(i, triplet))
     return renamed
 
 
@@ -163,33 +163,33 @@ def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tall
         _triplets(i, before["triplets"], after["triplets"], tally)
 
 
-def _pair(one: TripletRow) -> str:
-    return json.dumps([one["aspect"]["spans"], one["opinion"]["spans"]])
+def _pair(triplet: TripletRow) -> str:
+    return json.dumps([triplet["aspect"]["spans"], triplet["opinion"]["spans"]])
 
 
 def _triplets(i: str, before: Iterable[TripletRow], after: Iterable[TripletRow], tally: _Tally) -> None:
     """Triplets are the same if they pair the same places."""
-    old, new = ({_pair(one): one for one in listed} for listed in (before, after))
-    for pair, one in old.items():
+    old, new = ({_pair(triplet): triplet for triplet in side} for side in (before, after))
+    for pair, triplet in old.items():
         other = new.get(pair)
         if other is None:
-            tally.note("triplets_removed", _shown(i, one))
-        elif one["polarity"] != other["polarity"]:
-            tally.note("triplets_polarity", f"{_shown(i, one)} is now {other['polarity']}")
-        elif one != other:
-            provenance = _changed(one, other) <= _PROVENANCE
-            tally.note("triplets_provenance" if provenance else "triplets_edited", _shown(i, one))
-    for pair, one in new.items():
+            tally.note("triplets_removed", _shown(i, triplet))
+        elif triplet["polarity"] != other["polarity"]:
+            tally.note("triplets_polarity", f"{_shown(i, triplet)} is now {other['polarity']}")
+        elif triplet != other:
+            provenance = _changed(triplet, other) <= _PROVENANCE
+            tally.note("triplets_provenance" if provenance else "triplets_edited", _shown(i, triplet))
+    for pair, triplet in new.items():
         if pair not in old:
-            tally.note("triplets_added", _shown(i, one))
+            tally.note("triplets_added", _shown(i, triplet))
 
 
-def _changed(one: Mapping[str, object], other: Mapping[str, object]) -> set[str]:
-    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+def _changed(first: Mapping[str, object], second: Mapping[str, object]) -> set[str]:
+    return {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
 
 
-def _shown(i: str, one: TripletRow) -> str:
-    return f"{i} ({one['aspect']['text']}, {one['opinion']['text']}, {one['polarity']})"
+def _shown(i: str, triplet: TripletRow) -> str:
+    return f"{i} ({triplet['aspect']['text']}, {triplet['opinion']['text']}, {triplet['polarity']})"
 
 
 def markdown(diff: Diff, title: str = "") -> str:
@@ -207,7 +207,12 @@ def markdown(diff: Diff, title: str = "") -> str:
     lines += [f"| {name} | {a[0]:,} | {b[0]:,} | {a[1]:,} | {b[1]:,} |" for name, (a, b) in diff.sizes.items()]
     lines.append("")
     for kind, shown in diff.samples.items():
-        lines += [f"{KINDS[kind][1].capitalize()}, for example:", "", *(f"- {_one_line(one)}" for one in shown), ""]
+        lines += [
+            f"{KINDS[kind][1].capitalize()}, for example:",
+            "",
+            *(f"- {_one_line(sample)}" for sample in shown),
+            "",
+        ]
     return "\n".join(lines)
 
 

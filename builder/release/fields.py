@@ -100,8 +100,10 @@ def shown_example() -> str:
     ]
     triplets = [
         "    {"
-        + ",\n     ".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in one.items())
+        + ",\n     ".join(
+            f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in triplet.items()
+        )
         + "}"
-        for one in row["triplets"]
+        for triplet in row["triplets"]
     ]
     return "{\n" + "\n".join(lines) + '\n  "triplets": [\n' + ",\n".join(triplets) + "\n  ]\n}"

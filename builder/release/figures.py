@@ -18,7 +18,7 @@ _PARTS = {"P": "precision", "R": "recall", "F1": "F1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class QualityFigure:
     """A figure that people's judgement stands behind. `figure`: precision, recall or F1 and how it counts; `of` what
     it was measured; `by` whose judgement, of how many; percent with the ends of its 95% interval.
     """
@@ -31,17 +31,17 @@ class Figure:
     high: float | None = None
 
 
-def of_manifest(rows: Iterable[Mapping[str, Any]]) -> list[Figure]:
+def of_manifest(rows: Iterable[Mapping[str, Any]]) -> list[QualityFigure]:
     """The figures that a manifest holds."""
-    return [Figure(**row) for row in rows]
+    return [QualityFigure(**row) for row in rows]
 
 
-def as_rows(figures: Iterable[Figure]) -> list[dict[str, Any]]:
+def as_rows(figures: Iterable[QualityFigure]) -> list[dict[str, Any]]:
     """For the manifest."""
     return [asdict(figure) for figure in figures]
 
 
-def markdown(figures: Sequence[Figure]) -> str:
+def markdown(figures: Sequence[QualityFigure]) -> str:
     """A table."""
     head = "| figure | percent | 95% interval | of | judged by |\n|---|---|---|---|---|\n"
     return head + "\n".join(
@@ -50,7 +50,7 @@ def markdown(figures: Sequence[Figure]) -> str:
     )
 
 
-def sentence(figures: Sequence[Figure]) -> str:
+def sentence(figures: Sequence[QualityFigure]) -> str:
     """The same in a line."""
     return (
         "; ".join(

@@ -40,19 +40,19 @@ def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
     """
     if fault := _review_fault(row, layout):
         return fault
-    for one in row["triplets"]:
-        if fault := _keys("triplet", one, _TRIPLET if layout > 2 else _OLD_TRIPLET):
+    for triplet in row["triplets"]:
+        if fault := _keys("triplet", triplet, _TRIPLET if layout > 2 else _OLD_TRIPLET):
             return fault
-        if layout > 2 and (fault := _judged(one)):
+        if layout > 2 and (fault := _judged(triplet)):
             return fault
-        if one["polarity"] not in POLARITIES:
-            return f"unknown polarity {one['polarity']!r}"
-        if not 1 <= one["valence"] <= 10:
-            return f"valence {one['valence']} is not from 1 to 10"
+        if triplet["polarity"] not in POLARITIES:
+            return f"unknown polarity {triplet['polarity']!r}"
+        if not 1 <= triplet["valence"] <= 10:
+            return f"valence {triplet['valence']} is not from 1 to 10"
         for name in ("aspect", "aspect_full", "owner", "opinion", "opinion_full"):
-            if one[name] is not None and (fault := _element(name, one[name])):
+            if triplet[name] is not None and (fault := _element(name, triplet[name])):
                 return fault
-        if not all(isinstance(word, str) for word in [*one["sources"], *one["rules"]]):
+        if not all(isinstance(word, str) for word in [*triplet["sources"], *triplet["rules"]]):
             return "sources and rules are names"
     return None
 
@@ -76,12 +76,12 @@ def _review_fault(row: Any, layout: int) -> str | None:
     return None
 
 
-def _judged(one: Mapping[str, Any]) -> str | None:
+def _judged(triplet: Mapping[str, Any]) -> str | None:
     """What is wrong with what a triplet's row says of confidence and verdict."""
-    if one["confidence"] is not None and not 0 <= one["confidence"] <= 1:
-        return f"confidence {one['confidence']} is not from 0 to 1"
-    if one["verdict"] not in (*VERDICTS, None):
-        return f"unknown verdict {one['verdict']!r}"
+    if triplet["confidence"] is not None and not 0 <= triplet["confidence"] <= 1:
+        return f"confidence {triplet['confidence']} is not from 0 to 1"
+    if triplet["verdict"] not in (*VERDICTS, None):
+        return f"unknown verdict {triplet['verdict']!r}"
     return None
 
 
@@ -109,37 +109,37 @@ def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
     counted["gold"] += row["annotation"] == "gold"
     counted["unverified negatives"] += row.get("unverified_negative", False)
     polarities: dict[str, str] = {}
-    for one in row["triplets"]:
+    for triplet in row["triplets"]:
         counted["triplets"] += 1
-        counted[one["polarity"]] += 1
-        if fault := mismatch(row["text"], one):
+        counted[triplet["polarity"]] += 1
+        if fault := mismatch(row["text"], triplet):
             yield fault
-        yield from _disordered(one)
+        yield from _disordered(triplet)
         if row["annotation"] == "silver":
-            yield from _span_faults(row["text"], one)
-        pair = json.dumps([one["aspect"]["spans"], one["opinion"]["spans"]])
+            yield from _span_faults(row["text"], triplet)
+        pair = json.dumps([triplet["aspect"]["spans"], triplet["opinion"]["spans"]])
         if pair in polarities:
-            same = polarities[pair] == one["polarity"]
-            told = "stands twice" if same else f"is both {polarities[pair]} and {one['polarity']}"
-            yield f"{one['aspect']['text']} {one['opinion']['text']} {told}"
-        polarities[pair] = one["polarity"]
+            same = polarities[pair] == triplet["polarity"]
+            problem = "stands twice" if same else f"is both {polarities[pair]} and {triplet['polarity']}"
+            yield f"{triplet['aspect']['text']} {triplet['opinion']['text']} {problem}"
+        polarities[pair] = triplet["polarity"]
 
 
-def _disordered(one: TripletRow) -> Iterator[str]:
+def _disordered(triplet: TripletRow) -> Iterator[str]:
     for name in ("aspect", "opinion"):
-        spans = one[name]["spans"]
+        spans = triplet[name]["spans"]
         if any(a[1] > b[0] for a, b in pairwise(spans)):
             yield f"{name} has spans {spans} out of order"
 
 
-def _span_faults(text: str, one: TripletRow) -> Iterator[str]:
+def _span_faults(text: str, triplet: TripletRow) -> Iterator[str]:
     """What no silver triplet may have: an aspect that overlaps its opinion, or holds a mark that is no part of a
     name. People may say so.
     """
-    if shared(element(one["aspect"]), element(one["opinion"])):
-        yield f"aspect {one['aspect']['text']} overlaps its opinion {one['opinion']['text']}"
+    if shared(element(triplet["aspect"]), element(triplet["opinion"])):
+        yield f"aspect {triplet['aspect']['text']} overlaps its opinion {triplet['opinion']['text']}"
     for name in ("aspect", "aspect_full"):
-        spans = one[name]["spans"]
+        spans = triplet[name]["spans"]
         if all(0 <= start < end <= len(text) for start, end in spans) and (
             fault := edge_fault(privacy.worded(text), spans)
         ):
@@ -171,4 +171,4 @@ def leaks(splits: Mapping[str, int], texts: Sequence[str]) -> list[tuple[str, in
         return names[split], n - (ends[split - 1] if split else 0)
 
     pairs = ((where(a), where(b)) for a, b in links(texts))
-    return [(*one, *other) for one, other in pairs if one[0].partition("-")[0] != other[0].partition("-")[0]]
+    return [(*first, *second) for first, second in pairs if first[0].partition("-")[0] != second[0].partition("-")[0]]

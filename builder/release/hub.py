@@ -24,7 +24,7 @@ _KEPT = frozenset({".gitattributes"})
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UploadPlan:
     """What publishing would send: a sound release's files with their sizes in bytes, and where to."""
 
     release: Path
@@ -50,7 +50,7 @@ class Published:
     tagged: bool
 
 
-def plan(release: Path, repository: str) -> Plan:
+def plan(release: Path, repository: str) -> UploadPlan:
     """Check name and release without any network; ReleaseError names the first fault."""
     if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
         raise ConfigError(f"{repository!r} is no name of a repository", where="--repo", fix="write it as USER/NAME")
@@ -65,10 +65,10 @@ def plan(release: Path, repository: str) -> Plan:
         for path in sorted(release.rglob("*"))
         if path.is_file()
     }
-    return Plan(release, repository, release.resolve().name, files)
+    return UploadPlan(release, repository, release.resolve().name, files)
 
 
-def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published:
+def send(planned: UploadPlan, private: bool, report: Callable[[str], None]) -> Published:
     """Publish: make the repository if it is not there, one commit if anything differs, the tag if it is missing.
 
     ReleaseError where the hub refuses, or where the tag is there with other content: a release is immutable.
@@ -78,13 +78,13 @@ def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published
     if hub.get_token() is None:
         raise ReleaseError("no token for the hub", where=where, fix="set HF_TOKEN, or log in with `hf auth login`")
     local = {path: planned.release / path for path in planned.files}
-    with _told(where):
+    with _translate_errors(where):
         url = str(api.create_repo(where, repo_type="dataset", private=private or None, exist_ok=True))
         refs = api.list_repo_refs(where, repo_type="dataset")
         head = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
         tagged = next((tag.target_commit for tag in refs.tags if tag.name == planned.tag), None)
     if tagged is not None:
-        with _told(where):
+        with _translate_errors(where):
             changed, gone = _difference(api, where, planned.tag, local)
         if changed or gone:
             raise ReleaseError(
@@ -92,18 +92,18 @@ def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published
                 fix="a release is immutable: make a new version with `builder release`",
             )  # fmt: skip
         return Published(url, tagged, 0, 0, tagged=False)
-    with _told(where):
+    with _translate_errors(where):
         changed, gone = _difference(api, where, "main", local) if head else (list(local), [])
     commit = head
     if changed or gone or head is None:
-        told(f"{where}: sending {len(changed)} files" + (f", removing {len(gone)}" if gone else ""))
+        report(f"{where}: sending {len(changed)} files" + (f", removing {len(gone)}" if gone else ""))
         operations = [hub.CommitOperationAdd(path, str(local[path])) for path in changed]
         operations += [hub.CommitOperationDelete(path) for path in gone]
-        with _told(where):  # parent: somebody else's commit in between is not overwritten
+        with _translate_errors(where):  # parent: somebody else's commit in between is not overwritten
             commit = api.create_commit(
                 where, operations, commit_message=planned.title, repo_type="dataset", parent_commit=head
             ).oid
-    with _told(where):
+    with _translate_errors(where):
         api.create_tag(where, tag=planned.tag, revision=commit, tag_message=planned.title, repo_type="dataset")
     return Published(url, str(commit), len(changed), len(gone), tagged=True)
 
@@ -111,9 +111,9 @@ def send(planned: Plan, private: bool, told: Callable[[str], None]) -> Published
 def _difference(api: Any, repository: str, revision: str, local: Mapping[str, Path]) -> tuple[list[str], list[str]]:
     """(files that the revision lacks or holds otherwise, files that it has and the release has not)."""
     there = {
-        one.path: one
-        for one in api.list_repo_tree(repository, repo_type="dataset", revision=revision, recursive=True)
-        if hasattr(one, "blob_id")
+        entry.path: entry
+        for entry in api.list_repo_tree(repository, repo_type="dataset", revision=revision, recursive=True)
+        if hasattr(entry, "blob_id")
     }
     changed = [path for path, file in local.items() if path not in there or not _same(there[path], file)]
     return changed, sorted(there.keys() - local.keys() - _KEPT)
@@ -141,14 +141,14 @@ def _client() -> Any:
 
 
 @contextmanager
-def _told(where: str) -> Iterator[None]:
+def _translate_errors(where: str) -> Iterator[None]:
     """The hub's and the network's errors as ours. Its client raises those of several libraries, so all of them are
     meant.
     """
     try:
         yield
     except Exception as error:
-        causes = [str(one) or type(one).__name__ for one in (error, error.__cause__) if one is not None]
+        causes = [str(cause) or type(cause).__name__ for cause in (error, error.__cause__) if cause is not None]
         token = _client().get_token()
         text = ": ".join(causes)
         text = text.replace(token, "[token]") if token else text

@@ -128,16 +128,16 @@ def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
     try:
         made = rewritten(texts[row["source_id"]], row["source_span"], row["edits"])
         astray = [
-            one
-            for one in row["aspects"]
-            if "".join(row["text"][start:end] for start, end in one["spans"]) != one["text"]
+            aspect
+            for aspect in row["aspects"]
+            if "".join(row["text"][start:end] for start, end in aspect["spans"]) != aspect["text"]
         ]
     except (ValueError, KeyError, TypeError) as error:
         yield f"its edits cannot be applied, or its aspects be found: {error}"
         return
     if made != row["text"]:
         yield f"its edits give {made!r}"
-    yield from (f"aspect {one['text']!r} is not at {one['spans']}" for one in astray)
+    yield from (f"aspect {aspect['text']!r} is not at {aspect['spans']}" for aspect in astray)
 
 
 def rewritten(text: str, part: Sequence[int], edits: Sequence[EditRow]) -> str:

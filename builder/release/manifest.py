@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.release.figures import Figure, as_rows
+from builder.release.figures import QualityFigure, as_rows
 from builder.release.reading import FORMAT
 
 Json = Mapping[str, object]
@@ -29,7 +29,7 @@ Content = bytes | Stored
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitFacts:
     """What a split holds: where its triplets come from, how it was labelled, and its counts."""
 
     name: str
@@ -58,7 +58,7 @@ class Facts:
     parent: str | None
     licence: str
     builder: str
-    splits: Sequence[Split]
+    splits: Sequence[SplitFacts]
     signatures: Mapping[str, str]
     config: Json
     ingest: Json
@@ -75,7 +75,7 @@ class Facts:
     parent_name: str = ""
     quality: Json = field(default_factory=dict)
     contact: str = ""
-    figures: Sequence[Figure] = ()
+    figures: Sequence[QualityFigure] = ()
     licences: Mapping[str, str] = field(default_factory=dict)
     """Those of sources of the input, where they differ from the release's or are stated beside it."""
 

@@ -25,7 +25,7 @@ Files = dict[str, Content]
 
 def data(folder: Path, rows: Mapping[str, Iterable[ReviewRow]]) -> Files:
     """Write data/, parquet/ and paper/ of each split into `folder`: what is the same whatever the release is called."""
-    return {path: stored(folder / path) for split, listed in rows.items() for path in _split(folder, split, listed)}
+    return {path: stored(folder / path) for split, members in rows.items() for path in _split(folder, split, members)}
 
 
 def digest(files: Mapping[str, Content]) -> str:
@@ -54,19 +54,19 @@ def _split(folder: Path, split: str, rows: Iterable[ReviewRow]) -> list[str]:
     data, answers, aside = f"data/{split}.jsonl", f"paper/{split}.json", f"paper/{split}.skipped.jsonl"
     for path in (data, answers, parquet.path(split, "")):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, parquet.Writer] = {}
+    tables: dict[str, parquet.TableWriter] = {}
     with ExitStack() as stack:
         ours, theirs, skipped = (stack.enter_context((folder / path).open("wb")) for path in (data, answers, aside))
         for number, row in enumerate(rows, start=1):
             ours.write(_line(row))
             if (layer := row["annotation"]) not in tables:
-                tables[layer] = stack.enter_context(parquet.Writer(folder / parquet.path(split, layer)))
+                tables[layer] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, layer)))
             tables[layer].take(row)
             answer, refused = _paper(number, row)
             theirs.write(answer)
             skipped.write(refused)
         if not tables:
-            tables["silver"] = stack.enter_context(parquet.Writer(folder / parquet.path(split, "silver")))
+            tables["silver"] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, "silver")))
     if not (folder / aside).stat().st_size:
         (folder / aside).unlink()
     made = [data, *(parquet.path(split, layer) for layer in parquet.LAYERS if layer in tables), answers, aside]
@@ -88,15 +88,15 @@ def _paper(number: int, row: ReviewRow) -> tuple[bytes, bytes]:
 def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
     """A layer as JSON lines, Parquet, the paper's format and BIO over characters."""
     whole = f"{split}-{name}"
-    told = [_paper(number, row) for number, row in enumerate(rows, start=1)]
+    answers = [_paper(number, row) for number, row in enumerate(rows, start=1)]
     fit = [labelled(_spanned(row)) for row in rows if not untokenisable(row["text"])]
     out: Files = {
         layers.path(split, name): b"".join(map(_line, rows)),
         parquet.path(split, name): parquet.dump(rows, layers.schema()),
-        f"paper/{whole}.json": b"".join(answer for answer, _ in told),
-        f"bio/{whole}.bio": bio.dump((one, bio.characters(one.text)) for one in fit).encode(),
+        f"paper/{whole}.json": b"".join(answer for answer, _ in answers),
+        f"bio/{whole}.bio": bio.dump((sentence, bio.characters(sentence.text)) for sentence in fit).encode(),
     }
-    skipped = b"".join(refused for _, refused in told)
+    skipped = b"".join(refused for _, refused in answers)
     return out | ({f"paper/{whole}.skipped.jsonl": skipped} if skipped else {})
 
 
@@ -106,9 +106,9 @@ def _spanned(row: LayerRow) -> ReviewRow:
         return row
     blank: ElementRow = {"text": "", "spans": []}
     stand_in: list[TripletRow] = [
-        {"id": "", "aspect": {"text": one["text"], "spans": one["spans"]}, "aspect_full": blank, "owner": None, "opinion": blank,
+        {"id": "", "aspect": {"text": aspect["text"], "spans": aspect["spans"]}, "aspect_full": blank, "owner": None, "opinion": blank,
          "opinion_full": blank, "polarity": "NEU", "valence": 5.0, "sources": [], "rules": [], "aspect_category": None,
          "opinion_category": None, "confidence": None, "verdict": None}
-        for one in row["aspects"]
+        for aspect in row["aspects"]
     ]  # fmt: skip
     return row | {"triplets": stand_in}

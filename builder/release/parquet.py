@@ -63,7 +63,7 @@ def path(split: str, layer: str) -> str:
     return f"parquet/{split}-{layer}.parquet"
 
 
-class Writer:
+class TableWriter:
     """A Parquet file, written a row group at a time."""
 
     def __init__(self, sink: Path | io.BytesIO, shape: Any = None) -> None:
@@ -86,7 +86,7 @@ class Writer:
         self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._shape))
         self._waiting, self._empty = [], False
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> TableWriter:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -101,7 +101,7 @@ class Writer:
 def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
     """A small file; `shape` as above."""
     sink = io.BytesIO()
-    with Writer(sink, shape) as writer:
+    with TableWriter(sink, shape) as writer:
         for row in rows:
             writer.take(row)
     return sink.getvalue()

@@ -49,7 +49,9 @@ class Existing:
     @property
     def layers(self) -> list[str]:
         """The augmentation layers as they are named beside their split: train-synonym."""
-        return [f"{told['split']}-{layer}" for layer, told in self.manifest.get("augmentations", {}).items()]
+        return [
+            f"{description['split']}-{layer}" for layer, description in self.manifest.get("augmentations", {}).items()
+        ]
 
 
 def parsed(version: str) -> tuple[int, int, int]:
@@ -70,15 +72,15 @@ def existing(out: Path, name: str = "") -> list[Existing]:
     """The releases under `out` in order of version; those of one `name` alone if it is given. What has no manifest is
     left out.
     """
-    found = []
+    releases = []
     for version in versions(out):
         try:
-            one = opened(out / f"v{'.'.join(map(str, version))}")
+            release = opened(out / f"v{'.'.join(map(str, version))}")
         except ReleaseError:
             continue
-        if not name or one.manifest.get("name") == name:
-            found.append(one)
-    return found
+        if not name or release.manifest.get("name") == name:
+            releases.append(release)
+    return releases
 
 
 def shelf_of(out: Path, name: str) -> Path:
@@ -96,9 +98,9 @@ def opened(release: Path) -> Existing:
     path = release / "manifest.json"
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        found = Existing(release, manifest)
-        assert found.version and isinstance(manifest["files"], dict)
-        if strange := [name for name in found.splits if not NAME.fullmatch(name)]:
+        existing_release = Existing(release, manifest)
+        assert existing_release.version and isinstance(manifest["files"], dict)
+        if strange := [name for name in existing_release.splits if not NAME.fullmatch(name)]:
             raise ValueError(f"a split is called {strange[0]!r}")
     except OSError as error:
         raise ReleaseError(
@@ -106,7 +108,7 @@ def opened(release: Path) -> Existing:
         ) from error
     except (ValueError, KeyError, TypeError, AssertionError, AttributeError) as error:
         raise ReleaseError(f"not a manifest: {error!r}", where=str(path), fix="`builder verify` tells more") from error
-    return found
+    return existing_release
 
 
 def inside(release: Path, path: Path) -> Path:
@@ -143,10 +145,10 @@ def rows_path(release: Path, split: str) -> Path:
 def row(line: bytes, where: str) -> ReviewRow:
     """A line of a release's data; ReleaseError if it is none."""
     try:
-        found: dict[str, Any] = json.loads(line)
-        assert isinstance(found, dict) and isinstance(found["text"], str) and isinstance(found["triplets"], list)
-        assert isinstance(found["id"], str) and found["id"]
-        return completed(found)
+        review: dict[str, Any] = json.loads(line)
+        assert isinstance(review, dict) and isinstance(review["text"], str) and isinstance(review["triplets"], list)
+        assert isinstance(review["id"], str) and review["id"]
+        return completed(review)
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise ReleaseError(f"no row of a release: {error!r}", where=where, fix="`builder verify` tells more") from error
 

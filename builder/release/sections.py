@@ -76,13 +76,13 @@ split stays in it in later releases of this name. Where two sources mark one pla
 
 def inputs(facts: Facts) -> str:
     """Where reviews come from, each with its licence."""
-    listed = facts.inputs
+    review_counts = facts.inputs
     licence = facts.licence or "not stated"
-    if not [name for name in listed if name]:
+    if not [name for name in review_counts if name]:
         return f"The input did not say where its reviews come from. The licence stated for all of them: {licence}."
     lines = [
         f"| {name.replace('|', ' ') or '(not stated)'} | {number:,} | {facts.licences.get(name, licence)} |"
-        for name, number in sorted(listed.items(), key=lambda item: (-item[1], item[0]))
+        for name, number in sorted(review_counts.items(), key=lambda item: (-item[1], item[0]))
     ]
     return "| source | reviews | licence |\n|---|---|---|\n" + "\n".join(lines)
 
@@ -114,8 +114,8 @@ def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]])
 
 def _systems(name: str) -> str:
     """`E0 against gold` in words."""
-    one, against, other = name.partition(" against ")
-    return system_name(one) + (f" against {system_name(other)}" if against else "")
+    system, against, other = name.partition(" against ")
+    return system_name(system) + (f" against {system_name(other)}" if against else "")
 
 
 def maintenance(facts: Facts) -> str:

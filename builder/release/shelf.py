@@ -23,21 +23,21 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
         hashes, starts, lengths, which = array("Q"), array("Q"), array("L"), array("B")
         for n, split in enumerate(self._splits):
             start = 0
-            for length, one in sized(release, split):
-                hashes.append(_number(one["id"]))
+            for length, review in sized(release, split):
+                hashes.append(_number(review["id"]))
                 starts.append(start)
                 lengths.append(length)
                 which.append(n)
                 start += length
         order = np.argsort(np.frombuffer(hashes, np.uint64), kind="stable")
-        self._hashes, self._starts = (np.frombuffer(one, np.uint64)[order] for one in (hashes, starts))
+        self._hashes, self._starts = (np.frombuffer(values, np.uint64)[order] for values in (hashes, starts))
         self._lengths, self._which = np.frombuffer(lengths, np.dtype("L"))[order], np.frombuffer(which, np.uint8)[order]
 
     def __len__(self) -> int:
         return len(self._hashes)
 
     def __iter__(self) -> Iterator[str]:
-        return (one["id"] for split in self._splits for one in rows(self._release, split))
+        return (review["id"] for split in self._splits for review in rows(self._release, split))
 
     def __contains__(self, i: object) -> bool:
         return bool(self._places(str(i)))
@@ -45,9 +45,9 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
     def __getitem__(self, i: str) -> tuple[str, ReviewRow]:
         for place in self._places(i):
             n = int(self._which[place])
-            found = self._read(n, int(self._starts[place]), int(self._lengths[place]))
-            if found["id"] == i:
-                return self._splits[n], found
+            review = self._read(n, int(self._starts[place]), int(self._lengths[place]))
+            if review["id"] == i:
+                return self._splits[n], review
         raise KeyError(i)
 
     def items(self) -> ItemsView[str, tuple[str, ReviewRow]]:
@@ -55,7 +55,7 @@ class Shelf(Mapping[str, tuple[str, ReviewRow]]):
 
     def stream(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
         """All reviews in their order, each file read once."""
-        return ((one["id"], (split, one)) for split in self._splits for one in rows(self._release, split))
+        return ((review["id"], (split, review)) for split in self._splits for review in rows(self._release, split))
 
     def _places(self, i: str) -> range:
         """Where those lie whose hash is that of an id."""

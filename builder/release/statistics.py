@@ -18,7 +18,7 @@ _MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 
 def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
     """Split -> its numbers."""
-    return {split: of(listed) for split, listed in rows.items()}
+    return {split: of(reviews) for split, reviews in rows.items()}
 
 
 def of(rows: Iterable[ReviewRow]) -> Numbers:
@@ -63,18 +63,18 @@ class Tally:
         self.counts["rated"] += row["rating"] is not None
         self.counts["gold"] += row["annotation"] == "gold"
         self.inputs[row["source"] or ""] += 1
-        for one in row["triplets"]:
+        for triplet in row["triplets"]:
             self.counts["triplets"] += 1
-            self.polarities[one["polarity"]] += 1
-            self.sources.update(one["sources"])
-            self.aspects.add(one["aspect"]["text"])
-            self.opinions.add(one["opinion"]["text"])
-            self.verdicts[one["verdict"] or ""] += 1
-            self.categories[(one["aspect_category"] or "").partition(".")[0]] += 1
-            if (sure := one["confidence"]) is not None:
+            self.polarities[triplet["polarity"]] += 1
+            self.sources.update(triplet["sources"])
+            self.aspects.add(triplet["aspect"]["text"])
+            self.opinions.add(triplet["opinion"]["text"])
+            self.verdicts[triplet["verdict"] or ""] += 1
+            self.categories[(triplet["aspect_category"] or "").partition(".")[0]] += 1
+            if (sure := triplet["confidence"]) is not None:
                 self.confidences[min(9, int(10 * sure))] += 1
-            self.counts["owner"] += one["owner"] is not None
-            self.counts["parted"] += len(one["aspect"]["spans"]) > 1 or len(one["opinion"]["spans"]) > 1
+            self.counts["owner"] += triplet["owner"] is not None
+            self.counts["parted"] += len(triplet["aspect"]["spans"]) > 1 or len(triplet["opinion"]["spans"]) > 1
 
     def numbers(self) -> Numbers:
         """Lengths are in code points."""
@@ -130,5 +130,6 @@ def table(numbers: Mapping[str, Numbers]) -> str:
     """A Markdown table with a column for each split."""
     head = f"| | {' | '.join(numbers)} |\n|---|{'---|' * len(numbers)}\n"
     return head + "\n".join(
-        f"| {said} | {' | '.join(f'{number[key]:,}' for number in numbers.values())} |" for key, said in _SHOWN.items()
+        f"| {caption} | {' | '.join(f'{number[key]:,}' for number in numbers.values())} |"
+        for key, caption in _SHOWN.items()
     )

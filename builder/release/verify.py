@@ -45,36 +45,38 @@ def verify(release: Path) -> list[str]:
 
 
 def _checksums(release: Path, path: Path) -> Iterator[str]:
-    told = path.read_bytes()
-    listed: dict[str, str] = {}
+    content = path.read_bytes()
+    digests: dict[str, str] = {}
     before = 0
-    for number, line in enumerate(told.decode("utf-8", "replace").split("\n")[:-1], start=1):
+    for number, line in enumerate(content.decode("utf-8", "replace").split("\n")[:-1], start=1):
         digest, gap, name = line.partition("  ")
-        if not gap or len(digest) != 64 or name in listed:
+        if not gap or len(digest) != 64 or name in digests:
             before += 1
             yield f"SHA256SUMS:{number}: not a checksum line, or a second one for its file"
-        listed[name] = digest
-    if not before and sums(listed).encode("utf-8", "replace") != told:
+        digests[name] = digest
+    if not before and sums(digests).encode("utf-8", "replace") != content:
         yield "SHA256SUMS: its bytes have changed"
-    found = {
-        one.relative_to(release).as_posix(): one
-        for one in release.rglob("*")
-        if one != path and (one.is_symlink() or not one.is_dir())
+    present = {
+        file.relative_to(release).as_posix(): file
+        for file in release.rglob("*")
+        if file != path and (file.is_symlink() or not file.is_dir())
     }
-    for name in sorted(listed.keys() - found.keys()):
+    for name in sorted(digests.keys() - present.keys()):
         yield f"{name}: missing"
-    for name in sorted(found.keys() - listed.keys()):
+    for name in sorted(present.keys() - digests.keys()):
         yield f"{name}: not part of the release"
-    for name in sorted(listed.keys() & found.keys()):
-        if not found[name].is_file() or _sha256(found[name]) != listed[name]:
+    for name in sorted(digests.keys() & present.keys()):
+        if not present[name].is_file() or _sha256(present[name]) != digests[name]:
             yield f"{name}: its bytes have changed"
-    due = {folder.as_posix() for name in listed for folder in Path(name).parents}
+    due = {folder.as_posix() for name in digests for folder in Path(name).parents}
     for folder in sorted(
-        one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_dir() and not one.is_symlink()
+        folder.relative_to(release).as_posix()
+        for folder in release.rglob("*")
+        if folder.is_dir() and not folder.is_symlink()
     ):
         if folder not in due:
             yield f"{folder}/: not part of the release"
-    if "manifest.json" not in listed:
+    if "manifest.json" not in digests:
         yield "manifest.json: not listed in SHA256SUMS"
 
 
@@ -94,7 +96,7 @@ def _content(release: Path) -> Iterator[str]:
         if strange := [name for name in splits if not NAME.fullmatch(name)]:
             yield f"manifest.json: a split is called {strange[0]!r}"
             return
-        if links := sorted(one for one in release.rglob("*") if one.is_symlink()):
+        if links := sorted(path for path in release.rglob("*") if path.is_symlink()):
             yield f"{links[0].relative_to(release)}: a link, where a release holds files"
         yield from _files(release, files, layout)
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
@@ -107,8 +109,8 @@ def _content(release: Path) -> Iterator[str]:
         if not isinstance(augmented, dict):
             yield f"manifest.json: augmentations are {augmented!r}"
             augmented = {}
-        for layer, told in augmented.items():
-            yield from _layer(release, layer, told, layout, seen)
+        for layer, description in augmented.items():
+            yield from _layer(release, layer, description, layout, seen)
         yield from seen.twice()
         if layout > 1:
             due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
@@ -143,10 +145,10 @@ def _reviews(
     yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
 
 
-def _layer(release: Path, layer: str, told: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
+def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
     """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
     try:
-        split, said = str(told["split"]), int(told["rows"])
+        split, stated_rows = str(description["split"]), int(description["rows"])
         sources = {row["id"]: row["text"] for row in rows(release, split)}
         twin = parquet.Twin(release / parquet.path(split, layer), layers.schema(layout))
     except (KeyError, ValueError, TypeError, OSError, ReleaseError) as error:
@@ -155,17 +157,17 @@ def _layer(release: Path, layer: str, told: Mapping[str, Any], layout: int, seen
     path = layers.path(split, layer)
     sound = []
     for number, line in enumerate(_lines(release / path) if (release / path).is_file() else (), start=1):
-        found = _row(line, layer, sources, layout)
+        outcome = _row(line, layer, sources, layout)
         yield from (
             f"{path}:{number}: {fault}"
-            for fault in (found if isinstance(found, list) else row_faults(found, Counter()))
+            for fault in (outcome if isinstance(outcome, list) else row_faults(outcome, Counter()))
         )
-        if not isinstance(found, list):
-            sound.append(found)
+        if not isinstance(outcome, list):
+            sound.append(outcome)
     for row in sound:
         seen.take(Path(path).stem, row)
-    if len(sound) != said:
-        yield f"{path}: {len(sound)} rows, manifest.json says {said}"
+    if len(sound) != stated_rows:
+        yield f"{path}: {len(sound)} rows, manifest.json says {stated_rows}"
     try:
         with closing(twin):
             for row in sound:
@@ -183,10 +185,10 @@ def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> Laye
     except ValueError as error:
         return [f"no row of a layer: {error!r}"]
     named = layers.renamed(row) if layout < 3 and isinstance(row, dict) else row
-    found = list(layers.faults(named, layer, sources))
-    if not found and (fault := schema_fault(layers.core(named, layout), layout)):
-        found = [fault]
-    return found or row
+    faults = list(layers.faults(named, layer, sources))
+    if not faults and (fault := schema_fault(layers.core(named, layout), layout)):
+        faults = [fault]
+    return faults or row
 
 
 def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str]:
@@ -199,10 +201,10 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
             yield f"{name}: not as manifest.json says"
     if layout > 1:
         yield from (f"{name}: not named in manifest.json" for name in ALWAYS if name not in files)
-        found = {one.relative_to(release).as_posix() for one in release.rglob("*") if one.is_file()}
+        present = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
         yield from (
             f"{name}: not named in manifest.json"
-            for name in sorted(found - files.keys() - {"manifest.json", "SHA256SUMS"})
+            for name in sorted(present - files.keys() - {"manifest.json", "SHA256SUMS"})
         )
 
 
@@ -272,9 +274,9 @@ def _lines(path: Path) -> Iterator[str]:
 def _counts(
     split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    said = facts.get("reviews"), facts.get("triplets")
-    if said != (counted["reviews"], counted["triplets"]):
-        yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {said[0]} and {said[1]}"
+    stated = facts.get("reviews"), facts.get("triplets")
+    if stated != (counted["reviews"], counted["triplets"]):
+        yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {stated[0]} and {stated[1]}"
     polarities = {name: counted[name] for name in POLARITIES}
     if facts.get("polarities") != polarities:
         yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
@@ -321,6 +323,6 @@ class _Seen:
         raise IndexError(n)
 
     def gates(self) -> Iterator[str]:
-        for one, a, other, b in leaks(self._reviews, self._normal):
-            yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{one}.jsonl:{a + 1}"
+        for split, a, other, b in leaks(self._reviews, self._normal):
+            yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{split}.jsonl:{a + 1}"
         yield from self._shown

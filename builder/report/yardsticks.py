@@ -13,8 +13,8 @@ from builder.metrics import Answer
 from builder.metrics.matching import near_label
 from builder.store import labels, runs
 from builder.store import report as asked
-from builder.store.labels import Label, LabelCandidate, LabelPool
-from builder.store.report import ProposedTriplet, Source
+from builder.store.labels import LabelCandidate, LabelPool, StoredLabel
+from builder.store.report import ProposedTriplet, StoredSource
 
 Answers = dict[str, list[Answer]]
 
@@ -52,7 +52,7 @@ def final_systems(connection: sqlite3.Connection) -> list[str]:
     return ["rules", *(f"{variant}{number}" for variant, number in sorted(last.items()))]
 
 
-def _human(connection: sqlite3.Connection, sources: list[Source], gold: Source) -> Yardstick:
+def _human(connection: sqlite3.Connection, sources: list[StoredSource], gold: StoredSource) -> Yardstick:
     keys = asked.reviews(connection, "test")
     due = answers(keys, asked.proposed(connection, gold.id, "test"))
     proposals = {
@@ -70,7 +70,7 @@ def _human(connection: sqlite3.Connection, sources: list[Source], gold: Source) 
     return Yardstick(f"human labels ({gold.name})", "test", True, due, systems, pairs, judged)
 
 
-def _rules(connection: sqlite3.Connection, sources: list[Source]) -> Yardstick:
+def _rules(connection: sqlite3.Connection, sources: list[StoredSource]) -> Yardstick:
     keys = asked.reviews(connection, "valid")
     by_name = {source.name: source for source in sources}
     due = answers(keys, asked.proposed(connection, by_name["rules"].id, "valid"))
@@ -100,7 +100,7 @@ def _pooled(pool: LabelPool) -> list[Yardstick]:
     return [_labelled(pool, name, decisions) for name, decisions in labels_by_name.items() if decisions]
 
 
-def _labelled(pool: LabelPool, name: str, decided: dict[int, Label]) -> Yardstick:
+def _labelled(pool: LabelPool, name: str, decided: dict[int, StoredLabel]) -> Yardstick:
     """Reviews with an undecided candidate are left out; a review without candidates has nothing to decide (the paper
     counts it too).
     """
@@ -128,7 +128,7 @@ def _labelled(pool: LabelPool, name: str, decided: dict[int, Label]) -> Yardstic
     return Yardstick(name, pool.split, True, gold, systems, pairs, judged)
 
 
-def stands_for(candidate: LabelCandidate, label: Label) -> list[Answer]:
+def stands_for(candidate: LabelCandidate, label: StoredLabel) -> list[Answer]:
     """The gold triplet of a label: the candidate, corrected where the label says how; none for a pair that is wrong
     as it is.
     """

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from builder import markup
-from builder.markup import Mark, lanes
+from builder.markup import SpanMark, lanes
 from builder.records import Span, StoredTriplet
 
-__all__ = ["Mark", "hits", "lanes", "marked", "marks", "plain"]
+__all__ = ["SpanMark", "hits", "lanes", "marked", "marks", "plain"]
 
 
-def marks(stored: Sequence[StoredTriplet]) -> list[Mark]:
+def marks(stored: Sequence[StoredTriplet]) -> list[SpanMark]:
     """Aspect and opinion of each triplet, numbered in the given order."""
     return [mark for number, row in enumerate(stored) for mark in row.triplet.marks(number)]
 
 
-def marked(text: str, shown: Sequence[Mark]) -> Markup:
+def marked(text: str, shown: Sequence[SpanMark]) -> Markup:
     """`text` with `shown` marked; one keyboard stop a triplet."""
     return Markup(markup.marked(text, shown, stops=True))
 

@@ -89,7 +89,7 @@ def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
     } | named
     if (text := picks.pop("text")) is None:
         fix = "name it with --text-column, or add a header row if there is none"
-        raise InputError(f"no text column; columns found: {_listed(names)}", where=where, fix=fix)
+        raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
     return Picks(text, **picks)
 
 
@@ -143,8 +143,8 @@ def rating_of(value: object) -> float | None:
     numbers: list[str] = re.findall(r"[-\d.,:/年]*\d", text)
     if numbers:
         first = re.fullmatch(r"(\d{1,3}(?:[.,]\d{1,2}|\.\d+)?)(?:/\d{1,3})?", numbers[0])
-        said = float(first[1].replace(",", ".")) if first and len(numbers) <= 2 else None
-        return said if said is not None and said <= 100 else None
+        rating = float(first[1].replace(",", ".")) if first and len(numbers) <= 2 else None
+        return rating if rating is not None and rating <= 100 else None
     if filled := re.search("[★⭐\U0001f31f]+", text.replace("\ufe0f", "")):
         return float(len(filled[0]))
     counted = re.fullmatch("([一二三四五])(?:顆|颗|個|个)?(?:星.{0,2}|分)", text)
@@ -169,11 +169,11 @@ def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, w
     if _key(name) in keys:
         return keys.index(_key(name))
     raise InputError(
-        f"no column {one_line(name)!r}; columns found: {_listed(names)}", where=where, fix=f"correct --{role}-column"
+        f"no column {one_line(name)!r}; columns found: {_enumerate(names)}", where=where, fix=f"correct --{role}-column"
     )
 
 
-def _listed(names: Sequence[str], most: int = 40) -> str:
+def _enumerate(names: Sequence[str], most: int = 40) -> str:
     shown = ", ".join(one_line(name, 40) or "(unnamed)" for name in names[:most]) or "none"
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 

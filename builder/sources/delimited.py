@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from builder.errors import InputError
 from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row, resolve, review
-from builder.sources.encoding import Codec, Line, codec_of, lines
+from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
 from builder.sources.opening import Source, storable
 
 CELL_LIMIT = 32 << 20
@@ -55,10 +55,10 @@ class _Feed:
     give them back.
     """
 
-    def __init__(self, source: Iterator[Line]) -> None:
-        self._lines, self._again = source, deque[Line]()
-        self._parts: Iterator[Line] = iter(())
-        self.row: list[Line] = []
+    def __init__(self, source: Iterator[DecodedLine]) -> None:
+        self._lines, self._again = source, deque[DecodedLine]()
+        self._parts: Iterator[DecodedLine] = iter(())
+        self.row: list[DecodedLine] = []
 
     def __iter__(self) -> _Feed:
         return self
@@ -83,10 +83,12 @@ class _Feed:
         del self.row[1:]
 
 
-def _parted(line: Line) -> Iterator[Line]:
+def _parted(line: DecodedLine) -> Iterator[DecodedLine]:
     """The lines that a lone \\r ends inside a line that \\n ends."""
     return (
-        Line(part[0], line.number, line.bad) for part in re.finditer(r"[^\r]*(?:\r+\n?|\n|\Z)", line.text) if part[0]
+        DecodedLine(part[0], line.number, line.bad)
+        for part in re.finditer(r"[^\r]*(?:\r+\n?|\n|\Z)", line.text)
+        if part[0]
     )
 
 
@@ -109,7 +111,7 @@ def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | s
                 yield cells
 
 
-def _broken(row: int, cells: list[str] | str, width: int, read: list[Line], codec: Codec) -> RejectedRow | None:
+def _broken(row: int, cells: list[str] | str, width: int, read: list[DecodedLine], codec: Codec) -> RejectedRow | None:
     line = read[0].number
     bad = next((line.bad for line in read if line.bad is not None), None)
     if bad is not None:

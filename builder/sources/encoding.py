@@ -62,7 +62,7 @@ class Codec:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DecodedLine:
     """A line with its end; `number` from 1; `bad` the offset in the file of its first invalid byte."""
 
     text: str
@@ -87,7 +87,7 @@ def codec_of(source: Source) -> Codec:
     return codec
 
 
-def lines(source: Source, codec: Codec) -> Iterator[Line]:
+def lines(source: Source, codec: Codec) -> Iterator[DecodedLine]:
     """Lines as \\n ends them; a lone \\r is left inside."""
     with opened(source) as stream:
         offset = 0
@@ -98,7 +98,7 @@ def lines(source: Source, codec: Codec) -> Iterator[Line]:
             except UnicodeDecodeError as error:
                 bad, text = offset + error.start, raw.decode(codec.name, codec.errors)
             offset += len(raw)
-            yield Line(text.removeprefix("\ufeff") if number == 1 else text, number, bad)
+            yield DecodedLine(text.removeprefix("\ufeff") if number == 1 else text, number, bad)
 
 
 def chunks(source: Source, codec: Codec) -> Iterator[str]:
@@ -161,10 +161,10 @@ def _check(stream: BinaryIO, codec: Codec, source: Source) -> None:
                 fix="copy the file again",
             ) from error
         if not text.isascii():
-            found = _SURROGATE.findall(text)
-            bad += len(found)
+            surrogates = _SURROGATE.findall(text)
+            bad += len(surrogates)
             # One Han character is three bytes of UTF-8, as is a surrogate: two more than its one character.
-            good += (len(text.encode("utf-8", "surrogatepass")) - len(text)) // 2 - len(found)
+            good += (len(text.encode("utf-8", "surrogatepass")) - len(text)) // 2 - len(surrogates)
         if first is None and (match := _SURROGATE.search(text)):
             before = text[: match.start()]
             first = line + before.count("\n"), offset + codec.size(before)

@@ -10,7 +10,7 @@ from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row
 from builder.sources.encoding import Codec, chunks, codec_of
 from builder.sources.jsonlines import DECODER
-from builder.sources.objects import Item, reviews
+from builder.sources.objects import RawObject, reviews
 from builder.sources.opening import Source, storable
 
 ELEMENT_LIMIT = 64 << 20
@@ -68,7 +68,7 @@ class _Window:
         return InputError(f"broken JSON array: {what}", where=where, fix=fix)
 
 
-def _items(window: _Window, codec: Codec) -> Iterator[Item | RejectedRow]:
+def _items(window: _Window, codec: Codec) -> Iterator[RawObject | RejectedRow]:
     if window.peek() == "\ufeff":
         window.at += 1
     if (first := window.peek()) != "[":
@@ -80,7 +80,7 @@ def _items(window: _Window, codec: Codec) -> Iterator[Item | RejectedRow]:
         window.peek()
         value, end = _value(window)
         raw = window.text[window.at : end]
-        yield _bad_bytes(window, raw, codec) or Item(window.row, value)
+        yield _bad_bytes(window, raw, codec) or RawObject(window.row, value)
         window.at = end
         if (mark := window.peek()) not in (",", "]"):
             raise window.error(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row
-from builder.sources.encoding import Codec, Line, codec_of, lines
-from builder.sources.objects import Item, reviews
+from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
+from builder.sources.objects import RawObject, reviews
 from builder.sources.opening import Source, storable
 
 # Not strict: raw tabs and other control characters inside strings are read; NUL is rejected by name, not as bad JSON.
@@ -21,14 +21,14 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
     return reviews((_item(row, line, codec) for row, line in enumerate(filled, 1)), columns, source.where)
 
 
-def _item(row: int, line: Line, codec: Codec) -> Item | RejectedRow:
+def _item(row: int, line: DecodedLine, codec: Codec) -> RawObject | RejectedRow:
     if line.bad is not None:
         fault = "encoding", f"invalid {codec.label} at byte {line.bad}"
     elif "\0" in line.text:
         fault = "nul", f"NUL byte, line {line.number}"
     else:
         try:
-            return Item(row, DECODER.decode(line.text))
+            return RawObject(row, DECODER.decode(line.text))
         except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
             reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
             fault = "json", f"bad JSON, line {line.number} ({reason})"

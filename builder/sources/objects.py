@@ -16,17 +16,17 @@ _LOOK_AT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RawObject:
     """A JSON value and its row number."""
 
     row: int
     value: object
 
 
-def reviews(items: Iterator[Item | RejectedRow], columns: Columns, where: str) -> Iterator[Row]:
+def reviews(items: Iterator[RawObject | RejectedRow], columns: Columns, where: str) -> Iterator[Row]:
     """One row out for each item in."""
     first = list(islice(items, _LOOK_AT))
-    objects = [item.value for item in first if isinstance(item, Item) and isinstance(item.value, dict)]
+    objects = [item.value for item in first if isinstance(item, RawObject) and isinstance(item.value, dict)]
     if not objects:  # nothing to find columns in, so nothing but rejections
         yield from (item if isinstance(item, RejectedRow) else _no_object(item) for item in chain(first, items))
         return
@@ -41,7 +41,7 @@ def reviews(items: Iterator[Item | RejectedRow], columns: Columns, where: str) -
             yield _no_object(item)
 
 
-def _no_object(item: Item) -> RejectedRow:
+def _no_object(item: RawObject) -> RejectedRow:
     return RejectedRow(
         item.row,
         "json",

@@ -107,7 +107,7 @@ def _check_members(stream: BinaryIO, source: Source) -> None:
     reads here.)
     """
     with zipfile.ZipFile(stream) as packed:
-        check_size(sum(one.file_size for one in packed.infolist()), source.path.stat().st_size, source)
+        check_size(sum(member.file_size for member in packed.infolist()), source.path.stat().st_size, source)
     stream.seek(0)
 
 
@@ -133,7 +133,7 @@ def _text(value: object) -> object:
     """Excel writes control characters as _x000D_, and that very text as _x005F_x000D_."""
     if not isinstance(value, str) or "_x" not in value:
         return value
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
 
 
 def _guarded(source: Source, row: int, step: Any) -> Any:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from builder.errors import ModelError
-from builder.learning.task import Example, Extractor, Judge
+from builder.learning.task import Example, Judge, TripletModel
 from builder.model import kinds
 from builder.records import Triplet, Verdict
 from builder.shards import Job, Parcel
@@ -54,7 +54,7 @@ def verdicts(
 
 
 def triplets(
-    context: Context, model: Extractor, folder: Path, told: Told, items: Iterable[Example]
+    context: Context, model: TripletModel, folder: Path, told: Told, items: Iterable[Example]
 ) -> Iterator[tuple[Triplet, ...]]:
     """What the extractor saved in `folder` finds in each item's text."""
     if context.config.profile in kinds.KINDS:
@@ -144,7 +144,7 @@ def _members(folder: Path, digest: str) -> Panel:
     return on_one_thread(panel)
 
 
-def _extractor(folder: Path, digest: str) -> Extractor:
+def _extractor(folder: Path, digest: str) -> TripletModel:
     from builder.model.tagger import Tagger
 
     model = kinds.load_extractor(folder)
@@ -169,7 +169,7 @@ def _apart(judge: Judge, items: list[Example]) -> list[Verdicts]:
     return judge.apart(items)
 
 
-def _predict(model: Extractor, items: list[Example]) -> list[tuple[Triplet, ...]]:
+def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, ...]]:
     return model.predict([item.text for item in items])
 
 

@@ -25,7 +25,7 @@ from builder.model.trust import TrustLimits
 from builder.release import package, writing
 from builder.release.changes import changes
 from builder.release.diff import LEVELS, Diff, bumped, compare
-from builder.release.figures import Figure, as_rows, metric_name
+from builder.release.figures import QualityFigure, as_rows, metric_name
 from builder.release.manifest import Facts, manifest, sha256
 from builder.release.reading import Existing, existing, parsed, rows, uncollected, versions
 from builder.release.shelf import Shelf
@@ -243,7 +243,7 @@ def _licences(context: Context) -> dict[str, str]:
     return licences
 
 
-def _figures(drafts: Mapping[str, Draft]) -> list[Figure]:
+def _figures(drafts: Mapping[str, Draft]) -> list[QualityFigure]:
     """What people's labels say of the silver ones: the method on the reviews that people labelled, which no model
     learnt from.
     """
@@ -253,7 +253,7 @@ def _figures(drafts: Mapping[str, Draft]) -> list[Figure]:
     gold, silver = ({key: both[side] for key, both in compared.items()} for side in (0, 1))
     by = f"{len(compared):,} gold reviews, labelled by people"
     return [
-        Figure(
+        QualityFigure(
             metric_name(f"{one.metric.match} {part}"),
             "silver labels",
             by,

@@ -26,7 +26,7 @@ from builder.lexicon.categories import Categories
 from builder.metrics import Answer
 from builder.privacy import masking as privacy
 from builder.records import POLARITIES, Element, Review, StoredTriplet, Triplet
-from builder.release.manifest import Split
+from builder.release.manifest import SplitFacts
 from builder.release.statistics import Tally
 from builder.stages import discriminate, gold
 from builder.stages.context import Context
@@ -111,7 +111,7 @@ def chosen(context: Context) -> tuple[str, int]:
     return variant, runs.rounds(context.connection, variant)[-1].round
 
 
-def split(context: Context, name: str, tally: Tally) -> Split:
+def split(context: Context, name: str, tally: Tally) -> SplitFacts:
     """What is said of a split by the count of its rows."""
     variant, last = chosen(context)
     count, by_people = tally.counts["reviews"], tally.counts["gold"]
@@ -120,7 +120,7 @@ def split(context: Context, name: str, tally: Tally) -> Split:
         source = "gold" if by_people == count else f"gold, and {source} where there is none"
     found = [one for one, there in (("gold", by_people), ("silver", count - by_people)) if there]
     polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
-    return Split(name, source, " and ".join(found) or "silver", count, tally.counts["triplets"], polarities)
+    return SplitFacts(name, source, " and ".join(found) or "silver", count, tally.counts["triplets"], polarities)
 
 
 def _source(variant: str, last: int, name: str, trusted: bool) -> str:

@@ -18,7 +18,7 @@ from functools import partial
 
 from builder.config import VARIANTS
 from builder.errors import ModelError
-from builder.learning.task import Example, Extractor, Judge, TaggerConfig, sized
+from builder.learning.task import Example, Judge, TaggerConfig, TripletModel, sized
 from builder.model import kinds
 from builder.reader import review_view, to_text, to_view
 from builder.records import Review, StoredTriplet, Triplet
@@ -117,7 +117,7 @@ def in_lexicon(context: Context, one: StoredTriplet) -> bool:
     return context.lexicon.knows(one.triplet.opinion.text)
 
 
-def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Extractor:
+def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> TripletModel:
     from builder.model.saved import save
     from builder.model.tagger import train_tagger
 
@@ -139,7 +139,7 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Extr
 
 
 def _predicted(
-    context: Context, model: Extractor, name: str, after: list[int], shown: ModelBar
+    context: Context, model: TripletModel, name: str, after: list[int], shown: ModelBar
 ) -> Iterator[tuple[int, Triplet]]:
     """What M_i finds in every review that models read, in stored offsets. The reviews' views come with what is known
     of them before: S_i of the train split, the rules' triplets elsewhere.

@@ -25,7 +25,7 @@ class LabelCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class StoredLabel:
     """YY, YN or NX, with what would be right: a polarity, spans of aspect and opinion as far as they change."""
 
     label: str
@@ -44,8 +44,8 @@ class LabelPool:
     reviews: tuple[str, ...]
     candidates: tuple[LabelCandidate, ...]
     kinds: dict[str, str]
-    labels: dict[str, dict[int, Label]]
-    final: dict[int, Label]
+    labels: dict[str, dict[int, StoredLabel]]
+    final: dict[int, StoredLabel]
 
 
 def pools(connection: sqlite3.Connection) -> list[LabelPool]:
@@ -72,20 +72,20 @@ def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str
     proposed = tuple(
         LabelCandidate(i, key, text, a, o, p, tuple(json.loads(names))) for i, key, text, a, o, p, names in candidates
     )
-    labels: dict[str, dict[int, Label]] = {name: {} for name in kinds}
+    labels: dict[str, dict[int, StoredLabel]] = {name: {} for name in kinds}
     for name, candidate, label, polarity, spans in connection.execute(
         "SELECT a.name, l.candidate, l.label, l.polarity, l.spans FROM labels l JOIN annotators a ON a.id = l.annotator"
         " JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review"
         " WHERE r.pool = ? AND l.label IS NOT NULL ORDER BY a.id, l.candidate",
         (pool,),
     ):
-        labels[name][candidate] = Label(label, polarity, _spans(spans))
+        labels[name][candidate] = StoredLabel(label, polarity, _spans(spans))
     final = connection.execute(
         "SELECT f.candidate, f.label, f.polarity, f.spans FROM final_labels f JOIN candidates c ON c.id = f.candidate"
         " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY f.candidate",
         (pool,),
     )
-    decided = {candidate: Label(label, polarity, _spans(spans)) for candidate, label, polarity, spans in final}
+    decided = {candidate: StoredLabel(label, polarity, _spans(spans)) for candidate, label, polarity, spans in final}
     return LabelPool(
         pool,
         split,

@@ -14,7 +14,7 @@ Rows = list[tuple[str | int | float | None, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StoredSource:
     """Who proposes or judges: `kind` is rules, model, discriminator or human."""
 
     id: int
@@ -34,9 +34,11 @@ class ProposedTriplet:
     polarity: str
 
 
-def sources(connection: sqlite3.Connection) -> list[Source]:
+def sources(connection: sqlite3.Connection) -> list[StoredSource]:
     """Who proposes triplets, in the order in which they came."""
-    return [Source(*row) for row in connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")]
+    return [
+        StoredSource(*row) for row in connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")
+    ]
 
 
 def by_source(connection: sqlite3.Connection) -> Rows:

@@ -1,7 +1,7 @@
 """The paper profile: an ASTE model that writes its triplets and a discriminator that answers two questions (sections
 3.3 and 4.2).
 
-In: examples over views. Out: `Writer` and `Referee`, which meet the Protocols `Extractor` and `Judge`. Both are
+In: examples over views. Out: `Writer` and `Referee`, which meet the Protocols `TripletModel` and `Judge`. Both are
 fine-tuned from the same base every time. What a Writer wrote is kept beside it, a line a question, with the triplets'
 problems: what does not parse, and what stands nowhere in the review, is there with its reason. A second prediction of
 the same model replays from it, and one that was killed goes on.
