@@ -13,8 +13,9 @@ import pytest
 from builder.errors import ConfigError, InputError, ResourceError
 from builder.lexicon.candidates import COLUMNS, accept, write_candidates
 from builder.lexicon.check import KINDS, check
-from builder.lexicon.importers import Options, import_lexicon, rescaled
+from builder.lexicon.importers import import_lexicon
 from builder.lexicon.induce import InductionSettings, induce
+from builder.lexicon.layouts import Options, rescaled
 from builder.lexicon.links import gather
 from builder.lexicon.names import like_name
 from builder.lexicon.overlay import Overlay, write
@@ -306,18 +307,41 @@ def test_what_was_refused_is_kept_beside_the_overlay(tmp_path: Path, lexicon: Le
     write(imported(tmp_path, lexicon, "牛肉麵\n滷蛋\n", "dishes"), tmp_path / "mine")
     assert (tmp_path / "mine/refused/list.txt").read_text(
         encoding="utf-8"
-    ) == "line\tword\treason\tdetail\n1\t牛肉麵\tknown\tfood.dish\n"
+    ) == "line\tword\treason\tdetail\n1\t牛肉麵\tknown\tfood.dish in aspects/food.tsv:2\n"
     assert not list((tmp_path / "mine").rglob(".*"))
 
 
 def test_an_overlay_with_other_tables_or_none_at_all_is_an_error(tmp_path: Path, lexicon: Lexicon) -> None:
     with pytest.raises(ResourceError, match="does not exist"):
         load_lexicon(tmp_path / "lexicons", [tmp_path / "none"])
-    with pytest.raises(ResourceError, match=r"cannot hold context\.tsv"):
-        load_lexicon(
-            tmp_path / "lexicons",
-            [shutil.copytree(tmp_path / "lexicons", tmp_path / "copy", ignore=shutil.ignore_patterns("[!c]*.tsv"))],
-        )
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(ResourceError, match=r"bare: no table of a lexicon is here; put words into opinions"):
+        load_lexicon(tmp_path / "lexicons", [tmp_path / "bare"])
+    with pytest.raises(ResourceError, match=r'cannot hold variants\.tsv; .* lexicons\.mode = "replace"'):
+        load_lexicon(tmp_path / "lexicons", [shutil.copytree(tmp_path / "lexicons", tmp_path / "copy")])
+
+
+def test_an_overlay_holds_any_table_and_each_wins_over_what_lies_below(tmp_path: Path, lexicon: Lexicon) -> None:
+    mine = tmp_path / "mine"
+    for name, text in {
+        "aspect_classes.tsv": "class\tgloss\npets\tanimals\n",
+        "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t9\tgood\n",
+        "aspects/animals.tsv": "word\tclass\n店貓\tpets\n",
+        "negators.tsv": "word\tkind\n冷淡\tnot\n",
+        "not_aspects.tsv": "word\treason\n味道\tabstract\n",
+        "context.tsv": "opinion\taspect\tvalence\n鹹\t店貓\t3\n鹹\t湯頭\t2\n",
+        "food_morphemes.tsv": "morpheme\trole\n牛\thead\n",
+        "general.tsv": "word\tpos\n公車\tPROPN\n",
+    }.items():
+        (mine / name).parent.mkdir(parents=True, exist_ok=True)
+        (mine / name).write_text(text, encoding="utf-8")
+    both = load_lexicon(tmp_path / "lexicons", [mine])
+    assert both.aspects["店貓"].cls == "pets" and both.opinions["香"].valence == 9
+    assert "冷淡" not in both.opinions and both.negators["冷淡"] == "not" and both.negators["不夠"] == "fail"
+    assert "味道" not in both.aspects and both.not_aspects["味道"] == "abstract"
+    assert both.context["鹹"] == (("店貓", 3.0), ("湯頭", 2.0))
+    assert both.morphemes["牛"] == "head" and both.general["公車"] == "PROPN"
+    assert set(both.overridden) == {"冷淡", "味道"}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import get_args
 import pytest
 
 from builder.errors import ResourceError
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon, read_rows
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon
+from builder.lexicon.rows import read_rows
 from builder.lexicon.rules import load_rules, rules_digest
 from builder.records import Polarity
 from builder.text import HAN, converter, view
@@ -292,7 +293,7 @@ def test_a_missing_or_unreadable_lexicon_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=r"degree\.tsv: cannot be read: "):
         load_lexicon(folder)
     (folder / "degree.tsv").unlink()
-    with pytest.raises(ResourceError, match=r"degree\.tsv: cannot be read: "):
+    with pytest.raises(ResourceError, match=r"a whole lexicon has degree\.tsv too; copy them from"):
         load_lexicon(folder)
 
 
@@ -343,11 +344,11 @@ def test_the_uppermost_overlay_wins(tmp_path: Path) -> None:
 def test_an_overlay_that_is_missing_or_holds_a_strange_file_is_refused(tmp_path: Path) -> None:
     base = tiny(tmp_path / "base")
     with pytest.raises(
-        ResourceError, match=r"none: this lexicon overlay does not exist; make one with `builder lexicon import`"
+        ResourceError, match=r"none: this folder of lexicons does not exist; make one with `builder lexicon import`"
     ):
         load_lexicon(base, [tmp_path / "none"])
-    strange = overlay(tmp_path / "strange", degree="word\tkind\n很\thigh\n")
-    with pytest.raises(ResourceError, match=r"a lexicon overlay cannot hold degree\.tsv; it holds "):
+    strange = overlay(tmp_path / "strange", degrees="word\tkind\n很\thigh\n")
+    with pytest.raises(ResourceError, match=r"no table of a lexicon is degrees\.tsv; known: "):
         load_lexicon(base, [strange])
     unknown = overlay(tmp_path / "unknown", opinions__a="word\tcategory\n雷\tnone.such\n")
     with pytest.raises(ResourceError, match=r"a\.tsv:2: unknown opinion kind 'none\.such'"):

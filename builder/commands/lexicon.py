@@ -58,7 +58,8 @@ def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, work
     from collections import Counter
 
     from builder.errors import InputError
-    from builder.lexicon.importers import Options, import_lexicon
+    from builder.lexicon.importers import import_lexicon
+    from builder.lexicon.layouts import Options
     from builder.lexicon.overlay import refusals_path, write
     from builder.lexicon.resources import load_lexicon, overlays
 

@@ -1,88 +1,81 @@
-"""`builder lexicon import`: lexicons in the formats that people hold become an overlay in our format.
+"""`builder lexicon import`: lexicons in the layouts that people hold become an overlay in ours.
 
-In: a file and its kind. Out: `Overlay` with entries, the categories they need, and every line that was refused, with
-its reason. Words are written as the view shows them: Traditional, width folded.
-
-| kind | one line is | becomes |
-|---|---|---|
-| `ehownet` | `{category} TAB valence TAB members`, or `category TAB valence` followed by lines of members | opinions, a category each |
-| `valence-csv` | a row with columns Word or Phrase and Valence_Mean, tab or comma (CVAW, CVAP) | opinions by valence, one decimal |
-| `ntusd` | a word, or words parted by commas; positive or negative is an option or stands in the file's name | opinions, 7 or 3 |
-| `dishes` | a dish, or a table whose first column is one | aspects, food.dish unless said otherwise |
-| `words` | `word TAB category` or `word TAB class` of the loaded lexicon | opinions or aspects |
-
-Members of E-HowNet categories are parted by spaces, commas or 、 and may carry a tag: 高興(VH21), 高興.VH, 高興_VH.
+In: a file, its kind, the lexicon in use. Out: `Overlay` with entries, the categories they need, and every line that was
+refused, with its reason. Words are written as the view shows them: Traditional, width folded. The kinds: `layouts`
+and `ehownet`.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.errors import ConfigError, InputError
+from builder.errors import ConfigError
+from builder.lexicon.ehownet import read_ehownet
+from builder.lexicon.layouts import (
+    Entry,
+    Options,
+    Reader,
+    read_dishes,
+    read_ntusd,
+    read_text,
+    read_valence_csv,
+    read_words,
+)
 from builder.lexicon.overlay import Overlay, Refused, check_name, own
 from builder.lexicon.resources import Lexicon
 from builder.text import HAN, script_of, view
 
-POSITIVE, NEGATIVE = 7.0, 3.0
-_MEMBERS = re.compile(r"[\s,，、;；]+")
-_TAG = re.compile(r"(?:[(（][A-Za-z]+\d*[)）]|[._/][A-Z][A-Za-z]*\d*)$")
-_HEADERS = frozenset(["word", "words", "name", "dish", "title", "詞", "詞彙", "菜名", "名稱"])
-_WORD_COLUMNS, _VALENCE_COLUMNS = ("word", "phrase"), ("valence_mean", "valence")
+FindNouns = Callable[[Sequence[str]], list[list[str]]]
+"""For each name the nouns that a segmenter finds in it."""
+_DEFAULTS = Options()
+PART_OF = 2
+"""A noun is added as a part of names when it stands in so many of them: what stands in one may be a cut gone wrong."""
+
+READERS: Mapping[str, Reader] = {
+    "ehownet": read_ehownet,
+    "valence-csv": read_valence_csv,
+    "ntusd": read_ntusd,
+    "dishes": read_dishes,
+    "words": read_words,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What an import may be told. Empty or None where the format's own default applies.
-
-    `polarity` is for ntusd; `cls` the class of dishes; `scale` the lowest and highest valence of the file; `neutral`
-    how far from the scale's middle a valence is no opinion; `shortest` and `longest` words taken, in characters;
-    `encoding` where it is not UTF-8.
-    """
-
-    name: str = ""
-    polarity: str = ""
-    cls: str = "food.dish"
-    scale: tuple[float, float] | None = None
-    neutral: float = 0.5
-    shortest: int | None = None
-    longest: int = 12
-    keep_known: bool = True
-    encoding: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A line as a format reads it: an opinion with its category and valence, an aspect with its class, or a refusal."""
-
-    line: int
-    word: str
-    category: str = ""
-    valence: float | None = None
-    cls: str = ""
-    reason: str = ""
-    detail: str = ""
-
-
-Reader = Callable[[str, Path, Lexicon, Options], Iterator[_Entry]]
-
-
-def import_lexicon(path: Path, kind: str, lexicon: Lexicon, options: Options = Options()) -> Overlay:
+def import_lexicon(
+    path: Path, kind: str, lexicon: Lexicon, options: Options = _DEFAULTS, find_nouns: FindNouns | None = None
+) -> Overlay:
     """Read `path` as `kind`. `lexicon` is the one in use: it knows the categories, and the words that it has are
-    refused as `known`.
+    refused as `known`, unless `options` say to replace them. With `find_nouns` the parts of imported aspects are
+    aspects too (paper, section 3.2.2).
 
     ConfigError for an unknown kind or an option that is missing, InputError for a file that is not of the kind at all.
     """
     if kind not in READERS:
         raise ConfigError(f"unknown kind of lexicon {kind!r}", fix=f"known: {', '.join(sorted(READERS))}")
+    _check(options, lexicon)
     name = check_name(options.name or re.sub(r"\W+", "_", path.stem))
-    gathered = _Gathered(name, lexicon, options, options.shortest or (1 if kind in ("ehownet", "words") else 2))
-    for entry in READERS[kind](_text(path, options.encoding), path, lexicon, options):
-        gathered.add(entry)
-    return gathered.overlay()
+    shortest = options.shortest or (1 if kind in ("ehownet", "words") else 2)
+    entries = _Gathered(name, lexicon, options, shortest)
+    for entry in READERS[kind](read_text(path, options.encoding), path, lexicon, options):
+        entries.add(entry)
+    if find_nouns is not None:
+        entries.add_parts(find_nouns)
+    return entries.overlay()
+
+
+def _check(options: Options, lexicon: Lexicon) -> None:
+    """ConfigError for a class or category that the lexicon does not have."""
+    for label, name, known in (
+        ("aspect class", options.cls, lexicon.classes),
+        ("opinion category", options.category, lexicon.categories),
+    ):
+        if name and name not in known:
+            raise ConfigError(f"unknown {label} {name!r}", fix=f"known: {', '.join(sorted(known))}")
+    if options.scale is not None and not options.scale[0] < options.scale[1]:
+        raise ConfigError(f"the scale {options.scale} has no width", fix="give the lowest value, then the highest")
 
 
 @dataclass(slots=True)
@@ -95,20 +88,47 @@ class _Gathered:
     shortest: int
     opinions: dict[str, tuple[str, float]] = field(default_factory=dict)
     aspects: dict[str, str] = field(default_factory=dict)
+    general: dict[str, str] = field(default_factory=dict)
     categories: dict[str, tuple[float, str]] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
+    parts: int = 0
 
-    def add(self, entry: _Entry) -> None:
+    def add(self, entry: Entry) -> None:
+        """Take an entry, or keep why not."""
         word = self.lexicon.variants.canonical(as_viewed(entry.word))
         reason, detail = (entry.reason, entry.detail) if entry.reason else self._unfit(word, entry)
         if reason:
             self.refused.append(Refused(entry.line, entry.word, reason, detail))
         elif entry.cls:
             self.aspects[word] = entry.cls
+        elif entry.pos:
+            self.general[word] = entry.pos
         else:
             assert entry.valence is not None, f"an opinion without a valence: {entry}"
-            category = self._category(entry.category, entry.valence)
-            self.opinions[word] = category, entry.valence
+            category = self.options.category or self._category(entry.category, entry.valence)
+            self.opinions[word] = category, self.lexicon.categories.get(category, entry.valence)
+
+    def add_parts(self, find_nouns: FindNouns) -> None:
+        """Add the nouns that several imported aspects share, unless some lexicon knows them as something."""
+        names = list(self.aspects)
+        counts: Counter[str] = Counter()
+        classes: dict[str, str] = {}
+        for name, nouns in zip(names, find_nouns(names), strict=True):
+            counts.update(set(nouns) - {name})
+            for noun in nouns:
+                classes.setdefault(noun, self.aspects[name])
+        for noun, count in sorted(counts.items()):
+            if count >= PART_OF and noun not in self.aspects and not self._unfit_part(noun):
+                self.aspects[noun] = classes[noun]
+                self.parts += 1
+
+    def _unfit_part(self, noun: str) -> bool:
+        lexicon = self.lexicon
+        known = (lexicon.aspects, lexicon.opinions, lexicon.general, lexicon.not_aspects, lexicon.morphemes)
+        marks = (lexicon.degree, lexicon.negators, lexicon.irrealis, lexicon.contrast, self.opinions, self.general)
+        if not 2 <= len(noun) <= self.options.longest or not all(map(HAN.match, noun)):
+            return True
+        return any(noun in words for words in (*known[1:], *marks)) or noun in known[0]
 
     def _category(self, category: str, valence: float) -> str:
         if self.lexicon.categories.get(category) == valence:
@@ -116,7 +136,7 @@ class _Gathered:
         self.categories.setdefault(own(self.name, category), (valence, f"from {self.name}"))
         return own(self.name, category)
 
-    def _unfit(self, word: str, entry: _Entry) -> tuple[str, str]:
+    def _unfit(self, word: str, entry: Entry) -> tuple[str, str]:
         """Why a word is no entry, or two empty strings."""
         if not any(HAN.match(char) or char.isalpha() for char in word):
             return "no-word", ""
@@ -125,23 +145,36 @@ class _Gathered:
         if not self.shortest <= len(word) <= self.options.longest:
             return "length", f"{len(word)} characters; {self.shortest} to {self.options.longest} are taken"
         if entry.cls:
-            if word in self.aspects:
-                return "duplicate", ""
-            entry_known = self.lexicon.aspects.get(word)
-            return ("known", entry_known.cls) if entry_known and self._keeps(entry_known.where) else ("", "")
-        return self._unfit_opinion(word, entry)
+            return self._unfit_aspect(word)
+        return self._unfit_general(word) if entry.pos else self._unfit_opinion(word, entry)
 
-    def _unfit_opinion(self, word: str, entry: _Entry) -> tuple[str, str]:
+    def _unfit_aspect(self, word: str) -> tuple[str, str]:
+        if word in self.aspects:
+            return "duplicate", ""
+        aspect = self.lexicon.aspects.get(word)
+        if aspect and self._keeps(aspect.where):
+            return "known", f"{aspect.cls} in {aspect.where}"
+        return "", ""
+
+    def _unfit_general(self, word: str) -> tuple[str, str]:
+        if word in self.general:
+            return "duplicate", f"listed before as {self.general[word]}"
+        if self.options.keep_known:
+            for words in (self.lexicon.opinions, self.lexicon.aspects):
+                if word in words:
+                    return "known", words[word].where
+        return "", ""
+
+    def _unfit_opinion(self, word: str, entry: Entry) -> tuple[str, str]:
         if entry.valence is None or not 1 <= entry.valence <= 10:
             return "valence", f"{entry.valence} is no valence from 1 to 10"
         if word in self.opinions:
             category, valence = self.opinions[word]
-            return (
-                "contradiction" if (valence - 5) * (entry.valence - 5) < 0 else "duplicate"
-            ), f"listed before as {category}"
-        known = self.lexicon.opinions.get(word)
-        if known and self._keeps(known.where):
-            return "known", known.category
+            reason = "contradiction" if (valence - 5) * (entry.valence - 5) < 0 else "duplicate"
+            return reason, f"listed before as {category}"
+        opinion = self.lexicon.opinions.get(word)
+        if opinion and self._keeps(opinion.where):
+            return "known", f"{opinion.category} ({opinion.valence:g}) in {opinion.where}"
         for marks in (self.lexicon.degree, self.lexicon.negators):
             if word in marks:
                 return "function-word", f"{marks[word]} in our lexicon"
@@ -157,156 +190,13 @@ class _Gathered:
         return self.options.keep_known and f"/imported_{self.name}.tsv:" not in where
 
     def overlay(self) -> Overlay:
+        """What was gathered."""
         opinions = tuple((word, category) for word, (category, _) in self.opinions.items())
         categories = tuple((name, valence, gloss) for name, (valence, gloss) in self.categories.items())
-        return Overlay(self.name, opinions, tuple(self.aspects.items()), categories, tuple(self.refused))
+        aspects, general = tuple(self.aspects.items()), tuple(self.general.items())
+        return Overlay(self.name, opinions, aspects, categories, tuple(self.refused), general, self.parts)
 
 
 def as_viewed(word: str) -> str:
     """A listed word as the view of a review would show it; single Simplified characters that both scripts write stay."""
     return view(word.strip(), script=None if script_of(word) == "simplified" else "traditional").text.lower()
-
-
-def rescaled(value: float, low: float, high: float) -> float:
-    """A valence of a scale low..high on ours, 1..10, half by half so that its middle is our neutral 5 (of 1..9: 5 is
-    5, 9 is 10).
-    """
-    middle = (low + high) / 2
-    return 1 + 4 * (value - low) / (middle - low) if value <= middle else 5 + 5 * (value - middle) / (high - middle)
-
-
-def _ehownet(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[_Entry]:
-    low, high = options.scale or (1.0, 10.0)
-    category, valence, refusal = "", None, "no-category"
-    for line, row in _lines(text):
-        cells = [cell.strip() for cell in row.split("\t") if cell.strip()]
-        members = cells
-        if len(cells) > 1 or cells[0].startswith("{"):
-            value = _number(cells[1]) if len(cells) > 1 else None
-            category = _slug(cells[0])
-            valence = None if value is None else (value if options.scale is None else rescaled(value, low, high))
-            refusal = "no-valence" if value is None else ""
-            members = cells[2:] if value is not None else cells[1:]
-            if not members and refusal:
-                yield _Entry(line, cells[0], reason=refusal, detail="a category without a valence")
-        for member in filter(None, (part for cell in members for part in _MEMBERS.split(cell))):
-            yield _Entry(
-                line, _TAG.sub("", member), category, valence, reason=refusal, detail=category if refusal else ""
-            )
-
-
-def _valence_csv(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[_Entry]:
-    low, high = options.scale or (1.0, 9.0)
-    head = text.partition("\n")[0]
-    rows = csv.reader(text.splitlines(), delimiter="\t" if "\t" in head else ",")
-    names = [name.strip().lower() for name in next(rows, [])]
-    word, value = (
-        next((names.index(name) for name in wanted if name in names), -1)
-        for wanted in (_WORD_COLUMNS, _VALENCE_COLUMNS)
-    )
-    if word < 0 or value < 0:
-        raise InputError(
-            "no column Word or Phrase, or no column Valence_Mean", where=f"{path}:1", fix=f"found: {', '.join(names)}"
-        )
-    for cells in rows:
-        line = rows.line_num
-        number = _number(cells[value]) if len(cells) > max(word, value) else None
-        if number is None or not low <= number <= high:
-            yield _Entry(
-                line,
-                cells[word] if len(cells) > word else "",
-                reason="valence",
-                detail=f"no number from {low:g} to {high:g}",
-            )
-        elif abs(number - (low + high) / 2) < options.neutral:
-            yield _Entry(line, cells[word], reason="neutral", detail=f"{number:g}")
-        else:
-            ours = round(rescaled(number, low, high), 1)
-            yield _Entry(line, cells[word], f"valence_{ours:.1f}", ours)
-
-
-def _ntusd(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[_Entry]:
-    named = {word for word in ("positive", "negative") if word in path.stem.lower()}
-    polarity = options.polarity or (named.pop() if len(named) == 1 else "")
-    if polarity not in ("positive", "negative"):
-        raise ConfigError(
-            "an NTUSD list does not say whether its words are positive or negative",
-            where=str(path),
-            fix="give the polarity, positive or negative",
-        )
-    for line, row in _lines(text):
-        for word in re.split(r"[,，]", row):
-            yield _Entry(line, word.strip(), polarity, POSITIVE if polarity == "positive" else NEGATIVE)
-
-
-def _dishes(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[_Entry]:
-    if not any(entry == options.cls for entry in _classes(lexicon)):
-        raise ConfigError(f"unknown aspect class {options.cls!r}", fix=f"known: {', '.join(sorted(_classes(lexicon)))}")
-    for line, row in _lines(text):
-        word = row.split("\t")[0].strip()
-        if line == 1 and word.lower() in _HEADERS:
-            yield _Entry(line, word, reason="header")
-        else:
-            yield _Entry(line, word, cls=options.cls)
-
-
-def _words(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[_Entry]:
-    classes = _classes(lexicon)
-    for line, row in _lines(text):
-        cells = [cell.strip() for cell in row.split("\t")]
-        if len(cells) != 2:
-            yield _Entry(line, cells[0], reason="cells", detail=f"{len(cells)} cells where 2 are due")
-        elif line == 1 and cells[0].lower() in _HEADERS:
-            yield _Entry(line, cells[0], reason="header")
-        elif cells[1] in lexicon.categories:
-            yield _Entry(line, cells[0], cells[1], lexicon.categories[cells[1]])
-        elif cells[1] in classes:
-            yield _Entry(line, cells[0], cls=cells[1])
-        else:
-            yield _Entry(
-                line, cells[0], reason="unknown-kind", detail=f"{cells[1]!r} is neither a category nor a class"
-            )
-
-
-READERS: Mapping[str, Reader] = {
-    "ehownet": _ehownet,
-    "valence-csv": _valence_csv,
-    "ntusd": _ntusd,
-    "dishes": _dishes,
-    "words": _words,
-}
-
-
-def _classes(lexicon: Lexicon) -> set[str]:
-    return {entry.cls for entry in lexicon.aspects.values()}
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines without blank ones and comments."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip() and not line.startswith("#"):
-            yield number, line
-
-
-def _text(path: Path, encoding: str) -> str:
-    """The file's text: as told, else by its byte order mark, else UTF-8. Never guessed: Big5 and GBK look alike."""
-    try:
-        raw = path.read_bytes()
-        marked = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        return raw.decode(encoding or marked)
-    except (OSError, UnicodeDecodeError, LookupError) as error:
-        raise InputError(
-            f"cannot be read: {error}", where=str(path), fix="give its encoding, for example cp950 or gb18030"
-        ) from error
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def _slug(category: str) -> str:
-    """A category's name without braces and spaces: {joyful|喜悅} is joyful|喜悅."""
-    return re.sub(r"\s+", "_", category.strip("{}[] "))

@@ -1,7 +1,7 @@
 """Overlays: folders of opinions, aspects and their categories that are laid on top of the shipped lexicon.
 
-In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv`
-and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's digest). Writing the same
+In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv`,
+`general/imported_NAME.tsv` and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's digest). Writing the same
 name again replaces what it wrote before and touches no other name's entries.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from builder.errors import ResourceError
 from builder.files import write_atomically
-from builder.lexicon.resources import read_rows
+from builder.lexicon.rows import read_rows
 
 _NAME = re.compile(r"[\w-]+")
 
@@ -31,8 +31,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Entries to add: (word, category), (word, class), and (category, valence, gloss) for the categories that `name`
-    brings.
+    """Entries to add: (word, category), (word, class), (category, valence, gloss) for the categories that `name`
+    brings, and (word, part of speech) of general words. `parts` of the aspects were cut out of others.
     """
 
     name: str
@@ -40,6 +40,13 @@ class Overlay:
     aspects: tuple[tuple[str, str], ...] = ()
     categories: tuple[tuple[str, float, str], ...] = ()
     refused: tuple[Refused, ...] = ()
+    general: tuple[tuple[str, str], ...] = ()
+    parts: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds no entry."""
+        return not (self.opinions or self.aspects or self.general)
 
 
 def own(name: str, category: str) -> str:
@@ -62,7 +69,7 @@ def write(overlay: Overlay, directory: Path) -> tuple[Path, ...]:
     brought stays, and no stage becomes stale.
     """
     check_name(overlay.name)
-    if not overlay.opinions and not overlay.aspects:
+    if overlay.empty:
         return (_refusals(overlay, directory),) if overlay.refused else ()
     brought = {name: (f"{valence:g}", gloss) for name, valence, gloss in overlay.categories}
     table = directory / "opinion_categories.tsv"
@@ -72,6 +79,7 @@ def write(overlay: Overlay, directory: Path) -> tuple[Path, ...]:
     written = [
         _rows(directory / "opinions" / f"imported_{overlay.name}.tsv", "word\tcategory", overlay.opinions),
         _rows(directory / "aspects" / f"imported_{overlay.name}.tsv", "word\tclass", overlay.aspects),
+        _rows(directory / "general" / f"imported_{overlay.name}.tsv", "word\tpos", overlay.general),
         _refusals(overlay, directory),
     ]
     _categories(table, others | brought)

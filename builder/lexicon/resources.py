@@ -8,7 +8,7 @@ read at import.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,16 @@ from typing import TypeVar
 
 from builder.errors import ResourceError
 from builder.lexicon.compounds import Kinds, compounds
+from builder.lexicon.rows import (
+    PLAIN,
+    WHOLE,
+    check_overlay,
+    folder_digest,
+    read_pairs,
+    read_rows,
+    read_valence,
+    table_files,
+)
 from builder.text import Variants, view
 
 Entry = TypeVar("Entry")
@@ -24,6 +34,8 @@ _POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOU
 
 AGAINST = ("but", "though", "pity")
 """The kinds of contrast.tsv that set one thing against another."""
+_MARKS = ("degree", "negators", "irrealis", "not_aspects")
+"""What a folder says here of a word ends what the folders below said of it as opinion or aspect."""
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -85,6 +97,7 @@ class Lexicon:
     variants: Variants
     morphemes: Mapping[str, str]
     categories: Mapping[str, float]
+    classes: Mapping[str, float]
     digest: str
     overridden: tuple[str, ...] = ()
 
@@ -123,38 +136,31 @@ class Lexicon:
 
 
 def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -> Lexicon:
-    """Read lexicons/ and lay `overlays` (folders that builder.lexicon writes) on top, the last one uppermost.
+    """Read lexicons/ and lay `overlays` (folders with some of its tables) on top, the last one uppermost.
 
     ResourceError with file:line on a broken line, an unknown category, or a word listed twice in a folder.
     """
     root = directory or data_dir("lexicons")
-    table = _pairs(root / "variants.tsv")
+    if missing := [name for name in WHOLE if not (root / f"{name}.tsv").is_file()]:
+        raise ResourceError(
+            f"a whole lexicon has {', '.join(f'{name}.tsv' for name in missing)} too",
+            where=str(root),
+            fix=f'copy them from {data_dir("lexicons")}, or lay the folder over the shipped one (lexicons.mode = "add")',
+        )
+    table = read_pairs(root / "variants.tsv")
     for variant, canonical in table.items():
         if len(variant) != len(canonical):
             raise ResourceError(
                 f"variant {variant!r} and {canonical!r} differ in length", where=str(root / "variants.tsv")
             )
     variants = Variants(table)
-    categories = {row[0]: _valence(row[1], where) for row, where in read_rows(root / "opinion_categories.tsv", 3)}
+    categories = {row[0]: read_valence(row[1], where) for row, where in read_rows(root / "opinion_categories.tsv", 3)}
     classes = {row[0]: 0.0 for row, _ in read_rows(root / "aspect_classes.tsv", 2)}
-    context: dict[str, list[tuple[str, float]]] = {}
-    for (opinion, aspect, valence), where in read_rows(root / "context.tsv", 3):
-        context.setdefault(variants.canonical(opinion), []).append(
-            (variants.canonical(aspect), _valence(valence, where))
-        )
-    plain = {
-        name: _read_as_written(_pairs(root / f"{name}.tsv"), variants)
-        for name in ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "food_morphemes")
-    }
+    plain = {name: _read_as_written(read_pairs(root / f"{name}.tsv"), variants) for name in PLAIN}
     lexicon = Lexicon(
-        opinions=_entries(
-            root / "opinions",
-            categories,
-            variants,
-            lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where),
-        ),
+        opinions=_entries(root / "opinions", categories, variants, _opinion_maker(categories)),
         aspects=_entries(root / "aspects", classes, variants, AspectEntry),
-        context=MappingProxyType({word: tuple(rows) for word, rows in context.items()}),
+        context=_read_context(root / "context.tsv", variants),
         degree=plain["degree"],
         negators=plain["negators"],
         irrealis=plain["irrealis"],
@@ -164,45 +170,86 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
         variants=variants,
         morphemes=plain["food_morphemes"],
         categories=MappingProxyType(categories),
+        classes=MappingProxyType(classes),
         digest=folder_digest(root, "*.tsv"),
     )
     for overlay in overlays:
-        lexicon = _overlaid(lexicon, overlay, classes)
+        lexicon = _overlaid(lexicon, overlay)
     return lexicon
 
 
-def _overlaid(lexicon: Lexicon, folder: Path, classes: Mapping[str, float]) -> Lexicon:
-    """`lexicon` with the opinions, aspects and categories of `folder`, which win over what it said."""
-    if not folder.is_dir():
-        raise ResourceError(
-            "this lexicon overlay does not exist", where=str(folder), fix="make one with `builder lexicon import`"
-        )
-    table = folder / "opinion_categories.tsv"
-    if strange := sorted(path.name for path in folder.glob("*.tsv") if path != table):
-        fix = "it holds opinion_categories.tsv, opinions/ and aspects/"
-        raise ResourceError(f"a lexicon overlay cannot hold {', '.join(strange)}", where=str(folder), fix=fix)
-    own = {row[0]: _valence(row[1], where) for row, where in read_rows(table, 3)} if table.is_file() else {}
-    categories = {**lexicon.categories, **own}
-
-    def opinion(word: str, kind: str, where: str) -> OpinionEntry:
-        return OpinionEntry(word, kind, categories[kind], where)
-
-    opinions = _entries(folder / "opinions", categories, lexicon.variants, opinion)
+def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:
+    """`lexicon` with the tables of `folder`, which win over what it said."""
+    check_overlay(folder)
+    categories, classes = dict(lexicon.categories), dict(lexicon.classes)
+    for path in table_files(folder, "opinion_categories"):
+        categories |= {row[0]: read_valence(row[1], where) for row, where in read_rows(path, 3)}
+    for path in table_files(folder, "aspect_classes"):
+        classes |= {row[0]: 0.0 for row, _ in read_rows(path, 2)}
+    opinions = _entries(folder / "opinions", categories, lexicon.variants, _opinion_maker(categories))
     aspects = _entries(folder / "aspects", classes, lexicon.variants, AspectEntry)
-    replaced = [
-        *lexicon.overridden,
-        *sorted(opinions.keys() & lexicon.opinions.keys()),
-        *sorted(aspects.keys() & lexicon.aspects.keys()),
-    ]
+    own = {
+        name: {
+            word: value
+            for path in table_files(folder, name)
+            for word, value in _read_as_written(read_pairs(path), lexicon.variants).items()
+        }
+        for name in PLAIN
+    }
+    below = {name: getattr(lexicon, "morphemes" if name == "food_morphemes" else name) for name in PLAIN}
+    plain = {name: MappingProxyType({**below[name], **own[name]}) for name in PLAIN}
+    marks = {word for name in _MARKS for word in own[name]}
+    context = dict(lexicon.context)
+    for path in table_files(folder, "context"):
+        for word, rows in _read_context(path, lexicon.variants).items():
+            named = {aspect for aspect, _ in rows}
+            context[word] = (*rows, *(row for row in lexicon.context.get(word, ()) if row[0] not in named))
+    replaced = [*lexicon.overridden]
+    for ours, theirs in ((opinions, lexicon.opinions), (aspects, lexicon.aspects)):
+        replaced += sorted((ours.keys() | marks) & theirs.keys())
     digest = hashlib.sha256(f"{lexicon.digest} {folder_digest(folder, '*.tsv')}".encode()).hexdigest()[:16]
     return replace(
         lexicon,
-        opinions=MappingProxyType({**lexicon.opinions, **opinions}),
-        aspects=MappingProxyType({**lexicon.aspects, **aspects}),
+        opinions=_laid_over(_revalued(lexicon.opinions, categories), opinions, marks),
+        aspects=_laid_over(lexicon.aspects, aspects, marks),
+        context=MappingProxyType(context),
+        degree=plain["degree"],
+        negators=plain["negators"],
+        irrealis=plain["irrealis"],
+        contrast=plain["contrast"],
+        general=plain["general"],
+        not_aspects=plain["not_aspects"],
+        morphemes=plain["food_morphemes"],
         categories=MappingProxyType(categories),
+        classes=MappingProxyType(classes),
         digest=digest,
         overridden=tuple(dict.fromkeys(replaced)),
     )
+
+
+def _laid_over(below: Mapping[str, Entry], above: Mapping[str, Entry], marks: set[str]) -> Mapping[str, Entry]:
+    kept = {word: entry for word, entry in below.items() if word not in marks} if marks else below
+    return MappingProxyType({**kept, **above})
+
+
+def _revalued(opinions: Mapping[str, OpinionEntry], categories: Mapping[str, float]) -> Mapping[str, OpinionEntry]:
+    """Opinions with the valence that an upper folder gives their category."""
+    if all(categories[entry.category] == entry.valence for entry in opinions.values()):
+        return opinions
+    return {word: replace(entry, valence=categories[entry.category]) for word, entry in opinions.items()}
+
+
+def _read_context(path: Path, variants: Variants) -> Mapping[str, tuple[tuple[str, float], ...]]:
+    context: dict[str, list[tuple[str, float]]] = {}
+    for (opinion, aspect, valence), where in read_rows(path, 3):
+        context.setdefault(variants.canonical(opinion), []).append(
+            (variants.canonical(aspect), read_valence(valence, where))
+        )
+    return MappingProxyType({word: tuple(rows) for word, rows in context.items()})
+
+
+def _opinion_maker(categories: Mapping[str, float]) -> Callable[[str, str, str], OpinionEntry]:
+    return lambda word, kind, where: OpinionEntry(word, kind, categories[kind], where)
 
 
 def _entries(
@@ -230,47 +277,3 @@ def _entries(
 def _read_as_written(pairs: Mapping[str, str], variants: Variants) -> Mapping[str, str]:
     """The same pairs with words as the view writes them."""
     return MappingProxyType({variants.canonical(word.lower()): value for word, value in pairs.items()})
-
-
-def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
-    """The rows of a TSV with a header line: exactly `columns` non-empty cells, `#` starts a comment line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
-    shown = f"{path.parent.name}/{path.name}"
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = line.split("\t")
-        if len(cells) != columns or not all(cell and cell == cell.strip() for cell in cells):
-            raise ResourceError(
-                f"{len(cells)} cells where {columns} are due, or a blank one: {line!r}", where=f"{path}:{number}"
-            )
-        yield cells, f"{shown}:{number}"
-
-
-def _pairs(path: Path) -> Mapping[str, str]:
-    out: dict[str, str] = {}
-    for (key, value), where in read_rows(path, 2):
-        if out.setdefault(key, value) != value:
-            raise ResourceError(f"{key!r} is listed with {out[key]!r} and {value!r}", where=where, fix="keep one")
-    return MappingProxyType(out)
-
-
-def _valence(cell: str, where: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = 0.0
-    if not 1 <= value <= 10:
-        raise ResourceError(f"valence {cell!r} is no number from 1 to 10", where=where)
-    return value
-
-
-def folder_digest(root: Path, pattern: str) -> str:
-    """The digest of the names and bytes of the files under `root` that match `pattern`."""
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob(pattern)):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
