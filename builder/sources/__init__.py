@@ -13,9 +13,9 @@ from pathlib import Path
 from builder.errors import InputError
 from builder.sources import delimited, json_array, jsonlines, parquet, xlsx
 from builder.sources.columns import Columns, Row
-from builder.sources.opening import Progress, Source, check_readable, one_line, opened
+from builder.sources.opening import Progress, Source, Understanding, check_readable, one_line, opened
 
-__all__ = ["FORMATS", "Columns", "Progress", "Row", "digest", "read"]
+__all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
 
 Reader = Callable[[Source, Columns], Iterator[Row]]
 FORMATS: dict[str, Reader] = {
@@ -40,15 +40,16 @@ def read(
     encoding: str | None = None,
     progress: Progress | None = None,
     sheet: str | None = None,
+    understood: Understanding | None = None,
 ) -> Iterator[Row]:
     """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
 
     `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since
-    its last call; they add up to about the size of the file.
+    its last call; they add up to about the size of the file. `understood` is filled when the first row is taken.
     """
     reader = _reader(path)
     check_readable(path)
-    source = Source(path, encoding, progress, sheet)
+    source = Source(path, encoding, progress, sheet, understood or Understanding())
     return _some(reader(source, columns or Columns()), source)
 
 

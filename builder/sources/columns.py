@@ -1,7 +1,8 @@
 """Which column holds what, and one row's cells as a `RawReview`.
 
 In: the column names of a file and the user's mapping. Out: positions. What the user does not name is looked up in
-literal tables, the first name that the file has wins; the tables hold no column of an author.
+literal tables, the first name that the file has wins; the tables hold no column of an author. A text column that no
+table has is known by its content.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 
 from builder.errors import InputError
 from builder.records import RawReview, RejectedRow
-from builder.sources.opening import one_line, storable, written
+from builder.sources.guessing import LOOK_AT, guess_text_column
+from builder.sources.opening import Source, one_line, storable, written
 
 Row = RawReview | RejectedRow
 
@@ -73,8 +76,14 @@ GUESSES: dict[str, tuple[str, ...]] = {
 }
 
 
-def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
-    """Positions of the columns; an `InputError` if there is no text column or a named one is missing."""
+def resolve(
+    names: Sequence[str], columns: Columns, source: Source, sample: Callable[[], Iterable[Sequence[object]]]
+) -> Picks:
+    """Positions of the columns; an `InputError` if there is no text column or a named one is missing.
+
+    `sample` gives the cells of some rows. `names` of nested values are paths, such as meta.shop.
+    """
+    where = source.where
     keys = [_key(name) for name in names]
     named = {
         role: _position(names, keys, role, name, where)
@@ -83,14 +92,34 @@ def resolve(names: Sequence[str], columns: Columns, where: str) -> Picks:
     }
     taken = {position for role, position in named.items() if role != "group"}  # a group may be the place as well
     free = [None if i in taken else key for i, key in enumerate(keys)]
-    picks = {
-        role: next((free.index(_key(guess)) for guess in table if _key(guess) in free), None)
-        for role, table in GUESSES.items()
-    } | named
-    if (text := picks.pop("text")) is None:
+    picks = {role: _guessed(role, names, free) for role in GUESSES} | named
+    text = picks.pop("text")
+    if text is None:
+        rest = [i for i in range(len(names)) if i not in taken and i not in picks.values()]
+        text = guess_text_column(names, rest, islice(sample(), LOOK_AT))
+        source.understood.by_content = text is not None
+    if text is None:
         fix = "name it with --text-column, or add a header row if there is none"
         raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
+    chosen = {"text": text, **picks}
+    source.understood.columns = {role: None if i is None else names[i] for role, i in chosen.items()}
     return Picks(text, **picks)
+
+
+def _guessed(role: str, names: Sequence[str], free: Sequence[str | None]) -> int | None:
+    """The first name of the role's table that the file has. Of nested paths the last part may say it, but not
+    where that may be another thing: meta.shop is a place, user.name is none.
+    """
+    keys = [_key(guess) for guess in GUESSES[role]]
+    if role in ("text", "place"):
+        keys += [f".{key}" for key in keys if key not in ("title", "name", "content", "body")]
+    lasts = [
+        "." + _key(name.rpartition(".")[2]) if "." in name and i is not None else None
+        for name, i in zip(names, free, strict=True)
+    ]
+    return next(
+        (where.index(key) for key in keys for where in (lasts if key.startswith(".") else free,) if key in where), None
+    )
 
 
 def review(
@@ -160,7 +189,7 @@ def _finite(value: float | Decimal) -> bool:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\s_\-\ufeff]", "", name).casefold()
+    return re.sub(r"[\s_.\-\ufeff]", "", name).casefold()
 
 
 def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, where: str) -> int:

@@ -42,12 +42,19 @@ def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
         raise InputError(
             f"broken header ({header})", where=f"{source.where} line {feed.row[0].number}", fix="correct the first line"
         )
-    picks = resolve(header, columns, source.where)
+    picks = resolve(header, columns, source, lambda: _sample(source.silently(), codec, delimiter))
     for row, cells in enumerate(table, 1):
         if rejected := _broken(row, cells, len(header), feed.row, codec):
             yield rejected
         else:
             yield review(row, *(None if i is None else cells[i] for i in picks.used))
+
+
+def _sample(source: Source, codec: Codec, delimiter: str) -> Iterator[list[str]]:
+    """The rows below the header, read on their own; broken ones are left out."""
+    table = _rows(_Feed(lines(source, codec)), source, delimiter)
+    next(table)
+    return (cells for cells in table if not isinstance(cells, str))
 
 
 class _Feed:

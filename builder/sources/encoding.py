@@ -82,6 +82,7 @@ def codec_of(source: Source) -> Codec:
                 fix=f"give the file its right ending, such as {ending}",
             )
     codec = Codec(_named(source, head))
+    source.understood.encoding = codec.label
     with opened(source.silently()) as stream:
         _check(stream, codec, source)
     return codec

@@ -22,7 +22,7 @@ _TOKEN = 16
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
     codec = codec_of(source)
-    return reviews(_items(_Window(source, codec), codec), columns, source.where)
+    return reviews(_items(_Window(source, codec), codec), columns, source)
 
 
 class _Window:

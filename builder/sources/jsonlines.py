@@ -18,7 +18,7 @@ DECODER = json.JSONDecoder(strict=False)
 def read(source: Source, columns: Columns) -> Iterator[Row]:
     codec = codec_of(source)
     filled = (line for line in lines(source, codec) if line.text.strip())
-    return reviews((_item(row, line, codec) for row, line in enumerate(filled, 1)), columns, source.where)
+    return reviews((_item(row, line, codec) for row, line in enumerate(filled, 1)), columns, source)
 
 
 def _item(row: int, line: DecodedLine, codec: Codec) -> RawObject | RejectedRow:

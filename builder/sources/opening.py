@@ -10,7 +10,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
@@ -30,14 +30,29 @@ a third or a tenth.
 RATIO = 200
 
 
+@dataclass(slots=True)
+class Understanding:
+    """What a reader understood of a file: its encoding, and by role the name of its column, None where it has none.
+
+    `by_content`: the text column was known by what it holds, not by its name.
+    """
+
+    encoding: str = ""
+    columns: dict[str, str | None] = field(default_factory=dict)
+    by_content: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read, the encoding and the sheet its user named, and who wants to know how far the reading is."""
+    """A file to read, the encoding and the sheet its user named, who wants to know how far the reading is, and where
+    the reader notes what it understood.
+    """
 
     path: Path
     encoding: str | None = None
     progress: Progress | None = None
     sheet: str | None = None
+    understood: Understanding = field(default_factory=Understanding, compare=False)
 
     @property
     def where(self) -> str:

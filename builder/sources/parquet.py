@@ -7,6 +7,7 @@ from typing import Any
 
 from builder.errors import InputError
 from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.guessing import LOOK_AT
 from builder.sources.opening import Source, door, one_line
 
 _BATCH = 2_048
@@ -19,7 +20,7 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
         # Without pre_buffer and with a buffer_size, column chunks are streamed: one row group may be the whole file.
         with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
             names = list(file.schema_arrow.names)
-            picks = resolve(names, columns, source.where).used
+            picks = resolve(names, columns, source, lambda: _sample(source, parquet)).used
             wanted = [None if i is None else names[i] for i in picks]
             share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
             for batch in file.iter_batches(
@@ -44,6 +45,12 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
         raise InputError(
             f"broken Parquet file ({one_line(str(error), 120)})", where=where, fix="copy or export the file again"
         ) from error
+
+
+def _sample(source: Source, parquet: Any) -> Iterator[tuple[object, ...]]:
+    with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
+        for batch in file.iter_batches(LOOK_AT, use_threads=False):
+            yield from zip(*map(_cells, batch.columns), strict=True)
 
 
 def _cells(column: Any) -> list[object]:

@@ -10,6 +10,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import ParseError
 
@@ -62,7 +63,8 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
     if header is None:
         return
     try:
-        picks = resolve(["" if cell is None else str(cell) for cell in header], columns, source.where)
+        names = ["" if cell is None else str(cell) for cell in header]
+        picks = resolve(names, columns, source, lambda: islice(_rows(chosen, source), 1, None))
     except InputError as error:
         if len(sheets) == 1:
             raise
