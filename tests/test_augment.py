@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment import fluency, measures
-from builder.augment.constraints import CONSTRAINTS, broken, trial
+from builder.augment.constraints import CONSTRAINTS, broken, make_trial
 from builder.augment.judging import NOTHING, Judgement, Seen, judge, lost
 from builder.augment.records import (
     Changed,
@@ -56,25 +56,25 @@ BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|PO
     ],
 )  # fmt: skip
 def test_each_constraint_rejects_with_its_own_reason(replaced: list[tuple[str, str]], reason: str | None) -> None:
-    assert broken(trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))) == reason
+    assert broken(make_trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))) == reason
 
 
 @pytest.mark.parametrize("doubt", [None, "unfitting", "surprising"])
 def test_a_candidate_that_its_method_finds_out_of_place_is_rejected(doubt: Doubt | None) -> None:
     told = replace(candidate(BATTERY, ("night", "nighttime")), doubt=doubt)
-    assert broken(trial(BATTERY, told, cues_of("en"))) == doubt
+    assert broken(make_trial(BATTERY, told, cues_of("en"))) == doubt
 
 
 def test_a_contrast_may_be_said_otherwise_but_not_made() -> None:
     source = sentence("the {food|aspect} was fine but we waited", "en")
-    assert broken(trial(source, candidate(source, ("but", "though")), cues_of("en"))) is None
-    assert broken(trial(source, candidate(source, ("we", "yet we")), cues_of("en"))) == "contrast-added"
+    assert broken(make_trial(source, candidate(source, ("but", "though")), cues_of("en"))) is None
+    assert broken(make_trial(source, candidate(source, ("we", "yet we")), cues_of("en"))) == "contrast-added"
 
 
 def test_a_candidate_that_is_mostly_gone_is_too_short() -> None:
     source = sentence("{food} was there on the table for all of us to eat before the evening had begun")
     edits = (Edit(8, len(source.text), ""),)
-    assert broken(trial(source, Rewrite("s", edits), cues_of("en"))) == "too-short"
+    assert broken(make_trial(source, Rewrite("s", edits), cues_of("en"))) == "too-short"
 
 
 @pytest.mark.parametrize(
@@ -118,35 +118,35 @@ def test_a_candidate_of_another_sentence_is_bad() -> None:
 )
 def test_constraints_read_chinese_by_the_lexicons(replaced: list[tuple[str, str]], reason: str | None) -> None:
     source = sentence("今天跟朋友去吃，{湯頭|aspect}很{濃郁|opinion|POS}。大家都覺得時間過得快", "zh")
-    found = broken(trial(source, candidate(source, *replaced), cues_of("zh")))
+    found = broken(make_trial(source, candidate(source, *replaced), cues_of("zh")))
     if replaced[0][0] == "今天" and reason:
         source = sentence("今天{湯頭|aspect}很{濃郁|opinion|POS}。", "zh")
-        found = broken(trial(source, candidate(source, *replaced), cues_of("zh")))
+        found = broken(make_trial(source, candidate(source, *replaced), cues_of("zh")))
     assert found == reason
 
 
 def test_simplified_and_traditional_cues_are_the_same() -> None:
     found = cues_of("zh")
-    assert found.found("服務不親切") == found.found("服务不亲切")
-    assert found.found("服務不親切")
+    assert found.count("服務不親切") == found.count("服务不亲切")
+    assert found.count("服務不親切")
 
 
 def test_a_negator_far_from_every_label_changes_nothing_but_a_sentence_label() -> None:
     far = sentence("the {food|aspect|POS} was {good|opinion|POS} , we came at night", "en")
     whole = sentence("the food was fine , we came at night", "en", label="POS")
-    assert broken(trial(far, candidate(far, ("came", "never came")), cues_of("en"))) is None
-    assert broken(trial(whole, candidate(whole, ("came", "never came")), cues_of("en"))) == "negator-changed"
+    assert broken(make_trial(far, candidate(far, ("came", "never came")), cues_of("en"))) is None
+    assert broken(make_trial(whole, candidate(whole, ("came", "never came")), cues_of("en"))) == "negator-changed"
 
 
 def test_where_no_opinion_is_labelled_the_words_that_carry_the_polarity_may_not_go() -> None:
     source = sentence("the {food|aspect|POS} was delicious and we came at night")
-    assert broken(trial(source, candidate(source, ("delicious", "served")), cues_of("en"))) == "opinion-lost"
-    assert broken(trial(source, candidate(source, ("delicious", "tasty")), cues_of("en"))) is None
+    assert broken(make_trial(source, candidate(source, ("delicious", "served")), cues_of("en"))) == "opinion-lost"
+    assert broken(make_trial(source, candidate(source, ("delicious", "tasty")), cues_of("en"))) is None
 
 
 def test_terms_without_a_polarity_need_no_cue() -> None:
     source = sentence("the {food} was delicious and we came at night")
-    assert broken(trial(source, candidate(source, ("delicious", "not served")), cues_of("en"))) is None
+    assert broken(make_trial(source, candidate(source, ("delicious", "not served")), cues_of("en"))) is None
 
 
 def test_a_relabelled_candidate_may_change_its_opinion_but_not_its_aspect() -> None:
@@ -154,14 +154,14 @@ def test_a_relabelled_candidate_may_change_its_opinion_but_not_its_aspect() -> N
     start = source.marks[1].start
     edits = (Edit(0, 0, "we say "), Edit(start, start + 4, "bad"))
     told = Changed(start, start + 4, "bad", "NEG", 2.5)
-    one = trial(source, Rewrite("s", edits, changed=(told,)), cues_of("en"))
+    one = make_trial(source, Rewrite("s", edits, changed=(told,)), cues_of("en"))
     assert broken(one) is None
     assert one.marks[1] == Mark(start + 7, start + 10, "opinion", "NEG")
-    assert broken(trial(source, Rewrite("s", edits), cues_of("en"))) == "label-touched"
+    assert broken(make_trial(source, Rewrite("s", edits), cues_of("en"))) == "label-touched"
     other = replace(told, text="worse")
-    assert broken(trial(source, Rewrite("s", edits, changed=(other,)), cues_of("en"))) == "offsets-wrong"
+    assert broken(make_trial(source, Rewrite("s", edits, changed=(other,)), cues_of("en"))) == "offsets-wrong"
     nowhere = replace(told, start=0, end=2)
-    assert broken(trial(source, Rewrite("s", edits, changed=(told, nowhere)), cues_of("en"))) == "offsets-wrong"
+    assert broken(make_trial(source, Rewrite("s", edits, changed=(told, nowhere)), cues_of("en"))) == "offsets-wrong"
 
 
 def test_every_constraint_can_be_broken() -> None:
@@ -263,7 +263,7 @@ def test_a_row_of_a_layer_carries_every_triplet_to_its_new_place() -> None:
     assert isinstance(one, ViewUnit)
     made = layer_row(
         one,
-        trial(one.sentence, candidate(one.sentence, ("今天", "就在今天"), ("但是", "可")), cues_of("zh")),
+        make_trial(one.sentence, candidate(one.sentence, ("今天", "就在今天"), ("但是", "可")), cues_of("zh")),
         "triplets",
         "m",
         "m",
@@ -284,7 +284,7 @@ def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
     flipped = Rewrite(
         one.sentence.id, (Edit(0, 0, "今天"), Edit(2, 4, "軟趴趴")), changed=(Changed(2, 4, "軟趴趴", "NEG", 2.5),)
     )
-    made = layer_row(one, trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m")
+    made = layer_row(one, make_trial(one.sentence, flipped, cues_of("zh")), "triplets", "m", "m")
     assert not isinstance(made, str)
     (told,) = made["triplets"]
     assert (told["opinion"]["text"], told["opinion"]["spans"], told["polarity"], told["valence"]) == (
@@ -317,7 +317,7 @@ def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
 
 def test_measures_of_a_run() -> None:
     source = Sentence("s", "a b c d e f", ((0, 1),), language="en")
-    kept = (trial(source, Rewrite("s", (Edit(10, 11, "g"),)), cues_of("en")),)
+    kept = (make_trial(source, Rewrite("s", (Edit(10, 11, "g"),)), cues_of("en")),)
     told = measures.measures(Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i)
     assert told["kept of candidates"] == 0.5
     assert told["distinct-1 (words)"] == {"kept": 1.0, "their sources": 1.0}

@@ -11,10 +11,10 @@ import torch
 from augmenting import cues_of, sentence
 
 from builder.augment.barring import Bars, bars
-from builder.augment.constraints import broken, may_not_come, must_stay, trial
+from builder.augment.constraints import broken, make_trial, may_not_come, must_stay
 from builder.augment.cues import Cue
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
-from builder.augment.nets.beam import banned, search
+from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.writing import pairs
 from builder.augment.records import Sentence
 from builder.code import code_digest
@@ -93,9 +93,8 @@ class Steps:
 
 def test_a_barred_word_is_written_in_the_row_where_its_number_is_free() -> None:
     barred = {(): {6: 0}, (7,): {7: 1}}
-    found = search(
-        Steps(), [3] * 3, [2] * 3, [()] * 3, 1, banned(12, range(6)), marks=(), barred=barred, free=[set(), {0}, {1}]
-    )
+    rows = SearchRows([3] * 3, [2] * 3, [()] * 3, free=[set(), {0}, {1}])
+    found = search(Steps(), rows, SearchRules(banned(12, range(6)), marks=(), barred=barred), 1)
     assert [one.sequences[0][0] for one in found] == [(7, 8), (6, 6), (7, 7)]
 
 
@@ -106,17 +105,8 @@ def test_only_tokens_that_stood_beside_each_other_are_written_so_before_what_fol
     assert [tuple(map(int, pair)) for pair in known[SPECIAL:, SPECIAL:].nonzero() + SPECIAL] == [(a, b), (b, d)]
     assert known[BOS].all()
     assert known[:, BOS].all()
-    found = search(
-        Steps(),
-        [BOS, a],
-        [2, 1],
-        [(-1, -1), (-1,)],
-        3,
-        banned(units.size, range(6)),
-        marks=(),
-        behind=[d, -1],
-        pairs=known,
-    )
+    rows = SearchRows([BOS, a], [2, 1], [(-1, -1), (-1,)], behind=[d, -1])
+    found = search(Steps(), rows, SearchRules(banned(units.size, range(6)), marks=(), pairs=known), 3)
     assert [[said for said, _ in one.sequences] for one in found] == [[(a, b)], [(b,)]]
 
 
@@ -133,7 +123,9 @@ def method(folder: Path) -> MaskedSeq2Seq:
 def reasons(method: MaskedSeq2Seq) -> list[str | None]:
     sentences = tiny_hub.chinese()
     proposed = method.propose(sentences, 12, 1)
-    return [broken(trial(one, each, CUES)) for one, found in zip(sentences, proposed, strict=True) for each in found]
+    return [
+        broken(make_trial(one, each, CUES)) for one, found in zip(sentences, proposed, strict=True) for each in found
+    ]
 
 
 def test_hardly_any_candidate_breaks_a_constraint_that_is_told_beforehand(method: MaskedSeq2Seq) -> None:

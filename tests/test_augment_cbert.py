@@ -85,10 +85,10 @@ def test_what_a_network_says_depends_on_labels_and_context_but_not_on_padding(ma
         torch.nn.init.normal_(network.labels.weight)
     ids = (6, 7, MASK, 9)
     with torch.inference_mode():
-        alone = network.told([Blank(ids, (1,) * 4, (2,))])[0]
-        among = network.told([Blank((8,) * 9, (0,) * 9, (4,)), Blank(ids, (1,) * 4, (2,))])[1]
-        labelled = network.told([Blank(ids, (2,) * 4, (2,))])[0]
-        elsewhere = network.told([Blank((6, 8, MASK, 9), (1,) * 4, (2,))])[0]
+        alone = network.log_probabilities([Blank(ids, (1,) * 4, (2,))])[0]
+        among = network.log_probabilities([Blank((8,) * 9, (0,) * 9, (4,)), Blank(ids, (1,) * 4, (2,))])[1]
+        labelled = network.log_probabilities([Blank(ids, (2,) * 4, (2,))])[0]
+        elsewhere = network.log_probabilities([Blank((6, 8, MASK, 9), (1,) * 4, (2,))])[0]
     assert torch.allclose(alone, among, atol=1e-5)
     assert not torch.allclose(alone, labelled, atol=1e-4)
     assert not torch.allclose(alone, elsewhere, atol=1e-4)
@@ -99,10 +99,10 @@ def test_the_lstm_does_not_see_the_word_that_it_is_asked_for() -> None:
         torch.default_generator.manual_seed(1)
         network = LstmCloze(12, 1, 8).eval()
     with torch.inference_mode():
-        told = [network.told([Blank((6, i, 8), (0,) * 3, (1,))])[0] for i in (7, 9)]
-        seen = [network.told([Blank((6, 7, i), (0,) * 3, (1,))])[0] for i in (7, 9)]
-        first = [network.told([Blank((i, 7, 8), (0,) * 3, (1,))])[0] for i in (7, 9)]
-    assert torch.equal(*told)
+        each = [network.log_probabilities([Blank((6, i, 8), (0,) * 3, (1,))])[0] for i in (7, 9)]
+        seen = [network.log_probabilities([Blank((6, 7, i), (0,) * 3, (1,))])[0] for i in (7, 9)]
+        first = [network.log_probabilities([Blank((i, 7, 8), (0,) * 3, (1,))])[0] for i in (7, 9)]
+    assert torch.equal(*each)
     assert not torch.allclose(*seen, atol=1e-5)
     assert not torch.allclose(*first, atol=1e-5)
 
@@ -133,13 +133,13 @@ def test_the_best_is_the_likeliest_other_token_and_samples_follow_the_distributi
     with torch.no_grad():
         network.bias[SPECIAL:] = torch.tensor([3.0, 2.0, 1.0, 0.0])  # type: ignore[index]
     with torch.inference_mode():
-        told = (
-            torch.log_softmax(network.eval().told([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:], -1)
+        expected = (
+            torch.log_softmax(network.eval().log_probabilities([Blank((7, MASK, 8), (0,) * 3, (1,))])[0][SPECIAL:], -1)
             .exp()
             .tolist()
         )
     best = Fill((7, 6, 8), (0,) * 3, (((1,), (1,)),), frozenset(), 1, 0.0)
-    likeliest = SPECIAL + told.index(max(told))
+    likeliest = SPECIAL + expected.index(max(expected))
     assert next(fill(network, [best], units, 4, 1))[1][0] == {1: likeliest}
     assert next(fill(network, [replace(best, ids=(7, likeliest, 8), other=frozenset({1}))], units, 4, 1))[1][0] != {
         1: likeliest
@@ -148,7 +148,7 @@ def test_the_best_is_the_likeliest_other_token_and_samples_follow_the_distributi
     counts = [0] * 4
     for _, (new, _) in fill(network, draws, units, 64, 1):
         counts[new[1] - SPECIAL] += 1
-    assert [n / 600 for n in counts] == pytest.approx(told, abs=0.08)
+    assert [n / 600 for n in counts] == pytest.approx(expected, abs=0.08)
 
 
 def test_marks_stay_and_candidates_differ(method: Replacing) -> None:
@@ -180,7 +180,7 @@ def test_candidates_do_not_depend_on_order_or_batches(name: str, tmp_path: Path)
     whole = list(made.propose(sentences, 3, 1))
     assert sum(map(len, whole)) > len(sentences)
     assert made.name == name
-    small = replace(made, batch=2)
+    small = replace(made, settings=replace(made.settings, batch=2))
     order = random.Random(3).sample(range(len(sentences)), len(sentences))
     assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
     assert list(made.propose(sentences, 3, 2)) != whole
@@ -193,8 +193,8 @@ def test_the_label_changes_what_cbert_proposes_but_not_what_bert_does(tmp_path: 
     for name, same in ((cbert.NAME, False), (cbert.PLAIN, True)):
         made = cbert.load(settings, sentences, tmp_path / name, name=name)
         with torch.no_grad():  # as if much had been learnt about labels
-            made.network.labels.weight.copy_(
-                9 * torch.randn(made.network.labels.weight.shape, generator=torch.Generator().manual_seed(5))
+            made.model.network.labels.weight.copy_(
+                9 * torch.randn(made.model.network.labels.weight.shape, generator=torch.Generator().manual_seed(5))
             )  # type: ignore[union-attr, operator]
         assert (list(made.propose(sentences, 2, 1)) == list(made.propose(turned, 2, 1))) is same
 

@@ -13,7 +13,7 @@ from conftest import Command
 
 from builder.augment import wordnet
 from builder.augment.catalog import METHODS, load
-from builder.augment.constraints import trial
+from builder.augment.constraints import make_trial
 from builder.augment.cues import english_cues
 from builder.augment.files import FORMATS, Language, language_of
 from builder.augment.methods import synonym
@@ -40,23 +40,23 @@ def test_what_is_read_is_written_back(name: str, content: str) -> None:
     form = FORMATS[name]
     items = form.read(content, "en")
     assert len(items) == 2
-    empty = [trial(item.sentence, Rewrite(item.sentence.id, ()), english_cues()) for item in items]
+    empty = [make_trial(item.sentence, Rewrite(item.sentence.id, ()), english_cues()) for item in items]
     assert form.head + "".join(form.write(item, one) for item, one in zip(items, empty, strict=True)) == content
 
 
 def test_atepc_blocks_of_one_sentence_are_one_item_and_become_blocks_again() -> None:
     (item,) = FORMATS["atepc"].read(ATEPC, "en")
-    assert item.told == ("Positive", "Negative")
+    assert item.labels == ("Positive", "Negative")
     assert [item.sentence.text[mark.start : mark.end] for mark in item.sentence.marks] == ["battery life", "screen"]
-    written = FORMATS["atepc"].write(item, trial(item.sentence, untouched(item.sentence), english_cues()))
+    written = FORMATS["atepc"].write(item, make_trial(item.sentence, untouched(item.sentence), english_cues()))
     assert written.count("\n\n") == 2
     assert "battery B-ASP Positive\nlife I-ASP Positive\nand O -100\nscreen B-ASP -100\nagain O -100" in written
-    assert FORMATS["atepc"].read(written, "en")[0].told == item.told
+    assert FORMATS["atepc"].read(written, "en")[0].labels == item.labels
 
 
 def test_tags_follow_their_term_and_new_words_are_outside() -> None:
     (item, _) = FORMATS["bio"].read(BIO, "en")
-    one = trial(item.sentence, Rewrite("1", (Edit(0, 3, "This very"), Edit(20, 20, "quite "))), english_cues())
+    one = make_trial(item.sentence, Rewrite("1", (Edit(0, 3, "This very"), Edit(20, 20, "quite "))), english_cues())
     assert FORMATS["bio"].write(item, one) == "This\tO\nvery\tO\nbattery\tB\nlife\tI\nis\tO\nquite\tO\nfine\tO\n\n"
 
 
@@ -71,7 +71,7 @@ def test_chinese_bio_is_over_characters_or_words_as_it_was(content: str, written
     (item,) = FORMATS["bio"].read(content, "zh")
     assert item.sentence.text == "湯頭很香"
     assert (
-        FORMATS["bio"].write(item, trial(item.sentence, Rewrite("r1", (Edit(0, 0, "真的"),)), english_cues()))
+        FORMATS["bio"].write(item, make_trial(item.sentence, Rewrite("r1", (Edit(0, 0, "真的"),)), english_cues()))
         == written
     )
 
@@ -84,7 +84,7 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         [(4, None), (27, "NEG")],
     ]
     assert (first.sentence.label, second.sentence.label) == ("POS", "NEG")
-    flipped = trial(
+    flipped = make_trial(
         first.sentence, Rewrite(first.sentence.id, (Edit(17, 22, "loses to"),), label="NEG"), english_cues()
     )
     assert FORMATS["apc"].write(first, flipped).endswith("\nbattery life\nNegative\n")

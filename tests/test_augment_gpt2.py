@@ -11,6 +11,7 @@ import tiny_hub
 import torch
 
 from builder.augment.methods.gpt2 import Gpt2, Gpt2Settings, Special, around, halved, load, prefix
+from builder.augment.nets.beam import SearchRules, SearchSize, banned
 from builder.augment.nets.causal import Continuation, Opening, embedded, loss, write
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.errors import ConfigError, ModelError
@@ -65,7 +66,8 @@ def test_reading_token_by_token_is_reading_at_once() -> None:
 
 def test_what_is_written_has_at_least_and_at_most_so_many_tokens() -> None:
     network = embedded(12, 16, 1, 1)
-    found = next(write(network, [Opening((5, 7, 3), 2, 4)], 12, range(6), None, EOS, 5, 8, 1))[1]
+    rules = SearchRules(banned(12, [0, 1, 2, 3, 5]), EOS)
+    found = next(write(network, [Opening((5, 7, 3), 2, 4)], rules, SearchSize(5, 8, 1)))[1]
     ended = [said.index(EOS) for said, _ in found.sequences if EOS in said]
     assert ended
     assert set(ended) <= {2, 3, 4}

@@ -18,7 +18,7 @@ from builder.augment.barring import Bars
 from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load, masked
-from builder.augment.nets.beam import banned, search
+from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fitting import alone, around, likely
 from builder.augment.nets.fragments import embedded
 from builder.augment.nets.layers import TwoWayReading
@@ -204,7 +204,7 @@ def test_a_search_that_may_end_stops_at_the_end_token() -> None:
 
         def reorder(self, beams: torch.Tensor) -> None: ...
 
-    found = search(Steps(), [3], [5], [()], 2, banned(8, range(6)), end=7)[0]
+    found = search(Steps(), SearchRows([3], [5], [()]), SearchRules(banned(8, range(6)), end=7), 2)[0]
     assert found.sequences[0] == ((6, 7), pytest.approx(-0.2))
 
 

@@ -13,7 +13,7 @@ from builder.augment.catalog import METHODS
 from builder.augment.methods import cbert, masked_seq2seq
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
-from builder.augment.nets.beam import search
+from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.records import Sentence
 from builder.augment.settings import make_settings, one_thread
 from builder.augment.signatures import describe_settings
@@ -95,8 +95,8 @@ def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_pa
         "bert learnt nothing of its own"
     )
     assert (
-        labelled.network.state_dict()["labels.weight"].shape[0]
-        > plain.network.state_dict()["labels.weight"].shape[0]
+        labelled.model.network.state_dict()["labels.weight"].shape[0]
+        > plain.model.network.state_dict()["labels.weight"].shape[0]
         == 1
     )
     assert list(plain.propose(GIVEN, 1, 1)) != list(labelled.propose(GIVEN, 1, 1))
@@ -112,15 +112,16 @@ class Stuck:
 
 
 def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
-    describe_settings = [
+    sequences = [
         found.sequences[0][0]
         for marks in (None, (), (3,))
-        for found in search(Stuck(), [0], [7], [[-1] * 7], 3, torch.zeros(6), marks=marks)
+        for found in search(Stuck(), SearchRows([0], [7], [[-1] * 7]), SearchRules(torch.zeros(6), marks=marks), 3)
     ]
-    assert describe_settings[0] == (3,) * 7
-    assert len({describe_settings[1][i : i + 3] for i in range(5)}) == 5
-    assert (3, 3) not in zip(describe_settings[2], describe_settings[2][1:], strict=False)
-    beside = search(Stuck(), [0], [2], [[-1] * 2], 3, torch.zeros(6), marks=(3,), behind=[3])[0].sequences[0][0]
+    assert sequences[0] == (3,) * 7
+    assert len({sequences[1][i : i + 3] for i in range(5)}) == 5
+    assert (3, 3) not in zip(sequences[2], sequences[2][1:], strict=False)
+    rows, rules = SearchRows([0], [2], [[-1] * 2], behind=[3]), SearchRules(torch.zeros(6), marks=(3,))
+    beside = search(Stuck(), rows, rules, 3)[0].sequences[0][0]
     assert beside == (3, 4), "no mark before the mark that follows"
 
 

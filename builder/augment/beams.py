@@ -36,7 +36,7 @@ class Beam:
     Limits).
     """
 
-    said: tuple[int, ...]
+    tokens: tuple[int, ...]
     edits: tuple[Edit, ...]
     score: float
     fit: float | None = None
@@ -60,7 +60,7 @@ class FragmentReader:
     batch: int = 64
     threads: int = 2
 
-    def told(self, items: Sequence[MaskedSentence]) -> list[float]:
+    def score(self, items: Sequence[MaskedSentence]) -> list[float]:
         from builder.augment.nets.fitting import likely
         from builder.augment.nets.fragments import pad_of
 
@@ -68,7 +68,9 @@ class FragmentReader:
 
 
 def fitted(
-    reader: FragmentReader, listed: Sequence[tuple[Sequence[int], MaskedSentence, Sequence[Beam]]], limits: BeamLimits
+    reader: FragmentReader,
+    fragments: Sequence[tuple[Sequence[int], MaskedSentence, Sequence[Beam]]],
+    limits: BeamLimits,
 ) -> list[list[Beam]]:
     """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is
     told of those alone that fit.
@@ -76,24 +78,26 @@ def fitted(
     from builder.augment.nets.fitting import around
 
     texts = [
-        [_text(ids, item, said, reader) for said in (item.target, *(beam.said for beam in beams))] if beams else []
-        for ids, item, beams in listed
+        [_text(ids, item, tokens, reader) for tokens in (item.target, *(beam.tokens for beam in beams))]
+        if beams
+        else []
+        for ids, item, beams in fragments
     ]
-    told = iter(reader.told([around(*text) for each in texts for text in each]))
-    out = [_best(beams, told, limits.each) if beams else [] for *_, beams in listed]
+    likelihoods = iter(reader.score([around(*text) for each in texts for text in each]))
+    out = [_best(beams, likelihoods, limits.each) if beams else [] for *_, beams in fragments]
     due = [
         (n, k) for n, beams in enumerate(out) for k, beam in enumerate(beams) if (beam.fit or 0.0) >= limits.fit
     ]  # the others are rejected
-    surprises = _surprises(reader, [_text(*listed[n][:2], out[n][k].said, reader) for n, k in due])
+    surprises = _surprises(reader, [_text(*fragments[n][:2], out[n][k].tokens, reader) for n, k in due])
     for (n, k), surprise in zip(due, surprises, strict=True):
         out[n][k] = replace(out[n][k], surprise=surprise)
     return out
 
 
-def _best(beams: Sequence[Beam], told: Iterator[float], each: int) -> list[Beam]:
+def _best(beams: Sequence[Beam], likelihoods: Iterator[float], each: int) -> list[Beam]:
     """`told`: how likely the context is beside what stood there, then beside each beam."""
-    before = next(told)
-    fits = [replace(beam, fit=round(next(told) - before, 2)) for beam in beams]
+    before = next(likelihoods)
+    fits = [replace(beam, fit=round(next(likelihoods) - before, 2)) for beam in beams]
     return sorted(fits, key=lambda fit: -(fit.score + (fit.fit or 0.0)))[:each]
 
 
@@ -109,20 +113,20 @@ def surest(text: str, beams: Iterable[Beam], copies: int) -> list[Beam]:
     return list(chosen.values())
 
 
-def _doubtfulness(one: Beam) -> tuple[bool, float]:
-    return (True, -(one.fit or 0.0)) if one.surprise is None else (False, one.surprise)
+def _doubtfulness(beam: Beam) -> tuple[bool, float]:
+    return (True, -(beam.fit or 0.0)) if beam.surprise is None else (False, beam.surprise)
 
 
-def _differ(one: str, other: str) -> bool:
-    return len(one) != len(other) or sum(a != b for a, b in zip(one, other, strict=True)) > 1
+def _differ(text: str, other: str) -> bool:
+    return len(text) != len(other) or sum(a != b for a, b in zip(text, other, strict=True)) > 1
 
 
 def _surprises(reader: FragmentReader, texts: Sequence[Text]) -> list[float]:
     from builder.augment.nets.fitting import alone
 
     asked = [alone(*text) for text in texts]
-    told = iter(reader.told([item for items in asked for item in items]))
-    return [round(-sum(next(told) for _ in items) / reader.usual, 2) for items in asked]
+    likelihoods = iter(reader.score([item for items in asked for item in items]))
+    return [round(-sum(next(likelihoods) for _ in items) / reader.usual, 2) for items in asked]
 
 
 def usual(reader: FragmentReader, cuts: Sequence[Sequence[int]]) -> float:
@@ -130,19 +134,19 @@ def usual(reader: FragmentReader, cuts: Sequence[Sequence[int]]) -> float:
     from builder.augment.nets.fitting import alone
 
     items = [item for ids in cuts for item in alone(ids, 0, len(ids), reader.inventory.mask, reader.inventory.first)]
-    return max(0.01, round(-sum(reader.told(items)) / max(1, len(items)), 2))
+    return max(0.01, round(-sum(reader.score(items)) / max(1, len(items)), 2))
 
 
 Text = tuple[Sequence[int], int, int, int, int]
 """Tokens, the range of new ones, and what hides and begins a text."""
 
 
-def _text(ids: Sequence[int], item: MaskedSentence, said: Sequence[int], reader: FragmentReader) -> Text:
+def _text(ids: Sequence[int], item: MaskedSentence, tokens: Sequence[int], reader: FragmentReader) -> Text:
     """A sentence with `said` for its fragment."""
     inventory = reader.inventory
-    free = [at for at in range(item.start, item.start + len(said)) if item.source[at] == inventory.mask]
+    free = [at for at in range(item.start, item.start + len(tokens)) if item.source[at] == inventory.mask]
     return (
-        (*ids[: item.start], *said, *ids[item.start + len(said) :]),
+        (*ids[: item.start], *tokens, *ids[item.start + len(tokens) :]),
         free[0],
         free[-1] + 1,
         inventory.mask,

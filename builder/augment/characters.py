@@ -46,14 +46,14 @@ def versions() -> dict[str, str]:
 def _common() -> tuple[frozenset[str], frozenset[str]]:
     """The common Simplified and the common Traditional characters."""
 
-    def listed(codec: str, rows: range, columns: tuple[range, ...], last: int) -> frozenset[str]:
+    def decode(codec: str, rows: range, columns: tuple[range, ...], last: int) -> frozenset[str]:
         codes = (row << 8 | column for row in rows for span in columns for column in span)
         return frozenset(bytes((code >> 8, code & 255)).decode(codec, "ignore") for code in codes if code <= last) - {
             ""
         }
 
-    simplified = listed("gb2312", range(0xB0, 0xD8), (range(0xA1, 0xFF),), 0xD7F9)
-    traditional = listed("big5", range(0xA4, 0xC7), (range(0x40, 0x7F), range(0xA1, 0xFF)), 0xC67E)
+    simplified = decode("gb2312", range(0xB0, 0xD8), (range(0xA1, 0xFF),), 0xD7F9)
+    traditional = decode("big5", range(0xA4, 0xC7), (range(0x40, 0x7F), range(0xA1, 0xFF)), 0xC67E)
     return simplified, traditional
 
 
@@ -72,15 +72,19 @@ def parts(character: str) -> tuple[str, ...]:
     """The two parts that a character falls into when its halves are written apart (好 to 女子), both common characters
     of their own; else ().
     """
-    for listed in _table().get(character, ()):
-        if len(listed) == 2 and all(part in _known() for part in listed):
-            return tuple(listed)
+    for components in _table().get(character, ()):
+        if len(components) == 2 and all(part in _known() for part in components):
+            return tuple(components)
     return ()
 
 
-def _offered(character: str, found: tuple[str, ...]) -> tuple[str, ...]:
+def _offered(character: str, candidates: tuple[str, ...]) -> tuple[str, ...]:
     scripts = [script for script in _common() if character in script]
-    return tuple(one for one in found if one != character and scripts and all(one in script for script in scripts))
+    return tuple(
+        candidate
+        for candidate in candidates
+        if candidate != character and scripts and all(candidate in script for script in scripts)
+    )
 
 
 @cache
@@ -105,7 +109,7 @@ def _by_sound() -> Mapping[str, tuple[str, ...]]:
     out = defaultdict(list)
     for character, sound in _sounds().items():
         out[sound].append(character)
-    return {sound: tuple(listed) for sound, listed in out.items()}
+    return {sound: tuple(characters) for sound, characters in out.items()}
 
 
 @cache
@@ -123,11 +127,11 @@ def _by_shape() -> Mapping[str, tuple[str, ...]]:
     """Common character -> those with the same parts but one, which stands in the same place."""
     frames: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     for character in sorted(_known()):
-        for listed in _table().get(character, ()):
-            if 2 <= len(listed) <= MOST_PARTS:
-                for i in range(len(listed)):
-                    if any(part not in _STROKES for part in (*listed[:i], *listed[i + 1 :])):
-                        frames[(*listed[:i], "", *listed[i + 1 :])][character] = None
+        for components in _table().get(character, ()):
+            if 2 <= len(components) <= MOST_PARTS:
+                for i in range(len(components)):
+                    if any(part not in _STROKES for part in (*components[:i], *components[i + 1 :])):
+                        frames[(*components[:i], "", *components[i + 1 :])][character] = None
     out: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for like in frames.values():
         if len(like) <= _CROWD:

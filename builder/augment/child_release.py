@@ -42,7 +42,7 @@ def write(
     parent: Existing,
     split: str,
     layer: str,
-    listed: Sequence[LayerRow],
+    layer_rows: Sequence[LayerRow],
     rejected: bytes,
     about: Mapping[str, object],
 ) -> tuple[Path, bool]:
@@ -52,7 +52,7 @@ def write(
     with writing.building(out) as folder:
         content = (
             _content(parent, folder)
-            | package.layer(split, layer, listed)
+            | package.layer(split, layer, layer_rows)
             | {f"rejected/{split}-{layer}.jsonl": rejected}
         )
         return _written(out, folder, version, parent, content, _facts(parent, layer, about))
@@ -61,12 +61,13 @@ def write(
 def _written(
     out: Path, folder: Path, version: str, parent: Existing, content: package.Files, facts: Facts
 ) -> tuple[Path, bool]:
-    for one in existing(out, facts.name):
-        told = str(one.manifest["version"])
-        if version in ("", told) and _holds(
-            one.path, _files(replace(facts, version=told, date=str(one.manifest["date"])), content, parent)
+    for release in existing(out, facts.name):
+        release_version = str(release.manifest["version"])
+        if version in ("", release_version) and _holds(
+            release.path,
+            _files(replace(facts, version=release_version, date=str(release.manifest["date"])), content, parent),
         ):
-            return one.path, True
+            return release.path, True
     number = version or _next(out)
     target = out / f"v{number}"
     if target.exists():
@@ -86,36 +87,63 @@ def _next(out: Path) -> str:
 
 def _content(parent: Existing, folder: Path) -> package.Files:
     """The parent's data in every format; what is of an older format is made anew in `folder`."""
-    found = {
+    paths = {
         path.relative_to(parent.path).as_posix(): path for path in sorted(parent.path.rglob("*")) if path.is_file()
     }
     if parent.layout == FORMAT:
-        return {name: stored(path) for name, path in found.items() if name.startswith(_KEPT)}
+        return {name: stored(path) for name, path in paths.items() if name.startswith(_KEPT)}
     content = package.data(folder, {split: rows(parent.path, split) for split in parent.splits})
     for layer, about in parent.manifest.get("augmentations", {}).items():
         lines = (parent.path / layers.path(about["split"], layer)).read_bytes().split(b"\n")
         content |= package.layer(
             about["split"], layer, [layers.completed_layer(json.loads(line)) for line in lines if line]
         )
-    return content | {name: stored(path) for name, path in found.items() if name.startswith("rejected/")}
+    return content | {name: stored(path) for name, path in paths.items() if name.startswith("rejected/")}
 
 
 def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
     """What the parent says of itself, under the child's name."""
-    told: Mapping[str, Any] = parent.manifest
-    name = str(told["name"])
+    manifest: Mapping[str, Any] = parent.manifest
+    name = str(manifest["name"])
+    if parent.layout == FORMAT:
+        figures = manifest["statistics"]
+    else:
+        figures = statistics({split: rows(parent.path, split) for split in parent.splits})
     return Facts(
-        name=name if told.get("augmentations") else f"{name}-augmented",
-        version="", parent=str(told["version"]), parent_name=name, licence=str(told.get("licence", "")), licences=told.get("licences", {}), builder=__version__,
-        splits=[SplitFacts(split, one["source"], one["annotation"], one["reviews"], one["triplets"], one["polarities"]) for split, one in told["splits"].items()],
-        signatures=dict(told.get("signatures", {})), config=dict(told.get("config", {})), ingest=dict(told.get("ingest", {})),
-        dropped=dict(told.get("dropped", {})),
-        metrics=[(one["system"], one["split"], one["metric"], one["value"], one.get("low"), one.get("high")) for one in told.get("metrics", ())],
-        date=_today(), creator=str(told.get("creator", "")), url=str(told.get("url", "")), contact=str(told.get("contact", "")), change="minor",
-        quality=dict(told.get("quality", {})), figures=of_manifest(told.get("figures", ())), panel=str(told.get("panel", "")),
-        statistics=told["statistics"] if parent.layout == FORMAT else statistics({split: rows(parent.path, split) for split in parent.splits}),
-        augmentations={**told.get("augmentations", {}), layer: dict(about)},
-    )  # fmt: skip
+        name=name if manifest.get("augmentations") else f"{name}-augmented",
+        version="",
+        parent=str(manifest["version"]),
+        parent_name=name,
+        licence=str(manifest.get("licence", "")),
+        licences=manifest.get("licences", {}),
+        builder=__version__,
+        splits=[_split_facts(split, facts) for split, facts in manifest["splits"].items()],
+        signatures=dict(manifest.get("signatures", {})),
+        config=dict(manifest.get("config", {})),
+        ingest=dict(manifest.get("ingest", {})),
+        dropped=dict(manifest.get("dropped", {})),
+        metrics=[_metric(metric) for metric in manifest.get("metrics", ())],
+        date=_today(),
+        creator=str(manifest.get("creator", "")),
+        url=str(manifest.get("url", "")),
+        contact=str(manifest.get("contact", "")),
+        change="minor",
+        quality=dict(manifest.get("quality", {})),
+        figures=of_manifest(manifest.get("figures", ())),
+        panel=str(manifest.get("panel", "")),
+        statistics=figures,
+        augmentations={**manifest.get("augmentations", {}), layer: dict(about)},
+    )
+
+
+def _split_facts(split: str, facts: Mapping[str, Any]) -> SplitFacts:
+    counts = facts["reviews"], facts["triplets"], facts["polarities"]
+    return SplitFacts(split, facts["source"], facts["annotation"], *counts)
+
+
+def _metric(metric: Mapping[str, Any]) -> tuple[str, str, str, float, float | None, float | None]:
+    name = metric["system"], metric["split"], metric["metric"]
+    return *name, metric["value"], metric.get("low"), metric.get("high")
 
 
 def _today() -> str:

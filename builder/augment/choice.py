@@ -45,8 +45,8 @@ def some(random: Random, values: Sequence[T], number: int) -> Sequence[T]:
     if number == 1:
         return (random.choice(values),)
     if number == 2:
-        one, other = random.randrange(len(values)), random.randrange(len(values) - 1)
-        return values[one], values[other + (other >= one)]
+        first, second = random.randrange(len(values)), random.randrange(len(values) - 1)
+        return values[first], values[second + (second >= first)]
     return random.sample(values, number)
 
 

@@ -35,18 +35,18 @@ class Conditions:
         if mode not in MODES:
             raise ConfigError(f"unknown labels {mode!r}", fix=f"known: {', '.join(MODES)}")
         if mode == "auto":
-            said, polar = (
+            labelled, polarised = (
                 any(sentence.label for sentence in sentences),
                 any(mark.polarity for sentence in sentences for mark in sentence.marks),
             )
-            mode = "sentence" if said else "polarity" if polar else "bio"
-        listed = {
+            mode = "sentence" if labelled else "polarity" if polarised else "bio"
+        names = {
             "sentence": (UNSAID, *sorted({sentence.label for sentence in sentences if sentence.label})),
             "polarity": (UNSAID, *POLARITIES),
             "bio": LABELS,
             "none": (UNSAID,),
         }
-        return cls(mode, listed[mode])
+        return cls(mode, names[mode])
 
     def number(self, name: str | None, sentence: Sentence) -> int:
         if (name or UNSAID) not in self.names:

@@ -51,32 +51,34 @@ def judged(source: Sentence) -> bool:
     return source.label is not None or any(mark.polarity for mark in source.marks)
 
 
-def trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
+def make_trial(source: Sentence, candidate: Rewrite, cues: Cues) -> Trial:
     """Apply a candidate; marks are placed by arithmetic, never by searching."""
-    changed = {(one.start, one.end): one for one in candidate.changed}
+    changed = {(change.start, change.end): change for change in candidate.changed}
     marks: list[Mark | None] = []
     for mark in source.marks:
         span = mark.start, mark.end
-        told = changed.get(span)
-        place = replaced(span, candidate.edits) if told else moved(span, candidate.edits)
-        marks.append(Mark(*place, mark.kind, told.polarity if told else mark.polarity) if place else None)
+        change = changed.get(span)
+        place = replaced(span, candidate.edits) if change else moved(span, candidate.edits)
+        marks.append(Mark(*place, mark.kind, change.polarity if change else mark.polarity) if place else None)
     return Trial(source, candidate, cues, applied(source.text, candidate.edits), tuple(marks))
 
 
-def bad_edits(one: Trial) -> bool:
+def bad_edits(trial: Trial) -> bool:
     """Edits out of order, over each other, or outside the source."""
-    ends = [0, *(edge for edit in one.candidate.edits for edge in (edit.start, edit.end)), len(one.source.text)]
-    return one.candidate.source != one.source.id or not one.candidate.edits or any(a > b for a, b in pairwise(ends))
+    ends = [0, *(edge for edit in trial.candidate.edits for edge in (edit.start, edit.end)), len(trial.source.text)]
+    return (
+        trial.candidate.source != trial.source.id or not trial.candidate.edits or any(a > b for a, b in pairwise(ends))
+    )
 
 
-def unchanged(one: Trial) -> bool:
+def unchanged(trial: Trial) -> bool:
     """Nothing but spaces and letter case differs from the source, and no word of English is another one by a space."""
-    return "".join(one.text.lower().split()) == "".join(one.source.text.lower().split()) and not respaced(one)
+    return "".join(trial.text.lower().split()) == "".join(trial.source.text.lower().split()) and not respaced(trial)
 
 
-def respaced(one: Trial) -> bool:
+def respaced(trial: Trial) -> bool:
     """English: other words than the source's by spaces at least, as where one was split in two."""
-    return one.source.language == "en" and spelt(one.text) != spelt(one.source.text)
+    return trial.source.language == "en" and spelt(trial.text) != spelt(trial.source.text)
 
 
 def spelt(text: str) -> list[str]:
@@ -84,35 +86,35 @@ def spelt(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def label_touched(one: Trial) -> bool:
+def label_touched(trial: Trial) -> bool:
     """A labelled span is edited, or there is not one for each of the source's in the same order."""
-    marks = [mark for mark in one.marks if mark is not None]
-    if len(marks) < len(one.source.marks) or len(one.marks) != len(one.source.marks):
+    marks = [mark for mark in trial.marks if mark is not None]
+    if len(marks) < len(trial.source.marks) or len(trial.marks) != len(trial.source.marks):
         return True
-    kinds = all(a.kind == b.kind for a, b in zip(marks, one.source.marks, strict=True))
+    kinds = all(a.kind == b.kind for a, b in zip(marks, trial.source.marks, strict=True))
     return not kinds or any(a.end > b.start for a, b in pairwise(marks))
 
 
-def offsets_wrong(one: Trial) -> bool:
+def offsets_wrong(trial: Trial) -> bool:
     """The text at a label's new place is not the label, or not what the method says that it made of it; or it made
     something of no label.
     """
-    changed = {(told.start, told.end): told for told in one.candidate.changed}
-    for mark, before in zip(one.marks, one.source.marks, strict=True):
-        told = changed.pop((before.start, before.end), None)
-        due = told.text if told else one.source.text[before.start : before.end]
-        if mark is None or not due or one.text[mark.start : mark.end] != due:
+    changed = {(change.start, change.end): change for change in trial.candidate.changed}
+    for mark, before in zip(trial.marks, trial.source.marks, strict=True):
+        change = changed.pop((before.start, before.end), None)
+        due = change.text if change else trial.source.text[before.start : before.end]
+        if mark is None or not due or trial.text[mark.start : mark.end] != due:
             return True
     return bool(changed)
 
 
-def label_joined(one: Trial) -> bool:
+def label_joined(trial: Trial) -> bool:
     """English: a label no longer stands between spaces where it did, so that it is part of another word."""
-    if one.source.language != "en":
+    if trial.source.language != "en":
         return False
     return any(
-        _open(one.source.text, (before.start, before.end)) and not _open(one.text, (mark.start, mark.end))
-        for mark, before in zip(one.marks, one.source.marks, strict=True)
+        _open(trial.source.text, (before.start, before.end)) and not _open(trial.text, (mark.start, mark.end))
+        for mark, before in zip(trial.marks, trial.source.marks, strict=True)
         if mark is not None
     )
 
@@ -121,67 +123,67 @@ def _open(text: str, span: Span) -> bool:
     return text[max(0, span[0] - 1) : span[0]].strip() == "" and text[span[1] : span[1] + 1].strip() == ""
 
 
-def negator_changed(one: Trial) -> bool:
+def negator_changed(trial: Trial) -> bool:
     """A negator came or went in a clause with a label, or anywhere where the whole sentence has a label."""
-    return one.judged and _near(one, "negator") != (Counter(), Counter())
+    return trial.judged and _near(trial, "negator") != (Counter(), Counter())
 
 
-def degree_changed(one: Trial) -> bool:
+def degree_changed(trial: Trial) -> bool:
     """A degree word of another kind (too, hardly) near a label: 鹹 is neutral, 太鹹 is not."""
-    return one.judged and _near(one, "degree") != (Counter(), Counter())
+    return trial.judged and _near(trial, "degree") != (Counter(), Counter())
 
 
-def opinion_added(one: Trial) -> bool:
+def opinion_added(trial: Trial) -> bool:
     """An opinion word that the source did not have, or of another polarity than the one it replaces: nobody labelled
     it.
     """
-    return one.judged and bool(_changed(one, "opinion", one.source.text, one.text)[0])
+    return trial.judged and bool(_changed(trial, "opinion", trial.source.text, trial.text)[0])
 
 
-def opinion_lost(one: Trial) -> bool:
+def opinion_lost(trial: Trial) -> bool:
     """Where no opinion is labelled, the words that carry the polarity are the label's ground."""
-    if not one.judged or any(mark.kind == "opinion" for mark in one.source.marks):
+    if not trial.judged or any(mark.kind == "opinion" for mark in trial.source.marks):
         return False
-    return bool(_near(one, "opinion")[1])
+    return bool(_near(trial, "opinion")[1])
 
 
-def contrast_added(one: Trial) -> bool:
+def contrast_added(trial: Trial) -> bool:
     """A but that the source does not have, beside labels: it sets against each other what nobody set so. Nothing else
     is what a small model writes so gladly.
     """
-    return bool(one.source.marks) and bool(_changed(one, "contrast", one.source.text, one.text)[0])
+    return bool(trial.source.marks) and bool(_changed(trial, "contrast", trial.source.text, trial.text)[0])
 
 
-def unfitting(one: Trial) -> bool:
+def unfitting(trial: Trial) -> bool:
     """The method finds the words around less likely beside the new ones than they were."""
-    return one.candidate.doubt == "unfitting"
+    return trial.candidate.doubt == "unfitting"
 
 
-def surprising(one: Trial) -> bool:
+def surprising(trial: Trial) -> bool:
     """The method finds what it wrote, once it sees all of it, unlikely as a whole: long and odd fragments."""
-    return one.candidate.doubt == "surprising"
+    return trial.candidate.doubt == "surprising"
 
 
-def aspect_invented(one: Trial) -> bool:
+def aspect_invented(trial: Trial) -> bool:
     """A word that the lexicons hold for an aspect, and the source did not have so often: it would stand there
     unlabelled.
     """
-    return bool(one.source.marks) and bool(_changed(one, "aspect", one.source.text, one.text)[0])
+    return bool(trial.source.marks) and bool(_changed(trial, "aspect", trial.source.text, trial.text)[0])
 
 
-def too_short(one: Trial) -> bool:
+def too_short(trial: Trial) -> bool:
     """Whether a candidate is much shorter than its source."""
-    return len(one.text) < SHORTEST * len(one.source.text)
+    return len(trial.text) < SHORTEST * len(trial.source.text)
 
 
-def too_long(one: Trial) -> bool:
+def too_long(trial: Trial) -> bool:
     """Whether a candidate is much longer than its source."""
-    return len(one.text) > LONGEST * len(one.source.text)
+    return len(trial.text) > LONGEST * len(trial.source.text)
 
 
-def line_broken(one: Trial) -> bool:
+def line_broken(trial: Trial) -> bool:
     """A line break or tab that the source does not have: no format of lines could hold it."""
-    return any(one.text.count(mark) > one.source.text.count(mark) for mark in "\n\r\t")
+    return any(trial.text.count(mark) > trial.source.text.count(mark) for mark in "\n\r\t")
 
 
 CONSTRAINTS: dict[str, Callable[[Trial], bool]] = {
@@ -205,9 +207,9 @@ CONSTRAINTS: dict[str, Callable[[Trial], bool]] = {
 """In the order in which they are asked; the first that is broken gives the reason."""
 
 
-def broken(one: Trial) -> str | None:
+def broken(trial: Trial) -> str | None:
     """The reason code of the first constraint that a candidate breaks, or None."""
-    return next((reason for reason, breaks in CONSTRAINTS.items() if breaks(one)), None)
+    return next((reason for reason, breaks in CONSTRAINTS.items() if breaks(trial)), None)
 
 
 def may_not_come(source: Sentence) -> tuple[Sort, ...]:
@@ -235,20 +237,20 @@ def must_stay(source: Sentence, cues: Cues) -> list[Span]:
     ]
 
 
-def _changed(one: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
+def _changed(trial: Trial, sort: Sort, before: str, after: str) -> tuple[Counter[Cue], Counter[Cue]]:
     """(cues of a sort that came, cues that went)."""
     old, new = (
-        Counter({cue: n for cue, n in one.cues.found(text).items() if cue.sort == sort}) for text in (before, after)
+        Counter({cue: n for cue, n in trial.cues.count(text).items() if cue.sort == sort}) for text in (before, after)
     )
     return new - old, old - new
 
 
-def _near(one: Trial, sort: Sort) -> tuple[Counter[Cue], Counter[Cue]]:
+def _near(trial: Trial, sort: Sort) -> tuple[Counter[Cue], Counter[Cue]]:
     """The same in what counts for the labels: the clauses that hold one, or all where the sentence has a label."""
-    if one.source.label is not None:
-        return _changed(one, sort, one.source.text, one.text)
-    after = [mark for mark in one.marks if mark is not None]
-    return _changed(one, sort, _beside(one.source.text, one.source.marks), _beside(one.text, after))
+    if trial.source.label is not None:
+        return _changed(trial, sort, trial.source.text, trial.text)
+    after = [mark for mark in trial.marks if mark is not None]
+    return _changed(trial, sort, _beside(trial.source.text, trial.source.marks), _beside(trial.text, after))
 
 
 def _beside(text: str, marks: Sequence[Mark]) -> str:

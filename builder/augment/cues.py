@@ -40,7 +40,7 @@ class Cues:
     lengths: Mapping[str, tuple[int, ...]]
     spaced: bool
 
-    def found(self, text: str) -> Counter[Cue]:
+    def count(self, text: str) -> Counter[Cue]:
         """How often each cue stands in a text."""
         if self.spaced:
             return Counter(cue for word in fold(text).split() if (cue := self.table.get(word)))
@@ -91,10 +91,10 @@ def english_cues() -> Cues:
     table: dict[str, Cue] = {word: Cue("negator", word) for word in words["not"]} | {
         word: Cue("contrast", "") for word in words["contrast"]
     }
-    told = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {
+    single = {"good": Cue("opinion", "POS"), "bad": Cue("opinion", "NEG")} | {
         kind: Cue("degree", kind) for kind in ("high", "low", "over")
     }
-    for kind, cue in told.items():
+    for kind, cue in single.items():
         table |= {word: cue for word in words[kind] if word not in table}
     return _cues(table | {word: Cue("aspect", word) for word in words["aspect"] if word not in table}, spaced=True)
 

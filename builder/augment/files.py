@@ -35,12 +35,12 @@ LONGEST_CELL = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileSentence:
-    """`told` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as
+    """`labels` is what the format says of each mark (ATEPC: polarities) or of the whole (APC, TSV: the label as
     written, the aspect's mark).
     """
 
     sentence: Sentence
-    told: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     judged: int = -1
 
 
@@ -88,7 +88,7 @@ def _tagged(numbers: Sequence[int], rows: Sequence[Sequence[str]], spans: Sequen
     """(span, row of its first token) of each term; `numbers` are the lines of the rows. ValueError where an I follows
     nothing.
     """
-    found: list[tuple[Span, int]] = []
+    terms: list[tuple[Span, int]] = []
     before = "O"
     for n, (row, span) in enumerate(zip(rows, spans, strict=True)):
         tag = row[1].partition("-")[0]
@@ -97,11 +97,11 @@ def _tagged(numbers: Sequence[int], rows: Sequence[Sequence[str]], spans: Sequen
                 f"line {numbers[n]}: {' '.join(row)!r}: no token with B, I or O, or an I that follows nothing"
             )
         if tag == "B":
-            found.append((span, n))
+            terms.append((span, n))
         elif tag == "I":
-            found[-1] = (found[-1][0][0], span[1]), found[-1][1]
+            terms[-1] = (terms[-1][0][0], span[1]), terms[-1][1]
         before = tag
-    return found
+    return terms
 
 
 def _checked(numbers: Sequence[int], rows: Sequence[Sequence[str]], columns: int, named: str) -> None:
@@ -191,19 +191,19 @@ def read_atepc(content: str, language: Language) -> list[FileSentence]:
         text, spans = _joined([row[0] for row in rows], language)
         terms = _tagged(numbers, rows, spans)
         marks = tuple(Mark(*span) for span, _ in terms)
-        _, told = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
-        told |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}
+        _, polarities = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
+        polarities |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}
     return [
-        FileSentence(sentence, tuple(told.get(n, "-100") for n in range(len(sentence.marks))))
-        for sentence, told in merged.values()
+        FileSentence(sentence, tuple(polarities.get(n, "-100") for n in range(len(sentence.marks))))
+        for sentence, polarities in merged.values()
     ]
 
 
 def write_atepc(item: FileSentence, trial: Trial) -> str:
     """A block for each aspect with a polarity, or one if there is none."""
     rows = list(_retagged(item, trial))
-    judged = [n for n, polarity in enumerate(item.told) if polarity != "-100"] or [-1]
-    return "".join(_block(rows, n, item.told[n] if n >= 0 else "") for n in judged)
+    judged = [n for n, polarity in enumerate(item.labels) if polarity != "-100"] or [-1]
+    return "".join(_block(rows, n, item.labels[n] if n >= 0 else "") for n in judged)
 
 
 def _block(rows: Sequence[tuple[str, str, int]], judged: int, polarity: str) -> str:
@@ -222,28 +222,28 @@ def read_apc(content: str, language: Language) -> list[FileSentence]:
         lines.pop()
     if len(lines) % 3:
         raise ValueError(f"line {len(lines)}: {len(lines)} lines; a sentence, an aspect and a polarity each make three")
-    found: list[tuple[str, Span, str, int]] = []
+    aspects: list[tuple[str, Span, str, int]] = []
     for at in range(0, len(lines), 3):
         text, aspect, label = lines[at], lines[at + 1].strip(), lines[at + 2].strip()
         if text.count(_ASPECT) != 1 or not aspect or not label:
             raise ValueError(f"line {at + 1}: a sentence with one {_ASPECT}, an aspect and a polarity are due")
         start = text.index(_ASPECT)
-        found.append((text.replace(_ASPECT, aspect), (start, start + len(aspect)), label, at + 1))
+        aspects.append((text.replace(_ASPECT, aspect), (start, start + len(aspect)), label, at + 1))
     others: dict[str, set[Span]] = {}
-    for text, span, _, _ in found:
+    for text, span, _, _ in aspects:
         others.setdefault(text, set()).add(span)
-    return [_judged(text, span, label, line, others[text], language) for text, span, label, line in found]
+    return [_judged(text, span, label, line, others[text], language) for text, span, label, line in aspects]
 
 
 def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> FileSentence:
-    kept = sorted({span} | {one for one in spans if one[1] <= span[0] or span[1] <= one[0]})
+    kept = sorted({span} | {other for other in spans if other[1] <= span[0] or span[1] <= other[0]})
     apart = [
         place
         for n, place in enumerate(kept)
         if place == span or not any(other[0] < place[1] and place[0] < other[1] for other in kept[:n])
     ]
     polarity = _POLARITIES.get(label.lower())
-    marks = tuple(Mark(*one, "aspect", polarity if one == span else None) for one in apart)
+    marks = tuple(Mark(*place, "aspect", polarity if place == span else None) for place in apart)
     words = (
         tuple(match.span() for match in re.finditer(r"\S+", text))
         if language == "en"
@@ -258,7 +258,7 @@ def write_apc(item: FileSentence, trial: Trial) -> str:
     """A candidate as the three lines of a judged aspect."""
     mark = trial.marks[item.judged]
     assert mark is not None, trial.text
-    label = item.told[0] if trial.candidate.label is None else _named(trial.candidate.label, item.told[0])
+    label = item.labels[0] if trial.candidate.label is None else _named(trial.candidate.label, item.labels[0])
     return (
         f"{trial.text[: mark.start]}{_ASPECT}{trial.text[mark.end :]}\n{trial.text[mark.start : mark.end]}\n{label}\n"
     )
@@ -302,7 +302,7 @@ def _numbered(content: str) -> Iterator[tuple[int, list[str]]]:
 def write_tsv(item: FileSentence, trial: Trial) -> str:
     """A candidate as a row of text and label."""
     out = io.StringIO()
-    csv.writer(out, delimiter="\t", lineterminator="\n").writerow([trial.text, trial.candidate.label or item.told[0]])
+    csv.writer(out, delimiter="\t", lineterminator="\n").writerow([trial.text, trial.candidate.label or item.labels[0]])
     return out.getvalue()
 
 

@@ -99,9 +99,9 @@ class FluencyJudge:
         """Of (source review, text) pairs, per token with the texts' ends: 2 to the mean of -log2; None without any."""
         bits = number = 0.0
         for source, text in texts:
-            told = self.tokens(text)
-            bits -= self.models[fold_of(source)].log2(told)
-            number += len(told) + 1
+            tokens = self.tokens(text)
+            bits -= self.models[fold_of(source)].log2(tokens)
+            number += len(tokens) + 1
         return round(2 ** (bits / number), 1) if number else None
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
-from builder.augment.constraints import Trial, bad_edits, broken, respaced, spelt, trial
+from builder.augment.constraints import Trial, bad_edits, broken, make_trial, respaced, spelt
 from builder.augment.cues import Cues
 from builder.augment.records import Edit, Rewrite, Sentence
 
@@ -69,27 +69,27 @@ class Seen:
     apart: Callable[[Sentence], str] = lambda sentence: ""
     kept: set[tuple[str, str]] = field(default_factory=set)
 
-    def reason(self, one: Trial) -> str | None:
-        if self.key(one.text) in self.held_out:
+    def reason(self, trial: Trial) -> str | None:
+        if self.key(trial.text) in self.held_out:
             return "held-out"
-        known = self._known(one)
+        known = self._known(trial)
         return (
             "in-source"
             if known in self.sources
             else "duplicate"
-            if (known, self.apart(one.source)) in self.kept
+            if (known, self.apart(trial.source)) in self.kept
             else None
         )
 
-    def keep(self, one: Trial) -> None:
-        self.kept.add((self._known(one), self.apart(one.source)))
+    def keep(self, trial: Trial) -> None:
+        self.kept.add((self._known(trial), self.apart(trial.source)))
 
-    def _known(self, one: Trial) -> str:
+    def _known(self, trial: Trial) -> str:
         """What `key` makes of it; its words where they differ from its own source's by a space alone, which `key`
         does not see.
         """
-        known = self.key(one.text)
-        return " ".join(spelt(one.text)) if respaced(one) and known == self.key(one.source.text) else known
+        known = self.key(trial.text)
+        return " ".join(spelt(trial.text)) if respaced(trial) and known == self.key(trial.source.text) else known
 
 
 def judge(
@@ -109,23 +109,23 @@ def judge(
             rejected.append(Rejected(sentence.id, NOTHING))
         taken = 0
         for candidate in candidates:
-            one = trial(sentence, candidate, cues)
-            reason = _reason(one, taken >= copies, seen, refused)
+            trial = make_trial(sentence, candidate, cues)
+            reason = _reason(trial, taken >= copies, seen, refused)
             if reason is None:
-                kept.append(one)
-                seen.keep(one)
+                kept.append(trial)
+                seen.keep(trial)
                 taken += 1
             else:
                 rejected.append(Rejected(sentence.id, reason, candidate.edits))
     return Judgement(tuple(kept), tuple(rejected), proposed, sources)
 
 
-def _reason(one: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) -> str | None:
-    if bad_edits(one):  # nothing else can be said of it
+def _reason(trial: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) -> str | None:
+    if bad_edits(trial):  # nothing else can be said of it
         return "bad-edits"
-    if reason := broken(one) or seen.reason(one):
+    if reason := broken(trial) or seen.reason(trial):
         return reason
-    if refused(one.text):
+    if refused(trial.text):
         return "personal-data"
     return "surplus" if full else None
 
@@ -133,7 +133,7 @@ def _reason(one: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) 
 def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
     """`judged` without the kept candidates at some indices, which are rejected for `reason`."""
     return Judgement(
-        tuple(one for n, one in enumerate(judged.kept) if n not in gone),
+        tuple(trial for n, trial in enumerate(judged.kept) if n not in gone),
         (
             *judged.rejected,
             *(Rejected(judged.kept[n].source.id, reason, judged.kept[n].candidate.edits) for n in sorted(gone)),

@@ -66,15 +66,15 @@ def chosen_fragments(
 
     None where every token is kept.
     """
-    found: dict[tuple[int, ...], Span] = {}
+    by_masked: dict[tuple[int, ...], Span] = {}
     for u in starts(len(kept), r):
         span = fragment(len(kept), u, r)
         first, end = widened(span, edges) if edges else span
         if len(masked := tuple(i for i in range(first, end) if not kept[i])) >= least:
-            found.setdefault(masked, (first, end))
-    listed = sorted(found.values())
-    if len(listed) <= copies:
-        return tuple(listed)
-    step = len(listed) / copies
+            by_masked.setdefault(masked, (first, end))
+    fragments = sorted(by_masked.values())
+    if len(fragments) <= copies:
+        return tuple(fragments)
+    step = len(fragments) / copies
     offset = draw.random() * step
-    return tuple(listed[min(len(listed) - 1, int(offset + i * step))] for i in range(copies))
+    return tuple(fragments[min(len(fragments) - 1, int(offset + i * step))] for i in range(copies))

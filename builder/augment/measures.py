@@ -73,7 +73,7 @@ def measures(
     sources = list({trial.source.id: trial.source for trial in kept}.values())
     model = fluency.judge(reviews, cut)
     score, signature = bleu(kept, language)
-    told = [cut(trial.text) for trial in kept]
+    texts = [cut(trial.text) for trial in kept]
     before = [cut(source.text) for source in sources]
     return {
         "sentences": sentences,
@@ -82,8 +82,8 @@ def measures(
         "kept": len(kept),
         "kept of candidates": round(len(kept) / max(1, judged.proposed), 4),
         "kept a sentence": round(len(kept) / max(1, sentences), 4),
-        f"distinct-1 ({unit})": {"kept": distinct(told, 1), "their sources": distinct(before, 1)},
-        f"distinct-2 ({unit})": {"kept": distinct(told, 2), "their sources": distinct(before, 2)},
+        f"distinct-1 ({unit})": {"kept": distinct(texts, 1), "their sources": distinct(before, 1)},
+        f"distinct-2 ({unit})": {"kept": distinct(texts, 2), "their sources": distinct(before, 2)},
         "BLEU against the source": {"score": score, "signature": signature},
         f"perplexity ({unit}, Kneser-Ney {fluency.ORDER}-grams of the other half of train)": {
             "kept": model.perplexity((review_of(trial.source.id), trial.text) for trial in kept),

@@ -96,12 +96,12 @@ def _sides(text: str, start: int, end: int) -> tuple[str, str]:
     return before if start > _SHOWN else "\n" + before, behind if end + _SHOWN < len(text) else behind + "\n"
 
 
-def apart(text: str, one: Change, other: Change) -> bool:
+def apart(text: str, first: Change, second: Change) -> bool:
     """Whether so much stands between two changes that no three characters in a row hold of both: each was looked up
     alone.
     """
-    first, last = sorted((one, other), key=lambda change: change[0].start)
-    return len(fold(text[first[-1].end : last[0].start])) >= _REACH
+    left, right = sorted((first, second), key=lambda change: change[0].start)
+    return len(fold(text[left[-1].end : right[0].start])) >= _REACH
 
 
 def swaps(sentence: Sentence, words: Sequence[int]) -> Iterator[Change]:
@@ -121,7 +121,7 @@ def of(texts: Iterable[str]) -> Usage:
         grams.update(shown[i : i + _REACH] for i in range(len(shown) - _REACH + 1))
     simplify = converter("t2s")
     openers, adverbs, closers = (
-        tuple((fold(one), one, simplify(one)) for one in WORDS[kind]) for kind in ("opener", "adverb", "closer")
+        tuple((fold(word), word, simplify(word)) for word in WORDS[kind]) for kind in ("opener", "adverb", "closer")
     )
     leaving = frozenset(fold(word) for kind, words in WORDS.items() if kind != "joint" for word in words)
     return Usage(frozenset(grams), openers, adverbs, closers, leaving)

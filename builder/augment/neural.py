@@ -44,9 +44,9 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, masked_seq2seq.NAME) as (folder, progress):
-        told = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
+        words = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
         return masked_seq2seq.load(
-            own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), told
+            own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), words
         )
 
 

@@ -32,12 +32,12 @@ class OneScript:
 
     @property
     def digest(self) -> str | None:
-        found: str | None = getattr(self.method, "digest", None)
-        return found
+        digest: str | None = getattr(self.method, "digest", None)
+        return digest
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        found = self.method.propose(list(map(shown, sentences)), copies, seed)
-        for sentence, candidates in zip(sentences, found, strict=True):
+        rewrites = self.method.propose(list(map(shown, sentences)), copies, seed)
+        for sentence, candidates in zip(sentences, rewrites, strict=True):
             yield tuple(_back(sentence, candidates) if script_of(sentence.text) == "simplified" else candidates)
 
 
@@ -65,8 +65,8 @@ def shown(sentence: Sentence) -> Sentence:
 def _back(sentence: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite]:
     """Candidates as the Simplified sentence takes them; none of which nothing is left."""
     for candidate in candidates:
-        told = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
-        edits = tuple(edit for edit in told if edit.text != sentence.text[edit.start : edit.end])
+        converted = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
+        edits = tuple(edit for edit in converted if edit.text != sentence.text[edit.start : edit.end])
         changed = tuple(
             Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence)
             for mark in candidate.changed

@@ -32,16 +32,16 @@ def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) 
     """
     if conditions.mode == "sentence":
         return sentence.label
-    told = {mark.polarity for mark in marks if mark.kind == "aspect"}
-    return next(iter(told)) if len(told) == 1 else None
+    polarities = {mark.polarity for mark in marks if mark.kind == "aspect"}
+    return next(iter(polarities)) if len(polarities) == 1 else None
 
 
 def opposites(conditions: Conditions, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The opposite of each label that has one."""
     if pairs:
-        return {one: other for a, b in pairs for one, other in ((a, b), (b, a))}
+        return {label: other for a, b in pairs for label, other in ((a, b), (b, a))}
     if conditions.mode == "polarity":
-        return {str(one): other for one, other in OPPOSITE.items()}
+        return {str(label): other for label, other in OPPOSITE.items()}
     names = [name for name in conditions.names if name != UNSAID]
     return {name: other for name, other in zip(names, reversed(names), strict=True) if name != other}
 
@@ -94,8 +94,8 @@ def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Op
             ids = tuple(cut.ids[at] for at in tokens)
             whole = tokens and cut.spans[tokens[0]][0] == mark.start and cut.spans[tokens[-1]][1] == mark.end
             if whole and len(ids) <= 8 and not {*inventory.never} & {*ids}:
-                told = counts.setdefault((sentence.text[mark.start : mark.end], ids), {})
-                told[mark.polarity] = told.get(mark.polarity, 0) + 1
+                by_polarity = counts.setdefault((sentence.text[mark.start : mark.end], ids), {})
+                by_polarity[mark.polarity] = by_polarity.get(mark.polarity, 0) + 1
                 heads.setdefault(sentence.text[mark.start : mark.end], set()).add(head(sentence, mark))
     best = {
         text: Opinion(text, ids, max(sorted(count), key=lambda name: count[name]), frozenset(heads[text] - {""}))

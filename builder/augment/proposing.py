@@ -40,8 +40,8 @@ def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUni
     """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
     texts = list(dict.fromkeys(unit.sentence.text for unit in units))
     folder = workdir / "augment" / f"words-{_sha([cached_reader().backend.signature, texts])}"
-    found = kept(folder, _chunks(texts), Job(cached_reader, (), _words), crew, "words", " sentences")
-    by_text = dict(zip(texts, (words for chunk in found for words in chunk), strict=True))
+    chunks = kept(folder, _chunks(texts), Job(cached_reader, (), _words), crew, "words", " sentences")
+    by_text = dict(zip(texts, (words for chunk in chunks for words in chunk), strict=True))
     return [
         replace(
             unit,
@@ -66,8 +66,8 @@ def proposals(
     arguments = (name, *_parcels(settings, workdir))
     if isinstance(method, BoostAug):
         due = method.due(copies, seed)
-        found = crew.map(Job(_prepare, arguments, _fold), [(number, copies, seed) for number in due])
-        for number, rows in zip(due, found, strict=True):
+        readings = crew.map(Job(_prepare, arguments, _fold), [(number, copies, seed) for number in due])
+        for number, rows in zip(due, readings, strict=True):
             method.keep(number, copies, seed, rows)
         yield from method.propose(sentences, copies, seed)
         return
@@ -116,10 +116,10 @@ def cached_reader(added: tuple[Path, ...] = ()) -> Reader:
 
 def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
-    found = _segments(tuple(sentence.text for sentence in sentences))
+    segments = _segments(tuple(sentence.text for sentence in sentences))
     return [
         replace(sentence, words=tuple(cut(map(_span, words), sentence.marks)))
-        for sentence, words in zip(sentences, found, strict=True)
+        for sentence, words in zip(sentences, segments, strict=True)
     ]
 
 
@@ -158,20 +158,20 @@ def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
 
 def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[Any]:
     sentences, copies, seed = task
-    return [[_plain(one) for one in listed] for listed in method.propose(sentences, copies, seed)]
+    return [[_plain(rewrite) for rewrite in rewrites] for rewrites in method.propose(sentences, copies, seed)]
 
 
 def _plain(rewrite: Rewrite) -> dict[str, Any]:
     return asdict(rewrite)
 
 
-def _candidates(listed: Sequence[dict[str, Any]]) -> tuple[Rewrite, ...]:
+def _candidates(rows: Sequence[dict[str, Any]]) -> tuple[Rewrite, ...]:
     return tuple(
         Rewrite(
-            one["source"], tuple(Edit(**edit) for edit in one["edits"]), one["score"], one["label"],
-            tuple(Changed(**told) for told in one["changed"]), one["doubt"],
+            row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"],
+            tuple(Changed(**change) for change in row["changed"]), row["doubt"],
         )
-        for one in listed
+        for row in rows
     )  # fmt: skip
 
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.conditions import Conditions, free_words
 from builder.augment.records import Edit, Rewrite, Sentence
+from builder.augment.signatures import sign_method
 from builder.augment.token_labels import kept
-from builder.augment.training import english
+from builder.augment.training import Training, english
 from builder.errors import ModelError
 
 if TYPE_CHECKING:
     from builder.augment.nets.cloze import Blank, Cloze
     from builder.augment.nets.filling import Fill
-    from builder.learning.obtain import Phase, Schedule
+    from builder.learning.obtain import ModelShelf, Phase, Schedule
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
 
@@ -35,27 +35,33 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replacing:
-    """A trained network as a Method. `temperature` 0 takes the best token; `differ`: a replaced word's first token is
-    another than before.
-    """
+class ClozeModel:
+    """A network that predicts hidden words, its tokens, and the labels that it is told of each token."""
 
-    name: str
-    told: str
     network: Cloze
     inventory: Inventory
     conditions: Conditions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacing:
+    """A trained model as a Method. `plan` chooses the words of a candidate. `temperature` 0 takes the best token;
+    `differ`: a replaced word's first token is another than before.
+    """
+
+    name: str
+    settings: Training
+    model: ClozeModel
     plan: Plan
     digest: str
     temperature: float = 1.0
     differ: bool = True
-    batch: int = 64
-    threads: int = 2
     progress: Progress | None = None
 
     @property
     def signature(self) -> str:
-        return f"{self.name}({self.told}; labels={self.conditions.mode}; model {self.digest[:16]})"
+        labels, digest = f"labels={self.model.conditions.mode}", f"model {self.digest[:16]}"
+        return sign_method(self.name, self.settings, labels, digest)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """`copies` candidates a sentence, each with words of its own drawn; none where no word may be replaced."""
@@ -69,12 +75,11 @@ class Replacing:
             (n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)
         ]
         made: dict[int, dict[int, Rewrite]] = {}
-        for i, (new, score) in fill(
-            self.network, [item for *_, item in plans], self.inventory, self.batch, self.threads, self.progress
-        ):
+        items, how, model = [item for *_, item in plans], self.settings, self.model
+        for i, (new, score) in fill(model.network, items, model.inventory, how.batch, how.threads, self.progress):
             n, cut, _ = plans[i]
             changed = {at: token for at, token in new.items() if token != cut.ids[at]}
-            if edits := edited(self.inventory, sentences[n], cut, changed):
+            if edits := edited(model.inventory, sentences[n], cut, changed):
                 made.setdefault(n, {})[i] = Rewrite(sentences[n].id, edits, score)
         for n in range(len(sentences)):
             yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
@@ -83,11 +88,11 @@ class Replacing:
         from builder.augment.nets.filling import Fill
         from builder.learning.seeds import seed_of
 
-        cut = self.inventory.cut(sentence.text, sentence.words)
+        cut = self.model.inventory.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, kept(sentence, "aspect+opinion"))
-        if not words or len(cut) > self.network.longest:
+        if not words or len(cut) > self.model.network.longest:
             return
-        labels = self.conditions.labels(sentence, cut.spans)
+        labels = self.model.conditions.labels(sentence, cut.spans)
         for copy in range(copies):
             number = seed_of(seed, self.name, sentence.id, sentence.text, copy)
             steps = self.plan(words, random.Random(number))
@@ -98,8 +103,19 @@ class Replacing:
 
 def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, int]) -> tuple[Edit, ...]:
     """The edits that put new tokens in place of old ones; none where tokens of bytes make no whole character."""
-    edits = tuple(Edit(*one) for one in inventory.written(sentence.text, cut, new))
+    edits = tuple(Edit(*change) for change in inventory.written(sentence.text, cut, new))
     return () if any("\ufffd" in edit.text for edit in edits) else edits
+
+
+def in_turn(words: Words) -> Steps:
+    """The steps that predict words side by side, the tokens of each in turn."""
+    return tuple(
+        (
+            tuple(sorted(word[turn] for word in words if turn < len(word))),
+            tuple(sorted(at for word in words for at in word[turn:])),
+        )
+        for turn in range(max(map(len, words)))
+    )
 
 
 def distinct(candidates: Iterator[Rewrite]) -> tuple[Rewrite, ...]:
@@ -120,42 +136,44 @@ def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """Tokens, labels and words of the training sentences; blanks are drawn from them."""
+TokenisedSentence = tuple[tuple[int, ...], tuple[int, ...], Words]
+"""Tokens, a label of each, and the words that may be replaced."""
 
-    items: tuple[tuple[tuple[int, ...], tuple[int, ...], Words], ...]
-    held: tuple[tuple[tuple[int, ...], tuple[int, ...], Words], ...]
-    mask: int
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """How blanks are drawn from a sentence: which `share` of its words is asked for, and whether they are `hidden`."""
+
     share: float
     hidden: bool
 
+
+@dataclass(frozen=True, slots=True)
+class BlankSource:
+    """The training sentences as tokens, and those held out; blanks are drawn from them."""
+
+    items: tuple[TokenisedSentence, ...]
+    held: tuple[TokenisedSentence, ...]
+    mask: int
+    masking: Masking
+
     @classmethod
-    def of(
-        cls,
-        sentences: Sequence[Sentence],
-        inventory: Inventory,
-        conditions: Conditions,
-        longest: int,
-        share: float,
-        hidden: bool,
-        seed: int,
-    ) -> Learning:
-        """`share` of the words are asked for; `hidden`: they are masked. ModelError where no sentence has a word to
-        learn.
-        """
+    def of(cls, sentences: Sequence[Sentence], model: ClozeModel, masking: Masking, seed: int) -> BlankSource:
+        """ModelError where no sentence has a word to learn."""
         from builder.learning.obtain import split_held_out
 
-        found = []
+        ids: list[str] = []
+        items: list[TokenisedSentence] = []
         for sentence in sentences:
-            cut = inventory.cut(sentence.text, sentence.words)
+            cut = model.inventory.cut(sentence.text, sentence.words)
             words = free_words(sentence, cut.spans, ())
-            if words and len(cut) <= longest:
-                found.append((sentence.id, (cut.ids, conditions.labels(sentence, cut.spans), words)))
-        if not found:
+            if words and len(cut) <= model.network.longest:
+                ids.append(sentence.id)
+                items.append((cut.ids, model.conditions.labels(sentence, cut.spans), words))
+        if not items:
             raise ModelError(f"no sentence to learn from (of {len(sentences)})", fix="give more training text")
-        learnt, held = split_held_out([name for name, _ in found], 0.05, seed)
-        return cls(tuple(found[n][1] for n in learnt), tuple(found[n][1] for n in held), inventory.mask, share, hidden)
+        learnt, held = split_held_out(ids, 0.05, seed)
+        return cls(tuple(items[n] for n in learnt), tuple(items[n] for n in held), model.inventory.mask, masking)
 
     def draw(self, count: int, seed: int, labelled: bool, held: bool = False) -> list[Blank]:
         """`count` sentences, all as often as each other, with fresh blanks."""
@@ -163,15 +181,13 @@ class Learning:
         order = draw.sample(range(len(items)), len(items))
         return [self._blank(items[order[n % len(items)]], draw, labelled) for n in range(count)]
 
-    def _blank(
-        self, item: tuple[tuple[int, ...], tuple[int, ...], Words], draw: random.Random, labelled: bool
-    ) -> Blank:
+    def _blank(self, item: TokenisedSentence, draw: random.Random, labelled: bool) -> Blank:
         from builder.augment.nets.cloze import Blank
 
         ids, labels, words = item
-        chosen = draw.sample(words, max(1, round(self.share * len(words))))
+        chosen = draw.sample(words, max(1, round(self.masking.share * len(words))))
         places = tuple(sorted(at for word in chosen for at in word))
-        shown = tuple(self.mask if self.hidden and at in set(places) else i for at, i in enumerate(ids))
+        shown = tuple(self.mask if self.masking.hidden and at in set(places) else i for at, i in enumerate(ids))
         return Blank(shown, labels if labelled else (0,) * len(ids), places, tuple(ids[at] for at in places))
 
     def phase(self, schedule: Schedule, labelled: bool, seed: int) -> Phase[Blank]:
@@ -184,34 +200,34 @@ class Learning:
         return Phase(lambda epoch: self.draw(count, seed_of(seed, labelled, epoch), labelled), held, schedule)
 
 
-def learned(
-    name: str,
-    told: str,
-    sentences: Sequence[Sentence],
-    network: Cloze,
-    inventory: Inventory,
-    conditions: Conditions,
-    schedules: Sequence[tuple[Schedule, bool]],
-    share: float,
-    hidden: bool,
-    base: str,
-    folder: Path,
-    seed: int,
-    progress: Progress | None,
-) -> str:
-    """Give `network` its weights: those in `folder`, or those that training in phases of (schedule, with labels)
-    leads to. Returns their digest.
+@dataclass(frozen=True, slots=True)
+class ClozeTraining:
+    """How a cloze model is trained: in `phases` of (schedule, with labels), on blanks drawn by `masking`.
+
+    `description` names the settings that the model depends on, `base` the weights that training begins with.
     """
+
+    name: str
+    description: str
+    phases: Sequence[tuple[Schedule, bool]]
+    masking: Masking
+    base: str = "embedded"
+
+
+def train_cloze(model: ClozeModel, sentences: Sequence[Sentence], training: ClozeTraining, shelf: ModelShelf) -> str:
+    """Give the network its weights: those on the shelf, or those that training leads to. Returns their digest."""
     from builder.augment.nets.filling import train
     from builder.learning.checkpoint import tensor_digest
-    from builder.learning.obtain import ModelShelf, load_or_train, training_key
+    from builder.learning.obtain import load_or_train, training_key
 
-    if not schedules:
+    network, masking, seed = model.network, training.masking, shelf.seed
+    if not training.phases:
         return tensor_digest(dict(network.named_parameters()))
-    learning = Learning.of(sentences, inventory, conditions, network.longest, share, hidden, seed)
+    source = BlankSource.of(sentences, model, masking, seed)
     data = [(sentence.id, sentence.text, sentence.words, sentence.marks, sentence.label) for sentence in sentences]
-    key = training_key(name, (told, conditions, share, hidden, seed), data, base, __name__)
-    phases = [learning.phase(schedule, labelled, seed) for schedule, labelled in schedules]
-    digest = load_or_train(ModelShelf(folder, seed, progress), key, network, lambda run: train(network, phases, run))
+    settings = (training.description, model.conditions, masking, seed)
+    key = training_key(training.name, settings, data, training.base, __name__)
+    phases = [source.phase(schedule, labelled, seed) for schedule, labelled in training.phases]
+    digest = load_or_train(shelf, key, network, lambda run: train(network, phases, run))
     network.eval()
     return digest

@@ -65,7 +65,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     measures.check()
     if plan.form not in FORMATS:
         raise ConfigError(f"unknown format {plan.form!r}", fix=f"known: {', '.join(FORMATS)}")
-    if plan.target.resolve() in (plan.source.resolve(), *(one.resolve() for one in plan.held_out)):
+    if plan.target.resolve() in (plan.source.resolve(), *(path.resolve() for path in plan.held_out)):
         raise ConfigError("the output would overwrite an input", where=str(plan.target), fix="choose another --output")
     content = _text(plan.source)
     language = plan.language or language_of(content)

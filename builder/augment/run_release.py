@@ -143,29 +143,29 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
     if plan.judge is not None:
         judged = lost(judged, invented([(trial.source, trial) for trial in judged.kept], plan.judge), "aspect-found")
-    listed, judged = _rows(plan, chosen, judged)
+    layer_rows, judged = _rows(plan, chosen, judged)
     if plan.view == "triplets":
-        pairs = _pairs(chosen, judged, listed)
+        pairs = _pairs(chosen, judged, layer_rows)
         turned = any(trial.relabelled for trial in judged.kept)
         gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs)
-        listed, judged = (
-            [row for n, row in enumerate(listed) if n not in gone],
+        layer_rows, judged = (
+            [row for n, row in enumerate(layer_rows) if n not in gone],
             lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),
         )
-    tell(f"measures: {len(listed):,} rows")
-    taken = _measured(plan, source, chosen, judged, listed)
+    tell(f"measures: {len(layer_rows):,} rows")
+    taken = _measured(plan, source, chosen, judged, layer_rows)
     about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
     rejected = [*skipped, *judged.rejected]
-    tell(f"release: {len(listed):,} rows")
+    tell(f"release: {len(layer_rows):,} rows")
     path, before = child_release.write(
-        plan.out, plan.version, parent, TRAIN, plan.named, listed, _rejected_lines(rejected), about
+        plan.out, plan.version, parent, TRAIN, plan.named, layer_rows, _rejected_lines(rejected), about
     )
-    return ChildRelease(path, before, plan.named, len(listed), _reasons(rejected), taken)
+    return ChildRelease(path, before, plan.named, len(layer_rows), _reasons(rejected), taken)
 
 
-def _texts(listed: Sequence[ReviewRow]) -> Iterator[str]:
+def _texts(reviews: Sequence[ReviewRow]) -> Iterator[str]:
     """Whole reviews and their sentences."""
-    for row in listed:
+    for row in reviews:
         yield row["text"]
         yield from (row["text"][start:end] for start, end in parts(row))
 
@@ -180,13 +180,13 @@ def _sentences(
     chosen: list[ViewUnit] = []
     skipped: list[Rejected] = []
     for row in source:
-        for one in units(row, plan.view, plan.keep):
-            if isinstance(one, tuple):
-                skipped.append(Rejected(*one))
-            elif normal(one.sentence.text) in out:
-                skipped.append(Rejected(one.sentence.id, "held-out"))
+        for unit in units(row, plan.view, plan.keep):
+            if isinstance(unit, tuple):
+                skipped.append(Rejected(*unit))
+            elif normal(unit.sentence.text) in out:
+                skipped.append(Rejected(unit.sentence.id, "held-out"))
             else:
-                chosen.append(one)
+                chosen.append(unit)
     chosen = [chosen[at] for at in draw_places([unit.sentence.id for unit in chosen], plan.limit, plan.seed)]
     if not chosen:
         raise ReleaseError(
@@ -211,11 +211,12 @@ def _rows(plan: AugmentPlan, chosen: Sequence[ViewUnit], judged: Judgement) -> t
     return [row for row in made if not isinstance(row, str)], judged
 
 
-def _pairs(chosen: Sequence[ViewUnit], judged: Judgement, listed: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
+def _pairs(chosen: Sequence[ViewUnit], judged: Judgement, layer_rows: Sequence[LayerRow]) -> list[tuple[Held, Held]]:
     """Sources and what was made of them, with their triplets in the same order."""
     before = {unit.sentence.id: _held(unit) for unit in chosen}
     return [
-        (before[trial.source.id], (row["text"], _triplets(row))) for trial, row in zip(judged.kept, listed, strict=True)
+        (before[trial.source.id], (row["text"], _triplets(row)))
+        for trial, row in zip(judged.kept, layer_rows, strict=True)
     ]
 
 
@@ -230,7 +231,7 @@ def _measured(
     source: Sequence[ReviewRow],
     chosen: Sequence[ViewUnit],
     judged: Judgement,
-    listed: Sequence[LayerRow],
+    layer_rows: Sequence[LayerRow],
 ) -> dict[str, object]:
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
@@ -238,7 +239,7 @@ def _measured(
         judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__
     )
     if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
-        taken["triplets still found"] = survival(_pairs(chosen, judged, listed), judges(plan.judge))
+        taken["triplets still found"] = survival(_pairs(chosen, judged, layer_rows), judges(plan.judge))
     return taken
 
 
@@ -249,7 +250,7 @@ def _held(unit: ViewUnit) -> Held:
 
 
 def _triplets(row: LayerRow) -> list[Triplet]:
-    return [triplet(one) for one in row["triplets"]]
+    return [triplet(triplet_row) for triplet_row in row["triplets"]]
 
 
 def _reasons(rejected: Sequence[Rejected]) -> dict[str, int]:

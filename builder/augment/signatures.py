@@ -27,6 +27,11 @@ def describe_training(settings: DataclassInstance) -> str:
     return _describe_fields(settings, ("nothing", "writing"))
 
 
+def sign_method(name: str, settings: DataclassInstance, *more: str) -> str:
+    """The signature of a method: its name with its settings and what else its output depends on, such as a model."""
+    return f"{name}({'; '.join((describe_settings(settings), *more))})"
+
+
 def _describe_fields(settings: DataclassInstance, without: tuple[str, ...]) -> str:
     chosen: list[Field[Any]] = [field_ for field_ in fields(settings) if field_.metadata.get("changes") not in without]
-    return ", ".join(f"{unit.name}={getattr(settings, unit.name)!r}" for unit in chosen)
+    return ", ".join(f"{field_.name}={getattr(settings, field_.name)!r}" for field_ in chosen)

@@ -73,37 +73,37 @@ def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]
     predicted = [
         triplets
         for at in range(0, len(pairs), _BATCH)
-        for triplets in model.extract([one.text for _, one in pairs[at : at + _BATCH]])
+        for triplets in model.extract([trial.text for _, trial in pairs[at : at + _BATCH]])
     ]
     out = set()
-    for n, ((_, one), triplets) in enumerate(zip(pairs, predicted, strict=True)):
-        labelled = [(mark.start, mark.end) for mark in one.marks if mark is not None]
+    for n, ((_, trial), triplets) in enumerate(zip(pairs, predicted, strict=True)):
+        labelled = [(mark.start, mark.end) for mark in trial.marks if mark is not None]
         aspects = [triplet.aspect.spans for triplet in triplets]
-        if any(_overlap(spans, written(one.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
+        if any(_overlap(spans, written(trial.candidate.edits)) and not _overlap(spans, labelled) for spans in aspects):
             out.add(n)
     return out
 
 
 def _key(held: Held) -> tuple[object, ...]:
-    return held[0], *(one.key for one in held[1])
+    return held[0], *(triplet.key for triplet in held[1])
 
 
 def _share(flags: Sequence[bool]) -> float | None:
     return round(sum(flags) / len(flags), 4) if flags else None
 
 
-def _judged(listed: Sequence[Held], judge: Judge) -> list[list[bool]]:
-    return [flags for at in range(0, len(listed), _BATCH) for flags in judge(listed[at : at + _BATCH])]
+def _judged(texts: Sequence[Held], judge: Judge) -> list[list[bool]]:
+    return [flags for at in range(0, len(texts), _BATCH) for flags in judge(texts[at : at + _BATCH])]
 
 
 def judges(workdir: Path | None) -> dict[str, Judge]:
     """The rule engine, and what a working directory has trained: models that find, discriminators that judge."""
-    found: dict[str, Judge] = {"rules": _rules(workdir)}
+    by_name: dict[str, Judge] = {"rules": _rules(workdir)}
     if workdir is not None:
         model = open_system(workdir)
-        found[f"model {model.name}"] = _finding(model.extract)
-        found["discriminator"] = _discriminator(workdir)
-    return found
+        by_name[f"model {model.name}"] = _finding(model.extract)
+        by_name["discriminator"] = _discriminator(workdir)
+    return by_name
 
 
 def _rules(workdir: Path | None) -> Judge:
@@ -113,9 +113,9 @@ def _rules(workdir: Path | None) -> Judge:
 def _finding(extract: Callable[[Sequence[str]], list[tuple[Triplet, ...]]]) -> Judge:
     """The judge that looks for triplets among those that `extract` finds in the texts."""
 
-    def finds(listed: Sequence[Held]) -> list[list[bool]]:
-        extracted = extract([text for text, _ in listed])
-        return [_found(held, triplets) for held, triplets in zip(listed, extracted, strict=True)]
+    def finds(texts: Sequence[Held]) -> list[list[bool]]:
+        extracted = extract([text for text, _ in texts])
+        return [_flag_found(held, triplets) for held, triplets in zip(texts, extracted, strict=True)]
 
     return finds
 
@@ -134,16 +134,18 @@ def _discriminator(workdir: Path) -> Judge:
     )
     lexicon = load_lexicon(overlays=overlays(workdir))
 
-    def finds(listed: Sequence[Held]) -> list[list[bool]]:
-        shown = [view(text, lexicon.variants) for text, _ in listed]
+    def finds(texts: Sequence[Held]) -> list[list[bool]]:
+        shown = [view(text, lexicon.variants) for text, _ in texts]
         moved = [
-            [to_view(triplet, one) for triplet in triplets] for (_, triplets), one in zip(listed, shown, strict=True)
+            [to_view(triplet, shown_text) for triplet in triplets]
+            for (_, triplets), shown_text in zip(texts, shown, strict=True)
         ]
         asked = [
-            Example("", one.text, tuple(t for t in triplets if t)) for one, triplets in zip(shown, moved, strict=True)
+            Example("", shown_text.text, tuple(t for t in triplets if t))
+            for shown_text, triplets in zip(shown, moved, strict=True)
         ]
-        told = judge.classify(asked)
-        return [_flags(triplets, iter(labels)) for triplets, labels in zip(moved, told, strict=True)]
+        verdicts = judge.classify(asked)
+        return [_flags(triplets, iter(labels)) for triplets, labels in zip(moved, verdicts, strict=True)]
 
     return finds
 
@@ -152,18 +154,18 @@ def _flags(triplets: Sequence[Triplet | None], labels: object) -> list[bool]:
     return [triplet is not None and next(labels)[0] == "YY" for triplet in triplets]  # type: ignore[call-overload]
 
 
-def _found(held: Held, told: Sequence[Triplet]) -> list[bool]:
+def _flag_found(held: Held, candidates: Sequence[Triplet]) -> list[bool]:
     """Whether each triplet is among those told: both spans overlap, the polarity is the same."""
     return [
         any(
-            one.polarity == other.polarity
-            and _overlap(one.aspect.spans, other.aspect.spans)
-            and _overlap(one.opinion_full.spans, other.opinion_full.spans)
-            for other in told
+            triplet.polarity == other.polarity
+            and _overlap(triplet.aspect.spans, other.aspect.spans)
+            and _overlap(triplet.opinion_full.spans, other.opinion_full.spans)
+            for other in candidates
         )
-        for one in held[1]
+        for triplet in held[1]
     ]
 
 
-def _overlap(one: Sequence[Span], other: Sequence[Span]) -> bool:
-    return any(a < d and c < b for a, b in one for c, d in other)
+def _overlap(first: Sequence[Span], second: Sequence[Span]) -> bool:
+    return any(a < d and c < b for a, b in first for c, d in second)

@@ -127,13 +127,13 @@ def raw(
         raise ConfigError("there is no train split", where="corpus", fix="name a file of raw reviews")
     language: Literal["zh", "en"] = "en" if english(items) else "zh"
     given = texts if corpus == TRAIN else _texts(Path(corpus))
-    found = dict.fromkeys(
+    parts = dict.fromkeys(
         _parts(given, language, "keep" if language == "en" else _script(items), set(map(_letters, held)))
     )
     cut = _spans_en if language == "en" else _spans_zh
-    if not found:
+    if not parts:
         raise InputError("no text", where=corpus, fix="give raw reviews of the domain")
-    return tuple(Sentence(str(n), text, cut(text), language=language) for n, text in enumerate(found))
+    return tuple(Sentence(str(n), text, cut(text), language=language) for n, text in enumerate(parts))
 
 
 def _parts(texts: Iterable[str], language: str, script: Script, held: Set[str]) -> Iterator[str]:
@@ -179,4 +179,4 @@ def _spans_zh(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _spans_en(text: str) -> tuple[tuple[int, int], ...]:
-    return tuple(found.span() for found in _ENGLISH.finditer(text))
+    return tuple(match.span() for match in _ENGLISH.finditer(text))

@@ -28,8 +28,8 @@ def dumped(settings: AugmentSettings) -> bytes:
 
 def loaded(content: bytes, models: Path | None) -> AugmentSettings:
     """What was `dumped`, with models kept in `models`."""
-    told = json.loads(content.decode("utf-8", "surrogatepass"))
-    given = told["given"]
+    document = json.loads(content.decode("utf-8", "surrogatepass"))
+    given = document["given"]
     moved = Given(
         models=models,
         sentences=tuple(map(_sentence, given["sentences"])),
@@ -38,7 +38,7 @@ def loaded(content: bytes, models: Path | None) -> AugmentSettings:
         triplets={key: tuple(map(_triplet, sentence)) for key, sentence in given["triplets"].items()},
         language=given["language"],
     )
-    return replace(filled(AugmentSettings, told["own"]), given=moved)
+    return replace(filled(AugmentSettings, document["own"]), given=moved)
 
 
 def _sentence(row: Mapping[str, Any]) -> Sentence:

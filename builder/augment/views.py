@@ -49,7 +49,7 @@ Skipped = tuple[str, str]
 def units(row: ReviewRow, view: View, keep: Keep) -> Iterator[ViewUnit | Skipped]:
     """The sentences of a review for a view, without their words, or why not."""
     for start, end in parts(row):
-        held = tuple(one for one in row["triplets"] if start <= one["aspect"]["spans"][0][0] < end)
+        held = tuple(triplet for triplet in row["triplets"] if start <= triplet["aspect"]["spans"][0][0] < end)
         name = f"{row['id']}:{start}-{end}"
         if not held:
             yield name, "no-label"
@@ -68,8 +68,8 @@ def parts(row: ReviewRow) -> list[Span]:
     text = row["text"]
     starts = [start for start, _ in sentences(clauses(text))]
     cuts = set(starts[1:])
-    for one in row["triplets"]:
-        spans = [span for part in (*PARTS, "owner") if one[part] for span in one[part]["spans"]]  # type: ignore[literal-required]
+    for triplet in row["triplets"]:
+        spans = [span for part in (*PARTS, "owner") if triplet[part] for span in triplet[part]["spans"]]  # type: ignore[literal-required]
         first, last = min(start for start, _ in spans), max(end for _, end in spans)
         cuts -= {cut for cut in cuts if first < cut < last}
     edges = [0, *sorted(cuts), len(text)]
@@ -91,14 +91,14 @@ def _marked(
         yield "", *_agreed(held, _merged(_all(held, start, keep, polarities=False)))
     else:
         marks = _merged(_all(held, start, keep, polarities=True))
-        for at in sorted({one["aspect"]["spans"][0][0] for one in held}):
-            yield f"@{at}", *_agreed([one for one in held if one["aspect"]["spans"][0][0] == at], marks)
+        for at in sorted({triplet["aspect"]["spans"][0][0] for triplet in held}):
+            yield f"@{at}", *_agreed([triplet for triplet in held if triplet["aspect"]["spans"][0][0] == at], marks)
 
 
 def _agreed(held: Sequence[TripletRow], marks: tuple[Mark, ...] | str) -> tuple[tuple[Mark, ...] | str, str | None]:
     """Marks and the one polarity of some triplets; a reason where they have several."""
-    told = {one["polarity"] for one in held}
-    return ("mixed-polarity", None) if len(told) > 1 else (marks, told.pop())
+    polarities = {triplet["polarity"] for triplet in held}
+    return ("mixed-polarity", None) if len(polarities) > 1 else (marks, polarities.pop())
 
 
 def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -> list[Mark]:
@@ -106,15 +106,15 @@ def _all(held: Sequence[TripletRow], start: int, keep: Keep, polarities: bool) -
     太 of 不會太鹹).
     """
     out: list[Mark] = []
-    for one in held:
-        polarity: Polarity | None = one["polarity"] if polarities else None
-        aspects = [(a, b) for a, b in one["aspect"]["spans"]]
+    for triplet in held:
+        polarity: Polarity | None = triplet["polarity"] if polarities else None
+        aspects = [(a, b) for a, b in triplet["aspect"]["spans"]]
         out += [Mark(a - start, b - start, "aspect", polarity) for a, b in aspects]
         if keep == "aspect+opinion":
-            spans = [(a, b) for part in (one["opinion"], one["opinion_full"]) for a, b in part["spans"]]
+            spans = [(a, b) for part in (triplet["opinion"], triplet["opinion_full"]) for a, b in part["spans"]]
             hull = min(a for a, _ in spans), max(b for _, b in spans)
             if any(a < hull[1] and hull[0] < b for a, b in aspects):
-                hulls = [(a, b) for a, b in one["opinion"]["spans"]]
+                hulls = [(a, b) for a, b in triplet["opinion"]["spans"]]
             else:
                 hulls = [hull]
             out += [Mark(a - start, b - start, "opinion", polarity) for a, b in hulls]
@@ -191,37 +191,37 @@ def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> st
     return label if before.start <= judged < before.end else before.polarity
 
 
-def _triplet(unit: ViewUnit, trial: Trial, told: TripletRow, row: str, method: str) -> TripletRow | None:
+def _triplet(unit: ViewUnit, trial: Trial, before: TripletRow, row: str, method: str) -> TripletRow | None:
     """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method
     changed brings its own polarity and valence.
     """
     aspect, aspect_full = (
-        _element(unit, trial, told["aspect"]),
-        _element(unit, trial, told["aspect_full"], stretch=True),
+        _element(unit, trial, before["aspect"]),
+        _element(unit, trial, before["aspect_full"], stretch=True),
     )
     opinion, opinion_full = (
-        _element(unit, trial, told["opinion"]),
-        _element(unit, trial, told["opinion_full"], stretch=True),
+        _element(unit, trial, before["opinion"]),
+        _element(unit, trial, before["opinion_full"], stretch=True),
     )
-    owner = _element(unit, trial, told["owner"], stretch=True) if told["owner"] else None
+    owner = _element(unit, trial, before["owner"], stretch=True) if before["owner"] else None
     if (
         aspect is None
         or aspect_full is None
         or opinion is None
         or opinion_full is None
-        or (told["owner"] and owner is None)
+        or (before["owner"] and owner is None)
     ):
         return None
-    polarity, valence = told["polarity"], told["valence"]
+    polarity, valence = before["polarity"], before["valence"]
     for part in ("opinion", "aspect"):
-        start, end = told[part]["spans"][0]
+        start, end = before[part]["spans"][0]
         if changed := _changed(trial, (start - unit.start, end - unit.start)):
             polarity, valence = changed.polarity, changed.valence
             break
     return {
-        "id": f"{row}:{told['id'].rpartition(':')[2]}", "aspect": aspect, "aspect_full": aspect_full, "owner": owner, "opinion": opinion,
-        "opinion_full": opinion_full, "polarity": polarity, "valence": valence, "sources": [*told["sources"], method], "rules": list(told["rules"]),
-        "aspect_category": told["aspect_category"], "opinion_category": told["opinion_category"] if polarity == told["polarity"] else None,
+        "id": f"{row}:{before['id'].rpartition(':')[2]}", "aspect": aspect, "aspect_full": aspect_full, "owner": owner, "opinion": opinion,
+        "opinion_full": opinion_full, "polarity": polarity, "valence": valence, "sources": [*before["sources"], method], "rules": list(before["rules"]),
+        "aspect_category": before["aspect_category"], "opinion_category": before["opinion_category"] if polarity == before["polarity"] else None,
         "confidence": None, "verdict": None,
     }  # fmt: skip
 
@@ -249,4 +249,6 @@ def _place(unit: ViewUnit, trial: Trial, span: Span, stretch: bool) -> Span | No
 
 def _changed(trial: Trial, span: Span) -> Changed | None:
     """What the method made of the mark that holds a span, if it made something of it."""
-    return next((told for told in trial.candidate.changed if told.start <= span[0] and span[1] <= told.end), None)
+    return next(
+        (change for change in trial.candidate.changed if change.start <= span[0] and span[1] <= change.end), None
+    )

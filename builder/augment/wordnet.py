@@ -89,13 +89,13 @@ def _counts(path: Path) -> Iterator[tuple[tuple[str, str], int]]:
     """How often a lemma was met in its part of speech: `cntlist.rev` has sense_key sense_number count, first senses
     first.
     """
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for line in path.read_text("utf-8").splitlines():
         key, _, count = line.split()
         lemma, _, rest = key.partition("%")
         place = lemma, _TYPES[rest[0]]
-        found[place] = found.get(place, 0) + int(count)
-    yield from found.items()
+        counts[place] = counts.get(place, 0) + int(count)
+    yield from counts.items()
 
 
 @cache
@@ -116,12 +116,12 @@ def _members(net: WordNet, sense: Sense) -> tuple[str, ...]:
 @cache
 def _synonyms(net: WordNet, word: str) -> tuple[str, ...]:
     for lemma, pos, suffix in _bases(net, word):
-        found = [
+        forms = [
             _inflected(member, suffix, net.irregular[pos])
             for member in _members(net, net.senses[lemma])
             if member != lemma
         ]
-        if made := tuple(dict.fromkeys(one for one in found if one and one != word)):
+        if made := tuple(dict.fromkeys(form for form in forms if form and form != word)):
             return made
     return ()
 
@@ -178,7 +178,7 @@ def _inflected(lemma: str, suffix: str, irregular: frozenset[str]) -> str | None
 
 
 def _digest(folder: Path) -> str:
-    told = hashlib.sha256()
+    total = hashlib.sha256()
     for name in _FILES.values():
-        told.update((folder / f"index.{name}").read_bytes())
-    return told.hexdigest()[:16]
+        total.update((folder / f"index.{name}").read_bytes())
+    return total.hexdigest()[:16]

@@ -116,7 +116,7 @@ def _told(one: FileSentence, form: str, task: Task, source: str | None) -> Found
             sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source
         )
     elif task == "absc" and form == "atepc":
-        for span, said in zip(spans, one.told, strict=True):
+        for span, said in zip(spans, one.labels, strict=True):
             if said != "-100":
                 yield BenchRow(
                     f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source

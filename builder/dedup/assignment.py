@@ -198,7 +198,7 @@ def _fill(
 ) -> None:
     """Give test and valid whole units, in the order of their hashes, until each has its count."""
     for split, count, exact in targets:
-        there = sum(one == split for one in board.chosen)
+        there = sum(placed == split for placed in board.chosen)
         if exact and there > count:
             raise ConfigError(
                 f"ingest.{split}_count = {count:,}, but {there:,} reviews are in {split} already: labelled, or there before",
@@ -209,11 +209,11 @@ def _fill(
             own = members.get(i, (i,))
             if room <= 0:
                 break
-            if wanted[i] is None and 0 < (size := sum(board.may(one, split) for one in own)) <= room:
+            if wanted[i] is None and 0 < (size := sum(board.may(text, split) for text in own)) <= room:
                 wanted[i] = split
-                for one in own:
-                    if board.may(one, split):
-                        board.put(one, split)
+                for text in own:
+                    if board.may(text, split):
+                        board.put(text, split)
                 room -= size
         if exact and room:
             raise ConfigError(

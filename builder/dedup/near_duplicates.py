@@ -49,9 +49,9 @@ def bigrams(text: str) -> frozenset[str]:
     return frozenset(text[i : i + 2] for i in range(max(1, len(text) - 1)))
 
 
-def alike(one: Set[object], other: Set[object]) -> bool:
-    shared = len(one & other)
-    return TEN * shared >= SEVEN * (len(one) + len(other) - shared)
+def alike(first: Set[object], second: Set[object]) -> bool:
+    shared = len(first & second)
+    return TEN * shared >= SEVEN * (len(first) + len(second) - shared)
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[int, int]]:
@@ -80,24 +80,24 @@ def room(texts: Sequence[str]) -> int:
 def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
     forest = _Forest(len(texts), every)
     grams = lru_cache(_HELD)(lambda i: bigrams(texts[i]))
-    found: set[tuple[int, int]] = set()
+    near_pairs: set[tuple[int, int]] = set()
 
-    def near(one: int, other: int) -> bool:
-        pair = min(one, other), max(one, other)
-        if pair not in found and alike(grams(one), grams(other)):
-            found.add(pair)
-            forest.join(one, other)
-        return pair in found
+    def near(first: int, second: int) -> bool:
+        pair = min(first, second), max(first, second)
+        if pair not in near_pairs and alike(grams(first), grams(second)):
+            near_pairs.add(pair)
+            forest.join(first, second)
+        return pair in near_pairs
 
     for group in _alone(texts):
-        for one, other in combinations(group, 2) if every else pairwise(group):
-            near(one, other)
+        for first, second in combinations(group, 2) if every else pairwise(group):
+            near(first, second)
     sketches = _sketches(texts)
 
-    def compare(ones: Ints, others: Ints) -> None:
-        for one, other in zip(ones.tolist(), others.tolist(), strict=True):
-            if forest.open(one, other):
-                near(one, other)
+    def compare(firsts: Ints, seconds: Ints) -> None:
+        for first, second in zip(firsts.tolist(), seconds.tolist(), strict=True):
+            if forest.open(first, second):
+                near(first, second)
 
     sizes = sketches[:, -1].astype(np.int64)
     if (sizes > _LONG).any():  # few: each with each that may be alike
@@ -109,11 +109,11 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
             mixed = forest.mixed(who, start, end)
             start, end = start[mixed], end[mixed]
         few = end - start <= _MANY
-        for ones, others in _pairs(who, start[few], end[few], sketches, forest):
-            compare(ones, others)
+        for firsts, seconds in _pairs(who, start[few], end[few], sketches, forest):
+            compare(firsts, seconds)
         for first, last in zip(start[~few].tolist(), end[~few].tolist(), strict=True):
             _compare(who[first:last], sketches[who[first:last]], forest, near)
-    return sorted(found)
+    return sorted(near_pairs)
 
 
 class _Forest:
@@ -140,11 +140,11 @@ class _Forest:
         edges = np.stack([start, end], -1).ravel()
         return np.asarray(np.minimum.reduceat(root, edges)[::2] != np.maximum.reduceat(root, edges)[::2])
 
-    def join(self, one: int, other: int) -> None:
-        self.parent[self.root(one)] = self.root(other)
+    def join(self, first: int, second: int) -> None:
+        self.parent[self.root(first)] = self.root(second)
 
-    def open(self, one: int, other: int) -> bool:
-        return self.every or self.root(one) != self.root(other)
+    def open(self, first: int, second: int) -> bool:
+        return self.every or self.root(first) != self.root(second)
 
 
 def _pairs(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _Forest) -> Iterator[tuple[Ints, Ints]]:
@@ -165,16 +165,16 @@ def _neighbours(who: Ints, start: Ints, end: Ints, sketches: Words, forest: _For
     return _sifted(who[at], who[at + 1], sketches, forest)
 
 
-def _sifted(one: Ints, other: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:
+def _sifted(first: Ints, second: Ints, sketches: Words, forest: _Forest) -> tuple[Ints, Ints]:
     """The pairs that may be alike and are not connected, each once."""
     if not forest.every:
-        apart = forest.roots(one) != forest.roots(other)
-        one, other = one[apart], other[apart]
+        apart = forest.roots(first) != forest.roots(second)
+        first, second = first[apart], second[apart]
     count = len(forest.parent)
-    pair = np.unique(one * count + other)
-    one, other = pair // count, pair % count
-    likely = _likely(sketches[one], sketches[other])
-    return one[likely], other[likely]
+    pair = np.unique(first * count + second)
+    first, second = pair // count, pair % count
+    likely = _likely(sketches[first], sketches[second])
+    return first[likely], second[likely]
 
 
 def _compare(group: Ints, sketches: Words, forest: _Forest, near: Callable[[int, int], bool]) -> None:
@@ -240,7 +240,7 @@ def among(texts: Sequence[str], groups: Mapping[int, Sequence[int]]) -> list[tup
 def clusters(count: int, near: Iterable[tuple[int, int]]) -> Sequence[int]:
     """For each of `count` texts the smallest index among those it is connected to by pairs."""
     parent = array("q", range(count))
-    for one, other in near:
-        a, b = sorted((_root(parent, one), _root(parent, other)))
+    for first, second in near:
+        a, b = sorted((_root(parent, first), _root(parent, second)))
         parent[b] = a
     return array("q", (_root(parent, i) for i in range(count)))

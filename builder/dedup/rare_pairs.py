@@ -79,10 +79,10 @@ def _pairs(texts: Sequence[str], longest: int) -> Iterator[tuple[Words, NDArray[
         cuts = np.searchsorted(np.cumsum(left), np.arange(0, int(left.sum()), PART))
         for first, last in pairwise([*cuts.tolist(), len(left)]):
             here = np.arange(first, last)
-            one, other = np.repeat(here, left[here]), ranges(here + 1, here + 1 + left[here])
+            former, latter = np.repeat(here, left[here]), ranges(here + 1, here + 1 + left[here])
             yield (
-                scattered(rarest[one] + scattered(rarest[other] + np.uint64(1))),
-                (owner[one] + start).astype(np.uint32),
+                scattered(rarest[former] + scattered(rarest[latter] + np.uint64(1))),
+                (owner[former] + start).astype(np.uint32),
             )
 
 

@@ -121,9 +121,9 @@ def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Pro
     try:
         while not running.join(timeout=0.2):
             while reader.poll():
-                told = reader.recv()
+                report = reader.recv()
                 if progress:
-                    progress(*told)
+                    progress(*report)
     except ProcessException as error:
         last = (str(error).strip().splitlines() or ["it was killed"])[-1]
         raise ModelError(
@@ -158,11 +158,11 @@ def lend_hand() -> None:
     """What the others do: train when rank 0 says so, until it is done with everything."""
     _group()
     while True:
-        told: list[Any] = [None]
-        torch.distributed.broadcast_object_list(told, src=0)
-        if told[0] is None:
+        message: list[Any] = [None]
+        torch.distributed.broadcast_object_list(message, src=0)
+        if message[0] is None:
             return
-        worker, arguments = told[0]
+        worker, arguments = message[0]
         worker(None, arguments)
 
 
@@ -190,12 +190,12 @@ def _worker(rank: int, count: int, port: int, writer: Any, worker: Worker, argum
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
     }
-    told = 0.0
+    reported = 0.0
 
     def progress(done: int, total: int, note: str) -> None:
-        nonlocal told
-        if done == total or time.monotonic() - told > 0.5:
-            told = time.monotonic()
+        nonlocal reported
+        if done == total or time.monotonic() - reported > 0.5:
+            reported = time.monotonic()
             writer.send((done, total, note))
 
     worker(progress if rank == 0 else None, arguments)

@@ -142,14 +142,14 @@ class Units:
             while done + 1 in changed:
                 done += 1
             start, end = cut.spans[at][0], cut.spans[done][1]
-            said = self._said([changed[i] for i in range(at, done + 1)])
+            written = self._write([changed[i] for i in range(at, done + 1)])
             if at:
                 start, left = cut.spans[at - 1][1], text[slice(*cut.spans[at - 1])]
-                said = self._gap(left, changed[at]) + said
+                written = self._gap(left, changed[at]) + written
             if done + 1 < len(cut):
                 end, right = cut.spans[done + 1][0], text[slice(*cut.spans[done + 1])]
-                said += self._gap(changed[done], right)
-            out.append((start, end, said))
+                written += self._gap(changed[done], right)
+            out.append((start, end, written))
         return tuple(out)
 
     def read(self, ids: Sequence[int], before: str = "") -> str:
@@ -157,9 +157,9 @@ class Units:
         tokens = [self.token(i) for i in ids]
         if not self.spaced or not tokens:
             return "".join(tokens)
-        return (self._gap(before, tokens[0]) if before else "") + self._said(tokens)
+        return (self._gap(before, tokens[0]) if before else "") + self._write(tokens)
 
-    def _said(self, tokens: Sequence[str]) -> str:
+    def _write(self, tokens: Sequence[str]) -> str:
         return tokens[0] + "".join(self._gap(a, b) + b for a, b in pairwise(tokens))
 
     def _gap(self, left: str, right: str) -> str:
@@ -176,12 +176,12 @@ _looked_up: dict[int, tuple[Units, dict[str, int]]] = {}
 
 def _known(units: Units) -> dict[str, int]:
     """The index of an inventory, made once while it is in use (a method uses two at most)."""
-    found = _looked_up.get(id(units))
-    if found is None or found[0] is not units:
+    entry = _looked_up.get(id(units))
+    if entry is None or entry[0] is not units:
         if len(_looked_up) > 3:
             _looked_up.clear()
-        found = _looked_up[id(units)] = units, units.index()
-    return found[1]
+        entry = _looked_up[id(units)] = units, units.index()
+    return entry[1]
 
 
 def _ranges(words: Sequence[Span], unit: Unit) -> list[Span]:
@@ -191,9 +191,9 @@ def _ranges(words: Sequence[Span], unit: Unit) -> list[Span]:
 def _joined(changes: Iterable[Written]) -> list[Written]:
     """Changes that touch made one."""
     out: list[Written] = []
-    for start, end, said in changes:
+    for start, end, new in changes:
         if out and out[-1][1] == start:
-            out[-1] = out[-1][0], end, out[-1][2] + said
+            out[-1] = out[-1][0], end, out[-1][2] + new
         else:
-            out.append((start, end, said))
+            out.append((start, end, new))
     return out

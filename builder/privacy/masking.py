@@ -82,10 +82,10 @@ def mask(text: str, names: Sequence[str] = ()) -> Masked:
     masks: list[Mask] = []
     while True:
         masked = Masked(_replaced(text, masks), tuple(masks))
-        found = _find(masked.text, place)
-        if not found:
+        new_masks = _find(masked.text, place)
+        if not new_masks:
             return masked
-        masks = sorted([*masks, *((*_to_source(masks, (start, end)), kind) for start, end, kind in found)])
+        masks = sorted([*masks, *((*_to_source(masks, (start, end)), kind) for start, end, kind in new_masks)])
 
 
 def worded(text: str) -> str:
@@ -126,26 +126,26 @@ _ASCII = {
 def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
     """One pass: each kind reads what the kinds before it left."""
     shown = _TOKEN.sub(lambda token: _BLOT * len(token[0]), text.translate(_ASCII))
-    found: list[Mask] = []
+    masks: list[Mask] = []
     for kind, pattern in _PATTERNS.items():
         if not (_OF_ADDRESS if kind == "address" else _OF_LETTERS).search(shown):
             continue
-        spans = [span for match in pattern.finditer(shown) if (span := _said(match, kind))]
-        found += [(start, end, kind) for start, end in spans]
+        spans = [span for match in pattern.finditer(shown) if (span := _span_to_mask(match, kind))]
+        masks += [(start, end, kind) for start, end in spans]
         shown = _blotted(shown, spans)
     shown = _one_script(shown)
     people = person_names.spans(shown)
-    found += [(start, end, "person") for start, end in people]
+    masks += [(start, end, "person") for start, end in people]
     shown = _blotted(shown, people)
     for names in (place, _place_pattern(tuple(dict.fromkeys(place_names.announced(shown))))):
         if names:
             spans = [match.span() for match in names.finditer(shown)]
-            found += [(start, end, "place") for start, end in spans]
+            masks += [(start, end, "place") for start, end in spans]
             shown = _blotted(shown, spans)
-    return found
+    return masks
 
 
-def _said(match: re.Match[str], kind: Kind) -> Span | None:
+def _span_to_mask(match: re.Match[str], kind: Kind) -> Span | None:
     """The span to mask: the named group where a cue (`line id:`) is to stay readable, less the punctuation that ends
     a sentence.
     """
@@ -216,7 +216,7 @@ _PHONE = rf"""
     ) (?!\d) {_EXTENSION}
   | (?: 電話|电话|手機|手机|專線|专线|傳真|传真|(?<![a-z])tel|(?<![a-z])fax|(?<![a-z])phone|☎\ufe0f?|\U0001f4de|\U0001f4f1 )
     \s? (?:號碼|号码)? \s? (?:是|為|为)? \s? [:：.]? \s?
-    (?! {_TIMES} \s? [-~] \s? {_TIMES} (?!\d) ) (?P<said> \d (?: (?:{_S})? \d ){{5,11}} ) (?!\d)
+    (?! {_TIMES} \s? [-~] \s? {_TIMES} (?!\d) ) (?P<number> \d (?: (?:{_S})? \d ){{5,11}} ) (?!\d)
 """
 
 

@@ -78,10 +78,10 @@ def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     """What finds the names in a text of Simplified script and ASCII width; None if no form of them is worth looking
     for.
     """
-    found = {converter("t2s")(form) for name in names for form in forms(name)}
-    if not found:
+    spellings = {converter("t2s")(form) for name in names for form in forms(name)}
+    if not spellings:
         return None
-    spelt = "|".join(_spelt(form) for form in sorted(found, key=lambda form: (-len(form), form)))
+    spelt = "|".join(_spelt(form) for form in sorted(spellings, key=lambda form: (-len(form), form)))
     return re.compile(f"(?:{spelt})(?:{_branch()})?", re.IGNORECASE)
 
 

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from builder import nlp
 from builder.augment import cues, fluency
-from builder.augment.constraints import broken, trial
+from builder.augment.constraints import broken, make_trial
 from builder.augment.measures import characters
 from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
 from builder.augment.methods.cbert import CBertSettings
@@ -222,7 +222,9 @@ class Making:
                 self.given, self.method(name, folder).propose(self.given, copies * wide, 1), strict=True
             ):
                 fit = [
-                    candidate for candidate in found if wide == 1 or broken(trial(one, candidate, self.cues)) is None
+                    candidate
+                    for candidate in found
+                    if wide == 1 or broken(make_trial(one, candidate, self.cues)) is None
                 ]
                 for listed, candidate in zip(out, fit, strict=False):
                     listed += [row] if (row := new_row(one, candidate)) else []

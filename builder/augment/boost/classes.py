@@ -66,14 +66,17 @@ class Classes:
         due = batches([len(item) for item in items], READ)
         self.network.eval()
         with scope(1), ThreadPoolExecutor(self.threads) as pool:
-            for chosen, (told, found) in zip(
+            for chosen, (probabilities, surprises) in zip(
                 due, pool.map(lambda chosen: self._read([items[i] for i in chosen]), due), strict=True
             ):
                 for i, rows, value in zip(
-                    chosen, torch.split(told, [len(items[i].targets) for i in chosen]), found.tolist(), strict=True
+                    chosen,
+                    torch.split(probabilities, [len(items[i].targets) for i in chosen]),
+                    surprises.tolist(),
+                    strict=True,
                 ):
                     chances[i], surprise[i] = rows, value
-        return [self._reading(*one) for one in zip(sentences, chances, surprise.tolist(), strict=True)]
+        return [self._reading(*outcome) for outcome in zip(sentences, chances, surprise.tolist(), strict=True)]
 
     def _read(self, items: Sequence[WordItem]) -> tuple[Tensor, Tensor]:
         """A batch, by one thread: several on one matrix product of this size wait for each other more than they work."""
@@ -83,8 +86,8 @@ class Classes:
 
     def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
         wanted = labels(sentence)
-        told, sure = read_labels(chances, self.known, wanted)
-        return SurrogateReading(" ".join(told), told == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
+        names, sure = read_labels(chances, self.known, wanted)
+        return SurrogateReading(" ".join(names), names == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
 
 
 def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
@@ -116,8 +119,8 @@ def make_item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, in
 
 def _words(spans: Sequence[Span], start: int, end: int) -> Span:
     """The pieces that a stretch of characters touches; at least one."""
-    first = max(0, bisect_right([one for _, one in spans], start))
-    last = bisect_right([one for one, _ in spans], end - 1)
+    first = max(0, bisect_right([stop for _, stop in spans], start))
+    last = bisect_right([begin for begin, _ in spans], end - 1)
     return min(first, max(0, len(spans) - 1)), max(last, first + 1)
 
 
@@ -148,8 +151,8 @@ class ClassTrainer:
         made = Classes(network, words, known, config, threads=self.threads)
 
         def right() -> float:
-            found = made.read(valid)
-            return sum(one.right for one in found) / max(1, len(found))
+            readings = made.read(valid)
+            return sum(reading.right for reading in readings) / max(1, len(readings))
 
         unique = hashlib.sha256(
             repr((config, seed, list(train), list(valid), torch.__version__)).encode("utf-8", "surrogatepass")
@@ -174,12 +177,12 @@ def bar(note: str) -> Iterator[Progress]:
     """Progress on a terminal, in words."""
     with tqdm(desc=note, unit=" words", disable=None, leave=False, dynamic_ncols=True) as shown:
 
-        def told(done: int, total: int, note: str) -> None:
+        def report(done: int, total: int, note: str) -> None:
             shown.total = total
             shown.set_postfix_str(note, refresh=False)
             shown.update(done - shown.n)
 
-        yield told
+        yield report
 
 
 def trainer(settings: AugmentSettings, own: BoostSettings) -> ClassTrainer:

@@ -70,8 +70,8 @@ class EmbeddedWords:
         likely = logits.softmax(-1).topk(min(2 * top + 8, len(known)), sorted=True)
         rows = zip(words, likely.indices.tolist(), likely.values.tolist(), strict=True)
         return {
-            i: tuple(islice(_written(sentence, i, zip((known[n] for n in found), chances, strict=True)), top))
-            for i, found, chances in rows
+            i: tuple(islice(_written(sentence, i, zip((known[n] for n in numbers), chances, strict=True)), top))
+            for i, numbers, chances in rows
         }
 
 
@@ -80,13 +80,17 @@ def _item(sentence: Sentence, numbers: dict[str, int]) -> WordItem:
     return WordItem(np.array(words, np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64))
 
 
-def _written(sentence: Sentence, word: int, found: Iterator[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+def _written(sentence: Sentence, word: int, expected: Iterator[tuple[str, float]]) -> Iterator[tuple[str, float]]:
     """Other words than the one that stands there, capitalised as it is, of its script; no marks."""
     start, end = sentence.words[word]
     own = sentence.text[start:end]
-    for one, chance in found:
-        if one.isalnum() and one.lower() != own.lower() and bool(HAN.search(one)) == bool(HAN.search(own)):
-            yield (one.capitalize() if own[:1].isupper() and one.islower() else one), chance
+    for candidate, chance in expected:
+        if (
+            candidate.isalnum()
+            and candidate.lower() != own.lower()
+            and bool(HAN.search(candidate)) == bool(HAN.search(own))
+        ):
+            yield (candidate.capitalize() if own[:1].isupper() and candidate.islower() else candidate), chance
 
 
 def embedded(settings: AugmentSettings) -> EmbeddedWords:
@@ -140,21 +144,24 @@ class HubWords:
         asked = [(n, i) for n, word in enumerate(words) for i in word if _masks(sentences[n], i)]
         texts = [_around(sentences[n], i, self.model.tokenizer.mask_token) for n, i in asked]
         out = list[Options]({} for _ in sentences)
-        for (n, i), found in zip(
+        for (n, i), masks in zip(
             asked, self.model.at_masks(texts, top, frozenset(self.alone), self.threads), strict=True
         ):
             choices = [
                 [
                     (self.alone[token], chance)
                     for token, chance in mask
-                    if len(self.alone[token]) == 1 or len(found) == 1
+                    if len(self.alone[token]) == 1 or len(masks) == 1
                 ]
-                for mask in found
+                for mask in masks
             ]
-            joined = product(*(choice[: max(2, top // len(found))] for choice in choices))
+            joined = product(*(choice[: max(2, top // len(masks))] for choice in choices))
             ranked = sorted(
-                ((("".join(word for word, _ in one)), prod(chance for _, chance in one)) for one in joined),
-                key=lambda one: -one[1],
+                (
+                    (("".join(word for word, _ in combination)), prod(chance for _, chance in combination))
+                    for combination in joined
+                ),
+                key=lambda option: -option[1],
             )
             out[n][i] = tuple(islice(_written(sentences[n], i, iter(ranked)), top))
         return out

@@ -156,7 +156,7 @@ def sifted(
         JudgedCandidate(candidate, reading, against(reading, limits, reference) if reading else ("marks",))
         for candidate, reading in zip(candidates, readings, strict=True)
     ]
-    passed = [i for i, one in enumerate(out) if not one.reasons]
+    passed = [i for i, judged in enumerate(out) if not judged.reasons]
     if limits.ranks:
         passed.sort(key=lambda i: -(out[i].reading or _NOTHING).confidence)
     for i in passed[keep:]:

@@ -77,9 +77,9 @@ def whole(sentences: Sequence[Sentence], classes: bool = True) -> tuple[Fold, ..
 
 def several(sentences: Sequence[Sentence], train: Sequence[int], where: str) -> None:
     """ConfigError where fewer than two classes are left to tell apart."""
-    found = Counter(label for i in train for label in labels(sentences[i]))
-    if len(found) < 2:
-        held = f"only {next(iter(found))!r} ({found.total()})" if found else "no label"
+    counts = Counter(label for i in train for label in labels(sentences[i]))
+    if len(counts) < 2:
+        held = f"only {next(iter(counts))!r} ({counts.total()})" if counts else "no label"
         raise ConfigError(
             f"{held} among the {len(train)} sentences that its surrogate is trained on",
             where=where,

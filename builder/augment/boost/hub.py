@@ -66,7 +66,7 @@ class Heads(nn.Module):
         self.model, self.network = model, model.network
         self.tell = nn.Linear(2 * int(model.network.config.hidden_size), classes)
 
-    def told(self, items: Sequence[TokenItem], ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def logits(self, items: Sequence[TokenItem], ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Logits of the classes [N, C] and of the tokens [B, T, V]."""
         tokens, mask = self.model.padded(ids)
         out = self.network(input_ids=tokens, attention_mask=mask, output_hidden_states=True)
@@ -84,7 +84,7 @@ class Heads(nn.Module):
             [mask if gone else token for token, gone in zip(item.ids, row.tolist(), strict=True)]
             for item, row in zip(items, hidden, strict=True)
         ]
-        classes, logits = self.told(items, shown)
+        classes, logits = self.logits(items, shown)
         total = functional.cross_entropy(
             classes, torch.tensor([class_ for item in items for class_ in item.classes], device=classes.device)
         )
@@ -125,22 +125,22 @@ class HubSurrogate:
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
         surprise = self.network.model.surprise([sentence.text for sentence in sentences], self.config.threads)
-        told = self.predict(sentences)
+        predictions = self.predict(sentences)
         return [
             SurrogateReading(" ".join(names), names == labels(sentence), sure, perplexity(value))
-            for sentence, (names, sure), value in zip(sentences, told, surprise, strict=True)
+            for sentence, (names, sure), value in zip(sentences, predictions, surprise, strict=True)
         ]
 
     def predict(self, sentences: Sequence[Sentence]) -> list[tuple[Labels, float]]:
-        """As builder.augment.boost.classes.said, of each sentence."""
+        """As builder.augment.boost.classes.read_labels, of each sentence."""
         items = [_item(self.network.model, sentence, {}) for sentence in sentences]
         out: list[tuple[Labels, float]] = [((), 1.0)] * len(items)
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
             for chosen in batches([len(item.ids) for item in items], ROOM):
                 part = [items[i] for i in chosen]
-                chances = self.network.told(part, [one.ids for one in part])[0].softmax(-1).cpu()
-                for i, rows in zip(chosen, torch.split(chances, [len(one.targets) for one in part]), strict=True):
+                chances = self.network.logits(part, [item.ids for item in part])[0].softmax(-1).cpu()
+                for i, rows in zip(chosen, torch.split(chances, [len(item.targets) for item in part]), strict=True):
                     out[i] = read_labels(rows, self.known, labels(sentences[i]))
         return out
 
@@ -187,9 +187,9 @@ class HubTrainer:
         made = HubSurrogate(network, known, self.config)
 
         def right() -> float:
-            found = made.predict(valid)
-            return sum(names == labels(example) for example, (names, _) in zip(valid, found, strict=True)) / max(
-                1, len(found)
+            predictions = made.predict(valid)
+            return sum(names == labels(example) for example, (names, _) in zip(valid, predictions, strict=True)) / max(
+                1, len(predictions)
             )
 
         unique = hashlib.sha256(

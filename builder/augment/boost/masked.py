@@ -43,8 +43,8 @@ class MaskedModel:
 
     def ids(self, text: str) -> list[int]:
         """The tokens with the marks at both ends, cut at LONGEST."""
-        found: list[int] = self.tokenizer(text, truncation=True, max_length=LONGEST).input_ids
-        return found
+        numbers: list[int] = self.tokenizer(text, truncation=True, max_length=LONGEST).input_ids
+        return numbers
 
     def alone(self) -> dict[int, str]:
         """The tokens that are written as a whole word or one Han character, and how: no part of a word, no mark."""
@@ -65,13 +65,13 @@ class MaskedModel:
     ) -> list[list[list[tuple[int, float]]]]:
         """Per text and mask of it the likeliest of the allowed tokens with their probabilities."""
         ids = [self.ids(text) for text in texts]
-        listed = torch.tensor(sorted(allowed))
+        candidates = torch.tensor(sorted(allowed))
         out: list[list[list[tuple[int, float]]]] = [[] for _ in texts]
         for chosen, logits, tokens in self._logits(ids, threads):
             for row, i in enumerate(chosen):
                 places = (tokens[row] == self.tokenizer.mask_token_id).nonzero().squeeze(1)
-                likely = logits[row, places][:, listed].softmax(-1).topk(min(top, len(listed)))
-                rows = zip(listed[likely.indices].tolist(), likely.values.tolist(), strict=True)
+                likely = logits[row, places][:, candidates].softmax(-1).topk(min(top, len(candidates)))
+                rows = zip(candidates[likely.indices].tolist(), likely.values.tolist(), strict=True)
                 out[i] = [list(zip(*pair, strict=True)) for pair in rows]
         return out
 
@@ -91,13 +91,13 @@ class MaskedModel:
             for n, value in zip(chosen, picked.tolist(), strict=True):
                 total[asked[n][0]] -= value
                 number[asked[n][0]] += 1
-        return [one / max(1, n) for one, n in zip(total, number, strict=True)]
+        return [value / max(1, n) for value, n in zip(total, number, strict=True)]
 
     def _logits(self, ids: Sequence[Sequence[int]], threads: int) -> Any:
         """(indices, logits [B, T, V], tokens [B, T]) of batches."""
         self.network.eval()
         with scope(threads), torch.inference_mode():
-            for chosen in batches([len(one) for one in ids], ROOM):
+            for chosen in batches([len(tokens) for tokens in ids], ROOM):
                 tokens, mask = self.padded([ids[i] for i in chosen])
                 yield chosen, self.network(input_ids=tokens, attention_mask=mask).logits.cpu(), tokens.cpu()
 

@@ -155,7 +155,7 @@ class TwoWay(nn.Module):
             out.append(logits.gather(1, (words - SPECIAL + 1)[:, None]).squeeze(1) - logits.logsumexp(1))
         return torch.cat(out)
 
-    def told(self, batch: WordBatch, before: Tensor, after: Tensor) -> Tensor:
+    def class_logits(self, batch: WordBatch, before: Tensor, after: Tensor) -> Tensor:
         """Logits of the classes of each target [N, C]: the text's maximum and mean, the aspect's mean, its
         surroundings'.
         """
@@ -181,7 +181,7 @@ class TwoWay(nn.Module):
         words = -self.likelihood(batch, self.predicted(before, after)).mean() * self.language
         if not len(batch.classes):
             return words
-        return words + functional.cross_entropy(self.told(batch, before, after), batch.classes)
+        return words + functional.cross_entropy(self.class_logits(batch, before, after), batch.classes)
 
     def read(self, items: Sequence[WordItem], rare: int) -> tuple[Tensor, Tensor]:
         """Per target the probabilities of the classes [N, C], per text the mean of -log p over its words [B]; an
@@ -193,7 +193,7 @@ class TwoWay(nn.Module):
         likely = likely - (batch.words[:, 1:-1][batch.mask] == UNKNOWN) * math.log(rare)
         total = torch.zeros(batch.mask.shape).masked_scatter_(batch.mask, likely).sum(1)
         surprise = -total / batch.mask.sum(1).clamp(min=1)
-        chances = self.told(batch, before, after).softmax(-1) if len(batch.targets) else torch.empty(0, 1)
+        chances = self.class_logits(batch, before, after).softmax(-1) if len(batch.targets) else torch.empty(0, 1)
         return chances, surprise
 
 

@@ -55,13 +55,13 @@ class Triplets:
             Example(sentence.id, sentence.text, carried(self.given[sentence.id], sentence.text, move))
             for sentence, move in zip(sentences, moves, strict=True)
         ]
-        found = propose(
+        predicted = propose(
             self.tagger.network, self.tagger.vocabulary, self.tagger.config, [item.text for item in items], FLOOR
         )
-        shares = both(items, self.discriminator.shares(items), found)
+        shares = both(items, self.discriminator.shares(items), predicted)
         plain = self.language.read([bare(sentence) for sentence in sentences])
         out = []
-        for sentence, item, rows, proposals, said in zip(sentences, items, shares, found, plain, strict=True):
+        for sentence, item, rows, proposals, reading in zip(sentences, items, shares, predicted, plain, strict=True):
             wanted = len(self.given[sentence.id])
             if wanted:
                 alive = int((rows.argmax(1) == YY).sum())
@@ -69,7 +69,7 @@ class Triplets:
             else:
                 sure = 1 - max((chance for chance, _ in proposals), default=0.0)
                 alive = -sum(chance >= self.tagger.threshold for chance, _ in proposals)
-            out.append(SurrogateReading(f"{alive}/{wanted}", alive == wanted, round(sure, 6), said.perplexity))
+            out.append(SurrogateReading(f"{alive}/{wanted}", alive == wanted, round(sure, 6), reading.perplexity))
         return out
 
 
@@ -93,14 +93,14 @@ def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tu
     return tuple(out)
 
 
-def _core(found: Element, text: str, edits: Sequence[Edit]) -> Element | None:
-    spans = [moved(span, edits) for span in found.spans]
+def _core(term: Element, text: str, edits: Sequence[Edit]) -> Element | None:
+    spans = [moved(span, edits) for span in term.spans]
     held = [span for span in spans if span is not None]
     return element(text, held) if len(held) == len(spans) else None
 
 
-def _full(found: Element, core: Element, text: str, edits: Sequence[Edit]) -> Element:
-    spans: list[Span | None] = [stretched(span, edits) for span in found.spans]
+def _full(phrase: Element, core: Element, text: str, edits: Sequence[Edit]) -> Element:
+    spans: list[Span | None] = [stretched(span, edits) for span in phrase.spans]
     held = [span for span in spans if span is not None]
     return element(text, held) if len(held) == len(spans) else core
 
@@ -133,13 +133,14 @@ class TripletTrainer:
                 fix="give () for a sentence without triplets",
             )
         examples, held_out = (
-            [Example(one.id, one.text, self.given[one.id]) for one in part] for part in (train, valid)
+            [Example(sentence.id, sentence.text, self.given[sentence.id]) for sentence in part]
+            for part in (train, valid)
         )
         chars = sum(len(example.text) for example in examples)
         tagging, judging = self._sized(self.tagger, chars), self._sized(self.judge, chars)
         with bar("tagger") as progress:
             tagger = train_tagger(examples, held_out, tagging, seed, folder / "tagger", progress)
-        judged, unseen = ([discriminator_data(one, seed) for one in part] for part in (examples, held_out))
+        judged, unseen = ([discriminator_data(example, seed) for example in part] for part in (examples, held_out))
         with bar("discriminator") as progress:
             discriminator = train_discriminator(judged, unseen, judging, seed, folder / "discriminator", progress)
         language = Plain(self.language, self.epochs, self.threads).fit(

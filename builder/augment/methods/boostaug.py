@@ -108,7 +108,9 @@ class BoostAug:
         """
         for row in self.judge(sentences, copies, seed):
             kept = [
-                replace(one.candidate, score=one.reading.confidence) for one in row if one.reading and not one.reasons
+                replace(judged.candidate, score=judged.reading.confidence)
+                for judged in row
+                if judged.reading and not judged.reasons
             ]
             yield tuple(sorted(kept, key=lambda rewrite: -(rewrite.score or 0)) if self.limits.ranks else kept)
 
@@ -147,7 +149,7 @@ class BoostAug:
         for fold in self._folds(sentences, seed):
             usual, rows = parsed(self._fold(sentences, fold, copies, seed))
             out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
-        judged = [one for sentence in sentences for one in out[sentence.id]]
+        judged = [candidate for sentence in sentences for candidate in out[sentence.id]]
         if self.folder:
             path = self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl"
             write_atomically(path, "".join(json.dumps(asdict(each)) + "\n" for each in judged).encode())
@@ -200,16 +202,18 @@ def _rows(
     surrogate: Surrogate, sentences: Sequence[Sentence], proposed: Sequence[tuple[Rewrite, ...]]
 ) -> list[FoldRow]:
     """One pass over all candidates: batches are full, whatever a sentence has."""
-    made = [[changed(sentence, one) for one in row] for sentence, row in zip(sentences, proposed, strict=True)]
-    asked = [
-        (one, candidate.edits)
-        for row, candidates in zip(made, proposed, strict=True)
-        for one, candidate in zip(row, candidates, strict=True)
-        if one
+    made = [
+        [changed(sentence, candidate) for candidate in row] for sentence, row in zip(sentences, proposed, strict=True)
     ]
-    readings = iter(surrogate.read([one for one, _ in asked], [edits for _, edits in asked]))
-    found = [tuple(next(readings) if one else None for one in row) for row in made]
-    return [FoldRow(*parts) for parts in zip(surrogate.read(sentences), proposed, found, strict=True)]
+    asked = [
+        (text, candidate.edits)
+        for row, candidates in zip(made, proposed, strict=True)
+        for text, candidate in zip(row, candidates, strict=True)
+        if text
+    ]
+    readings = iter(surrogate.read([text for text, _ in asked], [edits for _, edits in asked]))
+    by_sentence = [tuple(next(readings) if text else None for text in row) for row in made]
+    return [FoldRow(*parts) for parts in zip(surrogate.read(sentences), proposed, by_sentence, strict=True)]
 
 
 def changed(sentence: Sentence, candidate: Rewrite) -> Sentence | None:
@@ -223,7 +227,7 @@ def changed(sentence: Sentence, candidate: Rewrite) -> Sentence | None:
 
 def _marks(marks: Sequence[Mark], candidate: Rewrite) -> Iterator[Mark]:
     """Where each now stands, and what it is; without those that an edit touches."""
-    new = {(one.start, one.end): one.polarity for one in candidate.changed}
+    new = {(change.start, change.end): change.polarity for change in candidate.changed}
     for mark in marks:
         at = mark.start, mark.end
         if span := (replaced if at in new else moved)(at, candidate.edits):
@@ -240,12 +244,12 @@ def _row(row: dict[str, Any]) -> FoldRow:
     return FoldRow(
         SurrogateReading(**row["own"]),
         tuple(map(_candidate, row["candidates"])),
-        tuple(SurrogateReading(**one) if one else None for one in row["readings"]),
+        tuple(SurrogateReading(**reading) if reading else None for reading in row["readings"]),
     )
 
 
 def _candidate(row: dict[str, Any]) -> Rewrite:
-    changes = tuple(Changed(**one) for one in row["changed"])
+    changes = tuple(Changed(**change) for change in row["changed"])
     return Rewrite(
         row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"]
     )

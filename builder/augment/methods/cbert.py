@@ -11,20 +11,30 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
-from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
-from builder.augment.signatures import describe_settings
+from builder.augment.replacing import (
+    ClozeModel,
+    ClozeTraining,
+    Masking,
+    Replacing,
+    Steps,
+    Words,
+    in_turn,
+    train_cloze,
+    unit_inventory,
+)
 from builder.augment.training import InDomain, corpora
 from builder.errors import ConfigError
 
 if TYPE_CHECKING:
     from builder.augment.nets.cloze import Cloze
+    from builder.learning.obtain import ModelShelf
     from builder.learning.pieces import Inventory
     from builder.learning.task import Progress
 
@@ -83,104 +93,67 @@ def load(
 
     Raises ModelError for a base that is no BERT, InputError where labels overlap.
     """
+    from builder.learning.obtain import ModelShelf
+
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
-    network, inventory, digest = trained(settings, sentences, conditions, folder, seed, progress, name, corpus)
+    model, digest = trained(settings, sentences, conditions, ModelShelf(folder, seed, progress), name, corpus)
     plan = (
         partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
     )
     heat = settings.temperature if settings.replacement == "sampled" else 0.0
-    differ = not settings.again
-    return Replacing(
-        name,
-        describe_settings(settings),
-        network,
-        inventory,
-        conditions,
-        plan,
-        digest,
-        heat,
-        differ,
-        settings.batch,
-        settings.threads,
-        progress,
-    )
+    return Replacing(name, settings, model, plan, digest, heat, not settings.again, progress)
 
 
 def trained(
     settings: CBertSettings,
     sentences: Sequence[Sentence],
     conditions: Conditions,
-    folder: Path,
-    seed: int,
-    progress: Progress | None,
+    shelf: ModelShelf,
     name: str,
     corpus: Sequence[Sentence] = (),
-) -> tuple[Cloze, Inventory, str]:
-    """The conditional masked language model, its tokens and digest."""
+) -> tuple[ClozeModel, str]:
+    """The conditional masked language model and its digest: read from the shelf, or trained and kept there."""
     from builder.augment.nets import filling
 
     network: Cloze
     inventory: Inventory
     if settings.base != "embedded":
-        network, inventory, base = filling.based(settings.base, len(conditions.names), seed)
+        network, inventory, base = filling.based(settings.base, len(conditions.names), shelf.seed)
     else:
         inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
-        network = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, seed)
+        network = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, shelf.seed)
+    model = ClozeModel(network, inventory, conditions)
     if corpus:
-        base = _begun(settings, corpus, network, inventory, folder, seed, progress)
-    schedules = []
+        base = _train_on_corpus(settings, corpus, model, shelf)
+    phases = []
     if settings.base == "embedded" and not corpus and (settings.pretrain_epochs or name == PLAIN):
-        schedules.append(
-            (settings.schedule(settings.pretrain_epochs or settings.epochs, sentences, settings.own_rate), False)
-        )
+        epochs = settings.pretrain_epochs or settings.epochs
+        phases.append((settings.schedule(epochs, sentences, settings.own_rate), False))
     if name != PLAIN:
-        schedules.append((settings.schedule(settings.epochs, sentences, settings.own_rate), True))
-    mask = max(settings.mask, settings.share)
-    known = _known(settings, mask)
-    digest = learned(
-        name, known, sentences, network, inventory, conditions, schedules, mask, True, base, folder, seed, progress
-    )
-    return network, inventory, digest
+        phases.append((settings.schedule(settings.epochs, sentences, settings.own_rate), True))
+    masking = Masking(max(settings.mask, settings.share), hidden=True)
+    training = ClozeTraining(name, _describe(settings, masking.share), phases, masking, base)
+    return model, train_cloze(model, sentences, training, shelf)
 
 
-def _begun(
-    settings: CBertSettings,
-    corpus: Sequence[Sentence],
-    network: Cloze,
-    inventory: Inventory,
-    folder: Path,
-    seed: int,
-    progress: Progress | None,
-) -> str:
-    """Give `network` the weights of an unconditional one that learnt from the corpus, the same for every label.
+def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model: ClozeModel, shelf: ModelShelf) -> str:
+    """Give the model the weights of an unconditional one that learnt from the corpus, the same for every label.
     Returns their digest.
     """
     from builder.augment.nets import filling
 
-    begun = settings.begun()
-    plain = filling.embedded(inventory.size, 1, begun.width, begun.layers, seed)
-    schedules = [(begun.schedule(begun.epochs, corpus, begun.own_rate), False)]
-    mask, nothing = max(settings.mask, settings.share), Conditions.of("none", corpus)
-    digest = learned(
-        PLAIN,
-        _known(begun, mask),
-        corpus,
-        plain,
-        inventory,
-        nothing,
-        schedules,
-        mask,
-        True,
-        "embedded",
-        corpora(folder, PLAIN),
-        seed,
-        progress,
-    )
-    filling.take_over(network, plain)
+    first = settings.begun()
+    network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
+    plain = ClozeModel(network, model.inventory, Conditions.of("none", corpus))
+    phases = [(first.schedule(first.epochs, corpus, first.own_rate), False)]
+    masking = Masking(max(settings.mask, settings.share), hidden=True)
+    training = ClozeTraining(PLAIN, _describe(first, masking.share), phases, masking)
+    digest = train_cloze(plain, corpus, training, replace(shelf, folder=corpora(shelf.folder, PLAIN)))
+    filling.take_over(model.network, network)
     return digest
 
 
-def _known(settings: CBertSettings, mask: float) -> str:
+def _describe(settings: CBertSettings, mask: float) -> str:
     """What a trained model depends on besides its data."""
     kept = ("base", "rate", "width", "layers", "min_count", "least", "batch_tokens", "epochs", "pretrain_epochs")
     return " ".join([str(mask), *(str(getattr(settings, name)) for name in kept)])
@@ -189,13 +162,11 @@ def _known(settings: CBertSettings, mask: float) -> str:
 def words_at_once(k: int, rounds: int, words: Words, draw: random.Random) -> Steps:
     """`k` whole words a round; a word's tokens are predicted in turn, words of a round side by side."""
     steps: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-    left: list[tuple[int, ...]] = []
+    left: Words = ()
     for _ in range(rounds):
-        left = left or draw.sample(words, len(words))
+        left = left or tuple(draw.sample(words, len(words)))
         chosen, left = left[:k], left[k:]
-        for turn in range(max(map(len, chosen))):
-            places = tuple(sorted(word[turn] for word in chosen if turn < len(word)))
-            steps.append((places, tuple(sorted(at for word in chosen for at in word[turn:]))))
+        steps += in_turn(chosen)
     return tuple(steps)
 
 

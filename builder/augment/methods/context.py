@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
-from builder.augment.replacing import Replacing, Steps, Words, learned, unit_inventory
-from builder.augment.signatures import LATER, describe_settings, describe_training
+from builder.augment.replacing import (
+    ClozeModel,
+    ClozeTraining,
+    Masking,
+    Replacing,
+    Steps,
+    Words,
+    train_cloze,
+    unit_inventory,
+)
+from builder.augment.signatures import LATER, describe_training
 from builder.augment.training import Training
 from builder.errors import ConfigError
 
@@ -66,42 +75,18 @@ def load(
     trained and kept there.
     """
     from builder.augment.nets import filling
+    from builder.learning.obtain import ModelShelf
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
     inventory = unit_inventory(sentences, True, settings.min_count)
     network = filling.lstm(inventory.size, len(conditions.names), settings.width, seed)
-    phases = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
-    schedules = [(settings.schedule(epochs, sentences, 2e-3), labelled) for epochs, labelled in phases]
-    digest = learned(
-        name,
-        describe_training(settings),
-        sentences,
-        network,
-        inventory,
-        conditions,
-        schedules,
-        1.0,
-        False,
-        "embedded",
-        folder,
-        seed,
-        progress,
-    )
-    plan, heat = partial(by_chance, settings.probability), settings.temperature
-    return Replacing(
-        name,
-        describe_settings(settings),
-        network,
-        inventory,
-        conditions,
-        plan,
-        digest,
-        heat,
-        True,
-        settings.batch,
-        settings.threads,
-        progress,
-    )
+    model = ClozeModel(network, inventory, conditions)
+    epochs = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
+    phases = [(settings.schedule(number, sentences, 2e-3), labelled) for number, labelled in epochs]
+    training = ClozeTraining(name, describe_training(settings), phases, Masking(1.0, hidden=False))
+    digest = train_cloze(model, sentences, training, ModelShelf(folder, seed, progress))
+    plan = partial(by_chance, settings.probability)
+    return Replacing(name, settings, model, plan, digest, settings.temperature, progress=progress)
 
 
 def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:

@@ -67,14 +67,14 @@ class Eda:
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """The operations take turns, from a random one on; one that does not apply is left out."""
         for sentence in sentences:
-            yield self._one(sentence, copies, seeded(seed, "eda", sentence.id))
+            yield self._rewrite(sentence, copies, seeded(seed, "eda", sentence.id))
 
-    def _one(self, sentence: Sentence, copies: int, random: Random) -> tuple[Rewrite, ...]:
+    def _rewrite(self, sentence: Sentence, copies: int, random: Random) -> tuple[Rewrite, ...]:
         words = free(sentence)
         if not words:
             return ()
         first, simplified = random.randrange(len(self.operations)), synonym.is_simplified(sentence)
-        rich = [(i, found) for i in words if (found := self._known(sentence, i, simplified))]
+        rich = [(i, synonyms) for i in words if (synonyms := self._known(sentence, i, simplified))]
         marks = [(mark.start, mark.end) for mark in sentence.marks]
         low, high = (marks[0][0], marks[-1][1]) if marks else (0, 0)
         places = [at for at, _ in sentence.words if at <= low or high <= at or not inside(marks, at)]
@@ -86,17 +86,17 @@ class Eda:
 
     def _known(self, sentence: Sentence, word: int, simplified: bool) -> Sequence[str]:
         """What may stand for a word where it stands."""
-        found = self.synonyms(_surface(sentence, word), simplified)
-        return self.usage.beside(sentence.text, sentence.words[word], found) if self.usage and found else found
+        synonyms = self.synonyms(_surface(sentence, word), simplified)
+        return self.usage.beside(sentence.text, sentence.words[word], synonyms) if self.usage and synonyms else synonyms
 
 
 def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:
     """What an operation does this time; () where it does not apply."""
     if operation not in ready.changes:
         return OPERATIONS[operation](ready, random)
-    found = ready.changes[operation]
+    changes = ready.changes[operation]
     chosen: list[natural.Change] = []
-    for change in some(random, found, min(ready.number, len(found))):
+    for change in some(random, changes, min(ready.number, len(changes))):
         if all(natural.apart(ready.sentence.text, change, other) for other in chosen):
             chosen.append(change)
     return tuple(sorted((edit for change in chosen for edit in change), key=lambda edit: edit.start))
@@ -105,7 +105,7 @@ def made(operation: str, ready: Ready, random: Random) -> tuple[Edit, ...]:
 def replaced(ready: Ready, random: Random) -> tuple[Edit, ...]:
     """SR: words that have synonyms by one each."""
     chosen = some(random, ready.rich, min(ready.number, len(ready.rich)))
-    return replacing(ready.sentence, [(i, random.choice(found)) for i, found in chosen])
+    return replacing(ready.sentence, [(i, random.choice(synonyms)) for i, synonyms in chosen])
 
 
 def inserted(ready: Ready, random: Random) -> tuple[Edit, ...]:
@@ -113,8 +113,8 @@ def inserted(ready: Ready, random: Random) -> tuple[Edit, ...]:
     chosen = some(random, ready.rich, min(ready.number, len(ready.rich), len(ready.places)))
     behind = " " if ready.sentence.language == "en" else ""
     edits = [
-        Edit(at, at, random.choice(found) + behind)
-        for at, (_, found) in zip(some(random, ready.places, len(chosen)), chosen, strict=True)
+        Edit(at, at, random.choice(synonyms) + behind)
+        for at, (_, synonyms) in zip(some(random, ready.places, len(chosen)), chosen, strict=True)
     ]
     return tuple(sorted(edits, key=lambda edit: edit.start))
 
@@ -125,8 +125,8 @@ def swapped(ready: Ready, random: Random) -> tuple[Edit, ...]:
         return ()
     now: dict[int, int] = {}
     for _ in range(ready.number):
-        one, other = some(random, ready.words, 2)
-        now[one], now[other] = now.get(other, other), now.get(one, one)
+        first, second = some(random, ready.words, 2)
+        now[first], now[second] = now.get(second, second), now.get(first, first)
     moves = [(i, _surface(ready.sentence, source)) for i, source in now.items()]
     return replacing(ready.sentence, [(i, word) for i, word in moves if word != _surface(ready.sentence, i)])
 
@@ -172,9 +172,9 @@ def load(settings: AugmentSettings) -> Eda:
             fix=f"known, joined by +: {', '.join(OPERATIONS)}",
         )
     thesaurus = synonym.load(settings).thesaurus
-    known, told = lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature
+    synonyms, signature = lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature
     given = settings.given
     if not own.natural or given.language != "zh":
-        return Eda(own.rate, names, known, told)
+        return Eda(own.rate, names, synonyms, signature)
     texts = (given.texts or tuple(sentence.text for sentence in given.sentences))[: natural.MOST_TEXTS]
-    return Eda(own.rate, names, known, f"{told} {digest(texts)}", natural.of(texts))
+    return Eda(own.rate, names, synonyms, f"{signature} {digest(texts)}", natural.of(texts))

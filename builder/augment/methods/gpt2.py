@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.signatures import LATER, describe_settings, describe_training
+from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import KINDS, kept
 from builder.augment.training import Training
 from builder.errors import ConfigError, ModelError
@@ -76,14 +76,11 @@ class Gpt2:
     special: Special
     digest: str
     progress: Progress | None = None
-
-    @property
-    def name(self) -> str:
-        return NAME
+    name: str = NAME
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({describe_settings(self.settings)}; model {self.digest[:16]})"
+        return sign_method(NAME, self.settings, f"model {self.digest[:16]}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Nothing is drawn by chance here: `seed` changes nothing. A sentence of fewer than two tokens has no halves
@@ -93,19 +90,22 @@ class Gpt2:
             yield from self._chunk(sentences[at : at + _CHUNK], copies)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Rewrite, ...]]:
+        from builder.augment.nets.beam import SearchRules, SearchSize, banned
         from builder.augment.nets.causal import write
         from builder.learning.pieces import own_marks
 
         plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._opened(sentence)]
-        how, inventory = self.settings, self.inventory
-        found: dict[int, tuple[Rewrite, ...]] = {}
+        how, inventory, end = self.settings, self.inventory, self.special.end
+        rewrites: dict[int, tuple[Rewrite, ...]] = {}
         openings = [opening for *_, opening in plans]
-        rules = inventory.size, inventory.never, own_marks(inventory), self.special.end
-        for i, beams in write(self.network, openings, *rules, how.beams, how.batch, how.threads, self.progress):
+        never = banned(inventory.size, [i for i in inventory.never if i != end])
+        rules = SearchRules(never, end, own_marks(inventory))
+        size = SearchSize(how.beams, how.batch, how.threads)
+        for i, beams in write(self.network, openings, rules, size, self.progress):
             n, cut, half, _ = plans[i]
-            found[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
+            rewrites[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
         for n in range(len(sentences)):
-            yield found.get(n, ())
+            yield rewrites.get(n, ())
 
     def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, int, Opening]]:
         from builder.augment.nets.causal import Opening
@@ -122,10 +122,10 @@ class Gpt2:
 
     def _candidates(self, sentence: Sentence, cut: Cut, half: int, beams: Beams) -> Iterator[Rewrite]:
         start, seen = cut.spans[half - 1][1], set[str]()
-        for said, score in beams.sequences:
-            if self.special.end not in said:
+        for tokens, score in beams.sequences:
+            if self.special.end not in tokens:
                 continue
-            new = self._text(sentence, cut, half, said[: said.index(self.special.end)])
+            new = self._text(sentence, cut, half, tokens[: tokens.index(self.special.end)])
             old = sentence.text[start:]
             if new and "\ufffd" not in new and new not in seen and (self.settings.again or new.split() != old.split()):
                 seen.add(new)
@@ -165,11 +165,11 @@ def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit
     """
     edits, at, done = [], start, 0
     for mark in marks:
-        found = new.find(text[mark.start : mark.end], done)
-        if found < 0:
+        place = new.find(text[mark.start : mark.end], done)
+        if place < 0:
             return (Edit(start, len(text), new),)
-        edits.append(Edit(at, mark.start, new[done:found]))
-        at, done = mark.end, found + mark.end - mark.start
+        edits.append(Edit(at, mark.start, new[done:place]))
+        at, done = mark.end, place + mark.end - mark.start
     edits.append(Edit(at, len(text), new[done:]))
     return tuple(edit for edit in edits if text[edit.start : edit.end] != edit.text)
 

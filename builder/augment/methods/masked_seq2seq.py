@@ -149,7 +149,7 @@ class MaskedSeq2Seq:
         if how.fitting:
             searched = fitted(
                 self.reader,
-                [(cut.ids, item, one) for (_, cut, item, _), one in zip(plans, searched, strict=True)],
+                [(cut.ids, item, beams_) for (_, cut, item, _), beams_ in zip(plans, searched, strict=True)],
                 limits,
             )
         made: list[list[Beam]] = [[] for _ in sentences]

@@ -54,14 +54,14 @@ class Spelling:
             if not words:
                 yield ()
                 continue
-            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies)  # type: ignore[misc]
+            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._misspell(s, w, r), copies)  # type: ignore[misc]
 
-    def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+    def _misspell(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
         chosen: list[tuple[int, str]] = []
         for i in random.sample(words, len(words)):
             start, end = sentence.words[i]
-            if found := self.misspelt(sentence.text[start:end], random):
-                chosen.append((i, found))
+            if misspelling := self.misspelt(sentence.text[start:end], random):
+                chosen.append((i, misspelling))
                 if len(chosen) == amount(self.rate, len(words)):
                     break
         return replacing(sentence, chosen)
@@ -71,8 +71,8 @@ class Spelling:
         kinds = [kind for kind in self.kinds if KINDS[kind] == ("zh" if HAN.search(word) else "en")]
         random.shuffle(kinds)
         for kind in kinds:
-            if found := WRITERS[kind](word, random):
-                return found
+            if misspelling := WRITERS[kind](word, random):
+                return misspelling
         return None
 
 
@@ -89,8 +89,8 @@ def by_shape(word: str, random: Random) -> str | None:
 def _swapped(word: str, random: Random, like: characters.Like) -> str | None:
     """A random character of the word by one that is like it."""
     for i in random.sample(range(len(word)), len(word)):
-        if found := like(word[i]):
-            return word[:i] + random.choice(found) + word[i + 1 :]
+        if alike := like(word[i]):
+            return word[:i] + random.choice(alike) + word[i + 1 :]
     return None
 
 
@@ -98,8 +98,8 @@ def by_rules(word: str, random: Random) -> str | None:
     """One of the rules that apply; the first letter stays, as it does in what people misspell. Short words are rarely
     misspelt: not at all.
     """
-    found = _ruled(word) if len(word) > 3 else ()
-    return random.choice(found) if found else None
+    misspellings = _ruled(word) if len(word) > 3 else ()
+    return random.choice(misspellings) if misspellings else None
 
 
 @cache

@@ -39,9 +39,9 @@ class Split:
             if not words:
                 yield ()
                 continue
-            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._one(s, w, r), copies)  # type: ignore[misc]
+            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._split_words(s, w, r), copies)  # type: ignore[misc]
 
-    def _one(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+    def _split_words(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
         chosen = random.sample(words, min(len(words), amount(self.rate, len(sentence.words))))
         return replacing(sentence, [(i, _split(sentence.text[slice(*sentence.words[i])], random)) for i in chosen])
 
@@ -55,13 +55,13 @@ def _splits(word: str) -> bool:
 def _split(word: str, random: Random) -> str:
     """The word with a space in it, or a character of it in parts; even odds where both can be."""
     made_of = (
-        [(i, found) for i, character in enumerate(word) if (found := characters.parts(character))]
+        [(i, parts) for i, character in enumerate(word) if (parts := characters.parts(character))]
         if HAN.search(word)
         else []
     )
     if made_of and (len(word) == 1 or random.random() < 0.5):
-        i, found = random.choice(made_of)
-        return word[:i] + "".join(found) + word[i + 1 :]
+        i, parts = random.choice(made_of)
+        return word[:i] + "".join(parts) + word[i + 1 :]
     at = random.randrange(1, len(word))
     return f"{word[:at]} {word[at:]}"
 

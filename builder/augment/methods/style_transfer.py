@@ -21,15 +21,16 @@ from builder.augment.conditions import Conditions, free_words
 from builder.augment.methods import cbert
 from builder.augment.opposites import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
-from builder.augment.replacing import Steps, Words, distinct, edited, unit_inventory
-from builder.augment.signatures import LATER, describe_settings, describe_training
+from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_turn, unit_inventory
+from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import kept
 from builder.augment.training import InDomain
 from builder.errors import ConfigError, ModelError
+from builder.records import Span
 
 if TYPE_CHECKING:
     from builder.augment.nets.attribution import Classifier
-    from builder.augment.nets.cloze import Cloze
+    from builder.learning.obtain import ModelShelf
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
 
@@ -74,26 +75,24 @@ class StyleTransferSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StyleTransfer:
-    """The trained models as a Method. `units` are the classifier's tokens, `valences` those of opinions by their text."""
+    """The trained models as a Method: one that fills in words, one that classifies. `units` are the classifier's
+    tokens, `valences` those of opinions by their text.
+    """
 
     settings: StyleTransferSettings
-    network: Cloze
-    inventory: Inventory
-    conditions: Conditions
+    model: ClozeModel
     judge: Classifier
     units: Inventory
     opinions: tuple[Opinion, ...]
     valences: Mapping[str, float]
     digest: str
     progress: Progress | None = None
-
-    @property
-    def name(self) -> str:
-        return NAME
+    name: str = NAME
 
     @property
     def signature(self) -> str:
-        return f"{NAME}({describe_settings(self.settings)}; labels={self.conditions.mode}; model {self.digest[:16]})"
+        labels, digest = f"labels={self.model.conditions.mode}", f"model {self.digest[:16]}"
+        return sign_method(NAME, self.settings, labels, digest)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on
@@ -112,11 +111,11 @@ class StyleTransfer:
         from builder.learning.seeds import seed_of
 
         marks = kept(sentence, "aspect+opinion")
-        cut = self.inventory.cut(sentence.text, sentence.words)
-        if not len(cut) or len(cut) + 8 > self.network.longest:
+        cut = self.model.inventory.cut(sentence.text, sentence.words)
+        if not len(cut) or len(cut) + 8 > self.model.network.longest:
             return ()
         draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
-        if self.conditions.mode == "polarity" and any(mark.kind == "opinion" for mark in marks):
+        if self.model.conditions.mode == "polarity" and any(mark.kind == "opinion" for mark in marks):
             return tuple(self._flipped(sentence, cut, marks, copies, draw))
         return distinct(self._refilled(sentence, cut, marks, copies, draw))
 
@@ -130,47 +129,48 @@ class StyleTransfer:
             if mark.kind == "opinion" and mark.polarity in OPPOSITE
         }
         turns = draw.sample(sorted(ranked, key=lambda mark: mark.start), len(ranked))
-        listed = [(mark, place) for place in range(copies) for mark in turns if place < len(ranked[mark])]
-        for mark, place in listed[:copies]:
+        replacements = [(mark, place) for place in range(copies) for mark in turns if place < len(ranked[mark])]
+        for mark, place in replacements[:copies]:
             score, new = ranked[mark][place]
             valence = self.valences.get(new.text, middle(new.polarity))
             changed = Changed(mark.start, mark.end, new.text, new.polarity, valence)
             yield Rewrite(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
     def _ranked(self, sentence: Sentence, cut: Cut, mark: Mark, draw: random.Random) -> list[tuple[float, Opinion]]:
-        """Opinions of the opposite polarity: first those that are said of such an aspect elsewhere (no table is
-        tender), and of them those that the model expects there: by mean log-probability of a token, with Gumbel noise
-        if sampled.
-        """
-        from builder.augment.nets.attribution import fitting
+        """Opinions of the opposite polarity with their scores, the best first.
 
+        First those that the training sentences have of such an aspect (no table is tender); among them by the mean
+        log-probability of a token in this place, with Gumbel noise if sampled.
+        """
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
         if not tokens or cut.spans[tokens[0]][0] < mark.start or cut.spans[tokens[-1]][1] > mark.end:
             return []
-        wanted = OPPOSITE[mark.polarity]
-        labels = self.conditions.labels(turned(sentence, mark), cut.spans)
-        fits = [
-            opinion
-            for opinion in self.opinions
-            if opinion.polarity == wanted and opinion.text != sentence.text[mark.start : mark.end]
-        ]
-        lengths = sorted({len(fit.ids) for fit in fits})
-        if not lengths:
+        wanted, now = OPPOSITE[mark.polarity], sentence.text[mark.start : mark.end]
+        opinions = [opinion for opinion in self.opinions if opinion.polarity == wanted and opinion.text != now]
+        if not opinions:
             return []
-        describe_settings = fitting(
-            self.network, cut.ids, labels, (tokens[0], tokens[-1] + 1), self.inventory.mask, lengths
-        )
-        scores = [
-            sum(float(describe_settings[len(fit.ids)][t, i]) for t, i in enumerate(fit.ids)) / len(fit.ids)
-            for fit in fits
-        ]
+        scores = self._fits(turned(sentence, mark), cut, (tokens[0], tokens[-1] + 1), opinions)
         heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
-        noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in fits]
+        noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in opinions]
         own = head(sentence, mark)
         order = sorted(
-            range(len(fits)), key=lambda n: (own not in fits[n].heads, -(scores[n] + noise[n]), fits[n].text)
+            range(len(opinions)),
+            key=lambda n: (own not in opinions[n].heads, -(scores[n] + noise[n]), opinions[n].text),
         )
-        return [(round(scores[n], 2), fits[n]) for n in order]
+        return [(round(scores[n], 2), opinions[n]) for n in order]
+
+    def _fits(self, sentence: Sentence, cut: Cut, place: Span, opinions: Sequence[Opinion]) -> list[float]:
+        """The mean log-probability of a token of each opinion, in the place of some tokens of the sentence."""
+        from builder.augment.nets.attribution import fitting
+
+        model = self.model
+        labels = model.conditions.labels(sentence, cut.spans)
+        lengths = sorted({len(opinion.ids) for opinion in opinions})
+        log_p = fitting(model.network, cut.ids, labels, place, model.inventory.mask, lengths)
+        return [
+            sum(float(log_p[len(opinion.ids)][t, i]) for t, i in enumerate(opinion.ids)) / len(opinion.ids)
+            for opinion in opinions
+        ]
 
     def _refilled(
         self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random
@@ -178,36 +178,31 @@ class StyleTransfer:
         """The words that speak for the label, under the opposite one."""
         from builder.augment.nets.filling import Fill, fill
 
-        label = self._label(sentence, marks)
-        opposite = None if label is None else opposites(self.conditions, self.settings.opposite).get(label)
+        how, model = self.settings, self.model
+        label = label_of(sentence, marks, model.conditions)
+        opposite = None if label is None else opposites(model.conditions, how.opposite).get(label)
         chosen = self._speaking(sentence, cut, marks, label) if opposite else ()
         if opposite is None or label is None or not chosen:
             return
-        number = self.conditions.names.index(opposite)
+        number = model.conditions.names.index(opposite)
         first = frozenset(word[0] for word in chosen)
-        heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
+        heat = how.temperature if how.replacement == "sampled" else 0.0
         seeds = [draw.getrandbits(62) for _ in range(copies)]
-        items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, each, heat) for each in seeds]
-        aspects = tuple(
-            Changed(
-                mark.start,
-                mark.end,
-                sentence.text[mark.start : mark.end],
-                OPPOSITE[mark.polarity],
-                middle(OPPOSITE[mark.polarity]),
-            )
-            for mark in marks
-            if self.conditions.mode == "polarity" and mark.polarity in OPPOSITE
-        )
-        said = opposite if self.conditions.mode == "sentence" else None
+        items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, seed, heat) for seed in seeds]
+        changed = tuple(self._turned_aspects(sentence, marks))
+        new_label = opposite if model.conditions.mode == "sentence" else None
         for item in items:  # each alone: copies of one sentence are no batch
-            _, (new, score) = next(fill(self.network, [item], self.inventory, 1, self.settings.threads))
-            if edits := edited(self.inventory, sentence, cut, {at: i for at, i in new.items() if i != cut.ids[at]}):
-                yield Rewrite(sentence.id, edits, score, said, aspects)
+            _, (new, score) = next(fill(model.network, [item], model.inventory, 1, how.threads))
+            replaced = {at: i for at, i in new.items() if i != cut.ids[at]}
+            if edits := edited(model.inventory, sentence, cut, replaced):
+                yield Rewrite(sentence.id, edits, score, new_label, changed)
 
-    def _label(self, sentence: Sentence, marks: Sequence[Mark]) -> str | None:
-        """The sentence's label, or the polarity that all of its aspects have."""
-        return label_of(sentence, marks, self.conditions)
+    def _turned_aspects(self, sentence: Sentence, marks: Sequence[Mark]) -> Iterator[Changed]:
+        """The aspects with their words as they are and the opposite polarity, where polarities are the labels."""
+        for mark in marks:
+            if self.model.conditions.mode == "polarity" and mark.polarity in OPPOSITE:
+                polarity = OPPOSITE[mark.polarity]
+                yield Changed(mark.start, mark.end, sentence.text[mark.start : mark.end], polarity, middle(polarity))
 
     def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], label: str | None) -> Words:
         """The free words with the highest contributions to the label, as tokens of the conditional model."""
@@ -219,21 +214,10 @@ class StyleTransfer:
             return ()
         spans = [(cut.spans[word[0]][0], cut.spans[word[-1]][1]) for word in words]
         tokens = [tuple(at for at, (a, b) in enumerate(known.spans) if start <= a and b <= end) for start, end in spans]
-        sums = contributions(self.judge, known.ids, tokens, self.conditions.names.index(label))
+        sums = contributions(self.judge, known.ids, tokens, self.model.conditions.names.index(label))
         most = max(sums, default=0.0)
         order = sorted(range(len(words)), key=lambda n: (-sums[n], n))[: self.settings.words]
         return tuple(words[n] for n in sorted(order) if most > 0 and sums[n] >= self.settings.share * most)
-
-
-def in_turn(words: Words) -> Steps:
-    """All words side by side, the tokens of each in turn."""
-    return tuple(
-        (
-            tuple(sorted(word[turn] for word in words if turn < len(word))),
-            tuple(sorted(at for word in words for at in word[turn:])),
-        )
-        for turn in range(max(map(len, words)))
-    )
 
 
 def load(
@@ -251,6 +235,8 @@ def load(
     `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
     turn round.
     """
+    from builder.learning.obtain import ModelShelf
+
     conditions = Conditions.of(settings.labels, sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
@@ -258,19 +244,19 @@ def load(
             where=NAME,
             fix="style-transfer turns labels round: give labelled sentences",
         )
-    network, inventory, digest = cbert.trained(
-        settings.filler(), sentences, conditions, folder / "cbert", seed, progress, cbert.NAME, corpus
-    )
+    shelf = ModelShelf(folder / "cbert", seed, progress)
+    model, digest = cbert.trained(settings.filler(), sentences, conditions, shelf, cbert.NAME, corpus)
     units = unit_inventory(sentences, False, settings.min_count)
-    judge, judged = _judge(settings, sentences, conditions, units, folder / "classifier", seed, progress)
-    found = opinions_of(sentences, inventory) if conditions.mode == "polarity" else ()
-    known = {one.text: (valences or {}).get(one.text, middle(one.polarity)) for one in found}
-    return StyleTransfer(
-        settings, network, inventory, conditions, judge, units, found, known, _both(digest, judged, known), progress
-    )
+    shelf = ModelShelf(folder / "classifier", seed, progress)
+    judge, judge_digest = _judge(settings, sentences, conditions, units, shelf)
+    opinions = opinions_of(sentences, model.inventory) if conditions.mode == "polarity" else ()
+    known = {opinion.text: (valences or {}).get(opinion.text, middle(opinion.polarity)) for opinion in opinions}
+    digest = _digest(digest, judge_digest, known)
+    return StyleTransfer(settings, model, judge, units, opinions, known, digest, progress)
 
 
-def _both(*parts: object) -> str:
+def _digest(*parts: object) -> str:
+    """One digest of all parts of the method."""
     import hashlib
 
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
@@ -281,13 +267,13 @@ def _judge(
     sentences: Sequence[Sentence],
     conditions: Conditions,
     units: Inventory,
-    folder: Path,
-    seed: int,
-    progress: Progress | None,
+    shelf: ModelShelf,
 ) -> tuple[Classifier, str]:
+    """The classifier of sentences by their labels, and its digest: read from the shelf, or trained and kept there."""
     from builder.augment.nets import attribution
-    from builder.learning.obtain import ModelShelf, load_or_train, split_held_out, training_key
+    from builder.learning.obtain import load_or_train, split_held_out, training_key
 
+    seed = shelf.seed
     network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed)
     items = []
     for sentence in sentences:
@@ -299,10 +285,5 @@ def _judge(
     learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))
     schedule = settings.schedule(settings.epochs, sentences, 1e-3)
     key = training_key(NAME, (describe_training(settings), seed), items, "embedded", __name__)
-    digest = load_or_train(
-        ModelShelf(folder, seed, progress),
-        key,
-        network,
-        lambda run: attribution.train(network, learnt, held, schedule, run),
-    )
+    digest = load_or_train(shelf, key, network, lambda run: attribution.train(network, learnt, held, schedule, run))
     return network.eval(), digest

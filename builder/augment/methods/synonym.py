@@ -63,7 +63,9 @@ class Synonym:
         for sentence in sentences:
             simple, known = is_simplified(sentence), self.thesaurus.synonyms
             places = [
-                (word, found) for word in free(sentence) if (found := known(sentence.text[word[0] : word[1]], simple))
+                (word, synonyms)
+                for word in free(sentence)
+                if (synonyms := known(sentence.text[word[0] : word[1]], simple))
             ]
             yield (
                 tuple(_drawn(sentence, places, copies, self.rate, seeded(seed, self.name, sentence.id)))
@@ -112,11 +114,11 @@ class Sets:
     signature: str
 
     def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
-        found = self.table.get(fold(word), ())
-        if found and (simplified or script_of(word) == "simplified"):
+        words = self.table.get(fold(word), ())
+        if words and (simplified or script_of(word) == "simplified"):
             simplify = converter("t2s")
-            found = tuple(map(simplify, found))
-        return [one for one in found if one != word]
+            words = tuple(map(simplify, words))
+        return [other for other in words if other != word]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -136,8 +138,8 @@ class English:
         lower = word.lower()
         if len(lower) < 3 or not lower.isalpha() or lower in _fixed() or (word != lower and word != word.capitalize()):
             return ()
-        found = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
-        return [one.capitalize() for one in found] if word[0].isupper() else found
+        others = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
+        return [other.capitalize() for other in others] if word[0].isupper() else others
 
 
 @cache
@@ -163,12 +165,12 @@ def _chinese(options: Options) -> Sets:
     path = _thesaurus(options.thesaurus)
     more = list(_sets(path)) if path else []
     content = OWN_SETS.read_bytes() + (path.read_bytes() if path else b"")
-    told = f"zh 2:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
+    signature = f"zh 2:{lexicon.digest}:{hashlib.sha256(content).hexdigest()[:16]}"
     alike = _table(
         groups.values(),
         lambda word, other: len(word) == len(other) > 1 and 2 * len(set(word) & set(other)) >= len(word),
     )
-    return Sets(_joined(alike, _table([*sets, *more], _about_as_long)), told)
+    return Sets(_joined(alike, _table([*sets, *more], _about_as_long)), signature)
 
 
 @cache
@@ -182,7 +184,9 @@ def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> d
     table: dict[str, dict[str, None]] = {}
     for words in sets:
         for word in words:
-            table.setdefault(fold(word), {}).update((one, None) for one in words if one != word and fits(word, one))
+            table.setdefault(fold(word), {}).update(
+                (other, None) for other in words if other != word and fits(word, other)
+            )
     return {word: tuple(others) for word, others in table.items() if others}
 
 
@@ -190,10 +194,10 @@ def _about_as_long(word: str, other: str) -> bool:
     return abs(len(word) - len(other)) <= max(1, len(word) // 2)
 
 
-def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+def _joined(first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return {
-        word: tuple(dict.fromkeys((*one.get(word, ()), *other.get(word, ()))))
-        for word in [*one, *(w for w in other if w not in one)]
+        word: tuple(dict.fromkeys((*first.get(word, ()), *second.get(word, ()))))
+        for word in [*first, *(w for w in second if w not in first)]
     }
 
 

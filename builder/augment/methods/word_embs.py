@@ -57,9 +57,9 @@ class WordEmbs:
             for sentence, options in zip(
                 part, self.filler.expected(part, list(map(free, part)), self.top), strict=True
             ):
-                yield self._one(sentence, options, copies, seeded(seed, "word-embs", sentence.id))
+                yield self._replace_words(sentence, options, copies, seeded(seed, "word-embs", sentence.id))
 
-    def _one(self, sentence: Sentence, options: Options, copies: int, random: Random) -> tuple[Rewrite, ...]:
+    def _replace_words(self, sentence: Sentence, options: Options, copies: int, random: Random) -> tuple[Rewrite, ...]:
         words = [i for i, option in options.items() if option]
         wanted = min(len(words), amount(self.rate, len(options)))
 
@@ -69,8 +69,8 @@ class WordEmbs:
         return distinct(sentence, make, copies) if words else ()
 
 
-def _drawn(found: Sequence[tuple[str, float]], random: Random) -> str:
-    return random.choices([word for word, _ in found], [chance for _, chance in found])[0]
+def _drawn(candidates: Sequence[tuple[str, float]], random: Random) -> str:
+    return random.choices([word for word, _ in candidates], [chance for _, chance in candidates])[0]
 
 
 def load(settings: AugmentSettings) -> WordEmbs:

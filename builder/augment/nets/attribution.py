@@ -44,8 +44,8 @@ class Classifier(nn.Module):
 
     def loss(self, items: Sequence[Classed]) -> Tensor:
         batch = collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0)
-        told = self(self.encoder.tokens(batch.ids), batch.seen)
-        return functional.cross_entropy(told, torch.tensor([item.label for item in items]))
+        logits = self(self.encoder.tokens(batch.ids), batch.seen)
+        return functional.cross_entropy(logits, torch.tensor([item.label for item in items]))
 
 
 def classifier(size: int, classes: int, width: int, layers: int, seed: int) -> Classifier:
@@ -62,13 +62,13 @@ def train(
     measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
     done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
     with torch.inference_mode():
-        right = sum(int(_told(network, item.ids).argmax()) == item.label for item in held)
+        right = sum(int(_classify(network, item.ids).argmax()) == item.label for item in held)
     return {"score": done.score, "epochs": float(len(done.scores)), "accuracy": right / len(held)}
 
 
-def _told(network: Classifier, ids: Sequence[int]) -> Tensor:
-    told = network(network.encoder.tokens(torch.tensor([list(ids)])), torch.ones(1, len(ids), dtype=torch.bool))
-    out: Tensor = told[0]
+def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
+    logits = network(network.encoder.tokens(torch.tensor([list(ids)])), torch.ones(1, len(ids), dtype=torch.bool))
+    out: Tensor = logits[0]
     return out
 
 
@@ -82,8 +82,8 @@ def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Seque
     kept = [n for n, rest in enumerate(without) if rest]
     batch = collate([Blank(tuple(ids), (), ()), *(Blank(without[n], (), ()) for n in kept)], 0)
     with torch.inference_mode():
-        told = network(network.encoder.tokens(batch.ids), batch.seen)
-    margins = (told[:, label] - told[:, [i for i in range(told.shape[1]) if i != label]].mean(1)).tolist()
+        logits = network(network.encoder.tokens(batch.ids), batch.seen)
+    margins = (logits[:, label] - logits[:, [i for i in range(logits.shape[1]) if i != label]].mean(1)).tolist()
     falls = dict(zip(kept, (margins[0] - margin for margin in margins[1:]), strict=True))
     return [falls.get(n, 0.0) for n in range(len(words))]
 
@@ -104,5 +104,5 @@ def fitting(
         for length in lengths
     ]
     with torch.inference_mode():
-        told = network.told(blanks)
-    return dict(zip(lengths, torch.split(told, list(lengths)), strict=True))
+        scores = network.log_probabilities(blanks)
+    return dict(zip(lengths, torch.split(scores, list(lengths)), strict=True))

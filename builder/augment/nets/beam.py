@@ -1,7 +1,10 @@
 """Beam search whose outcome does not depend on the batch that an item happens to be in.
 
+In: a network as a `Stepper`, the rows to write (`SearchRows`), what none of them may say (`SearchRules`). Out: the
+`Beams` of each row.
+
 Sums of floating point numbers differ in their last digits with the shape of a batch, and a choice between two
-candidates may turn on them. So every search tells its margin: the least difference by which any of its choices was
+candidates may turn on them. So every search reports its margin: the least difference by which any of its choices was
 made. Where it is below SURE, far above that noise, the search is done again with the item alone: the outcome is a
 function of the item.
 
@@ -11,9 +14,8 @@ A small model left to itself writes ，，， or the same words over and over: n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 import torch
@@ -21,133 +23,214 @@ from torch import Tensor
 
 SURE = 1e-4
 REPEATED = 3
-"""So many tokens in a row are written once in a sequence."""
+"""A sequence holds the same REPEATED tokens in a row only once."""
 Barred = Mapping[tuple[int, ...], Mapping[int, int]]
-"""Tokens, and those that must not be written behind them, each with a number: it may be written in rows where that
-number is free.
-"""
+"""Tokens -> those that must not be written behind them, each with a number: rows where that number is free may."""
 Pairs = Tensor
 """[V, V]: whether the second token may stand behind the first."""
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+_NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Beams:
-    """What a search found for a row: sequences with their log-probabilities, best first, and the margin."""
+    """The outcome of a search for a row: sequences with their log-probabilities, best first, and the margin."""
 
     sequences: tuple[tuple[tuple[int, ...], float], ...]
     margin: float
 
 
+@dataclass(frozen=True, slots=True)
+class SearchRows:
+    """The rows of a batch, one entry a row in each field.
+
+    `begin` is the token before the sequence, `lengths` how many tokens it has (at most, where the rules name an end
+    mark), `forced` the tokens that take their place in every beam (-1: free). `least` tokens stand before the end
+    mark. `behind` is the token that follows the sequence (-1: none). `free`: numbers of barred tokens that this row
+    may write all the same.
+    """
+
+    begin: Sequence[int]
+    lengths: Sequence[int]
+    forced: Sequence[Sequence[int]]
+    least: Sequence[int] = ()
+    behind: Sequence[int] = ()
+    free: Sequence[Set[int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRules:
+    """What a search may write, whatever the row.
+
+    `never` [V] is added to the scores of tokens that are not forced: 0 or -inf. `end` is the end mark, if sequences
+    have one. With `marks` (tokens of punctuation), no mark stands beside another, no sequence repeats REPEATED tokens
+    and none holds what is `barred`; None where tokens may be parts of characters. `pairs`: which tokens may stand
+    beside each other.
+    """
+
+    never: Tensor
+    end: int | None = None
+    marks: Sequence[int] | None = None
+    barred: Barred = field(default_factory=dict)
+    pairs: Pairs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSize:
+    """Beams a row, rows searched at once, and processor threads."""
+
+    width: int
+    batch: int
+    threads: int
+
+
 class Stepper(Protocol):
-    """Log-probabilities [B * K, V] of the next token, given the last ones [B * K]; and beams put in another order [B
-    * K].
+    """A network that writes beams token by token."""
+
+    def __call__(self, last: Tensor, step: int) -> Tensor:
+        """Log-probabilities [B * K, V] of the next token, given the last ones [B * K]."""
+
+    def reorder(self, beams: Tensor) -> None:
+        """Go on with the beams [B * K] at these places."""
+
+
+def search(stepper: Stepper, rows: SearchRows, rules: SearchRules, width: int) -> list[Beams]:
+    """The `width` best sequences of each row. Forced tokens count with their log-probability.
+
+    Rows are done at their length or when all beams have ended; later steps do nothing for them.
     """
-
-    def __call__(self, last: Tensor, step: int) -> Tensor: ...
-    def reorder(self, beams: Tensor) -> None: ...
-
-
-def search(
-    stepper: Stepper,
-    begin: Sequence[int],
-    lengths: Sequence[int],
-    forced: Sequence[Sequence[int]],
-    width: int,
-    never: Tensor,
-    end: int | None = None,
-    least: Sequence[int] = (),
-    marks: Sequence[int] | None = None,
-    behind: Sequence[int] = (),
-    barred: Barred = MappingProxyType({}),
-    free: Sequence[Set[int]] = (),
-    pairs: Pairs | None = None,
-) -> list[Beams]:
-    """The `width` best sequences of each row, of exactly `lengths` tokens (at most, where there is an `end` token,
-    and then `least` before it).
-
-    `forced` tokens (-1: free) take their place in every beam and count with their log-probability; `never` is added
-    to the others ([V], 0 or -inf). With `marks`, none of them is written beside another (`behind`: the token that
-    follows each row, -1: none), no sequence says REPEATED tokens twice, and none what is `barred` and not among the
-    row's `free` numbers (not for tokens that may be parts of characters), and none has two tokens beside each other
-    that are not among the `pairs`. Rows are done at their length; later steps do nothing for them.
-    """
-    rows, spread = len(lengths), torch.arange(len(lengths))[:, None] * width
-    total = torch.full((rows, width), float("-inf"))
-    total[:, 0] = 0.0
-    last = torch.tensor(begin).repeat_interleave(width)
-    said = torch.zeros((rows, width, 0), dtype=torch.long)
-    margins = torch.full((rows,), float("inf"))
-    ended = torch.zeros((rows, width), dtype=torch.bool)
-    found: list[Beams | None] = [None] * rows
-    due = torch.tensor([[*row, *[-1] * (max(lengths) - len(row))] for row in forced])
-    following = torch.tensor(
-        [
-            [*row[1:], last, *[-1] * (max(lengths) - len(row))]
-            for row, last in zip(forced, behind or [-1] * rows, strict=True)
-        ]
-    )
-    punctuation = (
-        None
-        if marks is None
-        else torch.zeros(len(never), dtype=torch.bool).index_fill(0, torch.tensor(marks, dtype=torch.long), True)
-    )
-    free = free or [frozenset()] * rows
-    refused = never + _barred(free, barred.get((), {}), len(never))[:, None]
-    for step in range(max(lengths)):
-        scores = stepper(last, step).view(rows, width, -1)
-        here = due[:, step]
-        if end is not None and least:
-            scores[:, :, end] = torch.where(torch.tensor(least)[:, None] > step, float("-inf"), scores[:, :, end])
-        fair = scores + refused
-        if punctuation is not None:
-            fair = fair.masked_fill(
-                _repeated(said, last.view(rows, width), following[:, step], punctuation), float("-inf")
-            )
-            fair[_ended(begin, said, barred, free)] = float("-inf")
-        if pairs is not None:
-            fair = fair.masked_fill(~_paired(pairs, last.view(rows, width), following[:, step]), float("-inf"))
-        tried = fair.topk(min(width + 1, scores.shape[-1]), -1)
-        told = scores.gather(2, here.clamp(min=0)[:, None, None].expand(-1, width, 1))
-        only = (here >= 0)[:, None, None]
-        values, tokens = (
-            torch.where(only, float("-inf"), tried.values),
-            torch.where(only, here[:, None, None], tried.indices),
-        )
-        values[:, :, :1] = torch.where(only, told, values[:, :, :1])
-        if end is not None:  # a beam that has ended goes on with one more end mark at no cost
-            values = torch.where(ended[:, :, None], float("-inf"), values)
-            tokens = torch.where(ended[:, :, None], end, tokens)
-            values[:, :, 0] = torch.where(ended, 0.0, values[:, :, 0])
-        each = values.shape[-1]
-        best = (total[:, :, None] + values).flatten(1).topk(min(width + 1, width * each), -1)
-        margins = torch.minimum(margins, _gap(best.values, width))
-        total, chosen = best.values[:, :width], best.indices[:, :width]
-        beams = chosen // each
-        last = tokens.flatten(1).gather(1, chosen)
-        said = torch.cat([said.gather(1, beams[:, :, None].expand(-1, -1, said.shape[2])), last[:, :, None]], 2)
-        if end is not None:
-            ended = ended.gather(1, beams) | (last == end)
-        for row, length in enumerate(lengths):
-            if found[row] is None and (length == step + 1 or (end is not None and bool(ended[row].all()))):
-                found[row] = _found(said[row], total[row], float(margins[row]))
-        if all(found):
+    count, longest = len(rows.lengths), max(rows.lengths)
+    filters, beams = _Filters(rows, rules), _OpenBeams(rows.begin, width)
+    first_beam = torch.arange(count)[:, None] * width
+    results: list[Beams | None] = [None] * count
+    for step in range(longest):
+        scores = stepper(beams.last.flatten(), step).view(count, width, -1)
+        values, tokens = filters.candidates(scores, beams, step)
+        origins = beams.extend(values, tokens, rules.end)
+        for row, length in enumerate(rows.lengths):
+            if results[row] is None and (length == step + 1 or (rules.end is not None and beams.all_ended(row))):
+                results[row] = beams.result(row)
+        if all(results):
             break
-        last = last.flatten()
-        stepper.reorder((beams + spread).flatten())
-    return [one for one in found if one is not None]
+        stepper.reorder((origins + first_beam).flatten())
+    return [result for result in results if result is not None]
 
 
-def _repeated(said: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> Tensor:
-    """[R, K, V]: the tokens that would end what stands in `said` [R, K, S] already, REPEATED tokens long, or put a
-    mark beside a mark: behind `last` [R, K] or before `following` [R] (-1: not known).
+class _OpenBeams:
+    """The beams of all rows so far: log-probabilities `total` and `last` tokens [R, K], `written` tokens [R, K, S],
+    which have `ended` [R, K], and the margin of each row [R].
+    """
+
+    def __init__(self, begin: Sequence[int], width: int) -> None:
+        rows = len(begin)
+        self.width = width
+        self.total = torch.full((rows, width), _NEVER)
+        self.total[:, 0] = 0.0
+        self.last = torch.tensor(begin).repeat_interleave(width).view(rows, width)
+        self.written = torch.zeros((rows, width, 0), dtype=torch.long)
+        self.ended = torch.zeros((rows, width), dtype=torch.bool)
+        self.margins = torch.full((rows,), float("inf"))
+
+    def extend(self, values: Tensor, tokens: Tensor, end: int | None) -> Tensor:
+        """Keep the best beams of each row with one more token; `values` and `tokens` [R, K, C] are the candidates.
+
+        Returns the beam that each new one comes from [R, K].
+        """
+        each = values.shape[-1]
+        best = (self.total[:, :, None] + values).flatten(1).topk(min(self.width + 1, self.width * each), -1)
+        self.margins = torch.minimum(self.margins, _gap(best.values, self.width))
+        self.total, chosen = best.values[:, : self.width], best.indices[:, : self.width]
+        origins = chosen // each
+        self.last = tokens.flatten(1).gather(1, chosen)
+        before = self.written.gather(1, origins[:, :, None].expand(-1, -1, self.written.shape[2]))
+        self.written = torch.cat([before, self.last[:, :, None]], 2)
+        if end is not None:
+            self.ended = self.ended.gather(1, origins) | (self.last == end)
+        return origins
+
+    def all_ended(self, row: int) -> bool:
+        return bool(self.ended[row].all())
+
+    def result(self, row: int) -> Beams:
+        """The sequences of a row, best first; of equal ones that with the smaller tokens."""
+        written, total = self.written[row], self.total[row]
+        order = sorted(range(len(total)), key=lambda k: (-float(total[k]), written[k].tolist()))
+        scores = [float(total[k]) for k in order if total[k] > _NEVER]
+        apart = min((a - b for a, b in pairwise(scores)), default=float("inf"))
+        edge = min((rounded(score)[1] for score in scores[:2]), default=float("inf"))
+        return Beams(
+            tuple((tuple(written[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]),
+            min(float(self.margins[row]), apart, edge),
+        )
+
+
+class _Filters:
+    """Rows and rules as tensors: which tokens each beam may go on with."""
+
+    def __init__(self, rows: SearchRows, rules: SearchRules) -> None:
+        longest, size = max(rows.lengths), len(rules.never)
+        behind = rows.behind or [-1] * len(rows.lengths)
+        self.rows, self.rules = rows, rules
+        self.forced = torch.tensor([_filled(row, longest) for row in rows.forced])
+        self.following = torch.tensor(
+            [_filled([*row[1:], last], longest) for row, last in zip(rows.forced, behind, strict=True)]
+        )
+        self.marks = None if rules.marks is None else _flags(rules.marks, size)
+        self.free = rows.free or [frozenset()] * len(rows.lengths)
+        self.refused = rules.never + _barred(self.free, rules.barred.get((), {}), size)[:, None]
+
+    def candidates(self, scores: Tensor, beams: _OpenBeams, step: int) -> tuple[Tensor, Tensor]:
+        """The values and tokens [R, K, C] that each beam may go on with, of `scores` [R, K, V].
+
+        A forced token is the only one. A beam that has ended goes on with one more end mark at no cost.
+        """
+        end, forced = self.rules.end, self.forced[:, step]
+        if end is not None and self.rows.least:
+            early = torch.tensor(self.rows.least)[:, None] > step
+            scores[:, :, end] = torch.where(early, _NEVER, scores[:, :, end])
+        allowed = self._allowed(scores, beams, step).topk(min(beams.width + 1, scores.shape[-1]), -1)
+        forced_scores = scores.gather(2, forced.clamp(min=0)[:, None, None].expand(-1, beams.width, 1))
+        only = (forced >= 0)[:, None, None]
+        values = torch.where(only, _NEVER, allowed.values)
+        tokens = torch.where(only, forced[:, None, None], allowed.indices)
+        values[:, :, :1] = torch.where(only, forced_scores, values[:, :, :1])
+        if end is not None:
+            values = torch.where(beams.ended[:, :, None], _NEVER, values)
+            tokens = torch.where(beams.ended[:, :, None], end, tokens)
+            values[:, :, 0] = torch.where(beams.ended, 0.0, values[:, :, 0])
+        return values, tokens
+
+    def _allowed(self, scores: Tensor, beams: _OpenBeams, step: int) -> Tensor:
+        """The scores, -inf for tokens that the rules forbid."""
+        allowed, following = scores + self.refused, self.following[:, step]
+        if self.marks is not None:
+            allowed = allowed.masked_fill(_repeated(beams.written, beams.last, following, self.marks), _NEVER)
+            allowed[_barred_places(self.rows.begin, beams.written, self.rules.barred, self.free)] = _NEVER
+        if self.rules.pairs is not None:
+            allowed = allowed.masked_fill(~_paired(self.rules.pairs, beams.last, following), _NEVER)
+        return allowed
+
+
+def _filled(row: Sequence[int], longest: int) -> list[int]:
+    """A row with -1 behind, up to the length of the longest."""
+    return [*row, *[-1] * (longest - len(row))]
+
+
+def _flags(tokens: Sequence[int], size: int) -> Tensor:
+    """[V]: whether a token is among some."""
+    return torch.zeros(size, dtype=torch.bool).index_fill(0, torch.tensor(tokens, dtype=torch.long), True)
+
+
+def _repeated(written: Tensor, last: Tensor, following: Tensor, marks: Tensor) -> Tensor:
+    """[R, K, V]: the tokens that would repeat REPEATED tokens of `written` [R, K, S], or put a mark beside a mark:
+    behind `last` [R, K] or before `following` [R] (-1: not known).
     """
     beside = marks[last] | (marks[following.clamp(min=0)] & (following >= 0))[:, None]
     out = beside[:, :, None] & marks
-    if said.shape[2] >= REPEATED:
-        grams = said.unfold(2, REPEATED, 1)
-        same = (grams[..., :-1] == said[:, :, None, 1 - REPEATED :]).all(-1)
+    if written.shape[2] >= REPEATED:
+        grams = written.unfold(2, REPEATED, 1)
+        same = (grams[..., :-1] == written[:, :, None, 1 - REPEATED :]).all(-1)
         rows, beams, places = same.nonzero(as_tuple=True)
         out[rows, beams, grams[rows, beams, places, -1]] = True
     return out
@@ -160,7 +243,7 @@ def _paired(pairs: Pairs, last: Tensor, following: Tensor) -> Tensor:
 
 
 def _barred(free: Sequence[Set[int]], alone: Mapping[int, int], size: int) -> Tensor:
-    """[R, V]: -inf for what each row must not say at all."""
+    """[R, V]: -inf for the tokens that a row must not write at all: `alone` without those whose number is free."""
     out = torch.zeros((len(free), size))
     out[:, list(alone)] = float("-inf")
     for row, numbers in enumerate(free):
@@ -168,22 +251,22 @@ def _barred(free: Sequence[Set[int]], alone: Mapping[int, int], size: int) -> Te
     return out
 
 
-def _ended(
-    begin: Sequence[int], said: Tensor, barred: Barred, free: Sequence[Set[int]]
+def _barred_places(
+    begin: Sequence[int], written: Tensor, barred: Barred, free: Sequence[Set[int]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Rows, beams and tokens of what is barred behind the last tokens of each beam."""
-    out: tuple[list[int], list[int], list[int]] = ([], [], [])
+    """Rows, beams and tokens that are barred behind the last tokens of each beam, as an index into [R, K, V]."""
+    rows, beams, tokens = list[int](), list[int](), list[int]()
     longest = max(map(len, barred), default=0)
-    for row, beams in enumerate(said.tolist() if longest else ()):
-        for beam, tokens in enumerate(beams):
-            told = (begin[row], *tokens)[-longest:]
-            for at in range(len(told)):
-                for token, number in barred.get(told[at:], {}).items():
+    for row, sequences in enumerate(written.tolist() if longest else ()):
+        for beam, sequence in enumerate(sequences):
+            end = (begin[row], *sequence)[-longest:]
+            for at in range(len(end)):
+                for token, number in barred.get(end[at:], {}).items():
                     if number not in free[row]:
-                        out[0].append(row)
-                        out[1].append(beam)
-                        out[2].append(token)
-    return out
+                        rows.append(row)
+                        beams.append(beam)
+                        tokens.append(token)
+    return rows, beams, tokens
 
 
 def _gap(values: Tensor, width: int) -> Tensor:
@@ -194,21 +277,10 @@ def _gap(values: Tensor, width: int) -> Tensor:
     return torch.where(gap.isnan(), float("inf"), gap)
 
 
-def _found(said: Tensor, total: Tensor, margin: float) -> Beams:
-    order = sorted(range(len(total)), key=lambda k: (-float(total[k]), said[k].tolist()))
-    scores = [float(total[k]) for k in order if total[k] > float("-inf")]
-    apart = min((a - b for a, b in pairwise(scores)), default=float("inf"))
-    edge = min((rounded(score)[1] for score in scores[:2]), default=float("inf"))
-    return Beams(
-        tuple((tuple(said[k].tolist()), rounded(float(total[k]))[0]) for k in order[: len(scores)]),
-        min(margin, apart, edge),
-    )
-
-
 def rounded(score: float) -> tuple[float, float]:
-    """A score as it is told, to hundredths, and how far it is from being rounded otherwise."""
-    told = round(score, 2)
-    return told, 0.005 - abs(score - told)
+    """A score to hundredths, and how far it is from being rounded otherwise."""
+    hundredths = round(score, 2)
+    return hundredths, 0.005 - abs(score - hundredths)
 
 
 def settled(
@@ -216,9 +288,7 @@ def settled(
     batches: Sequence[Sequence[int]],
     work: Callable[[list[Item]], list[tuple[Out, float]]],
 ) -> Iterator[tuple[int, Out]]:
-    """(index, outcome) of every item. `work` gives outcomes with margins; where one is not SURE the item is worked on
-    alone.
-    """
+    """(index, outcome) of every item. `work` gives outcomes with margins; below SURE it is given the item alone."""
     for batch in batches:
         done = work([items[i] for i in batch])
         for i, (out, margin) in zip(batch, done, strict=True):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.beam import Beams, banned, search, settled
+from builder.augment.nets.beam import Beams, SearchRows, SearchRules, SearchSize, search, settled
 from builder.augment.nets.hub import CAUSAL, HubInventory, inventory
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.layers import DecoderLayer, begun, padded
@@ -97,9 +97,9 @@ class HubCausal(nn.Module):
         return out
 
     def read(self, ids: Tensor, state: list[Any]) -> Tensor:
-        said = self.network(input_ids=ids, past_key_values=state[0] if state else None, use_cache=True)
-        state[:] = [said.past_key_values]
-        return torch.log_softmax(said.logits[:, -1].float(), -1)
+        output = self.network(input_ids=ids, past_key_values=state[0] if state else None, use_cache=True)
+        state[:] = [output.past_key_values]
+        return torch.log_softmax(output.logits[:, -1].float(), -1)
 
     def select(self, rows: Tensor, state: list[Any]) -> None:
         state[0].batch_select_indices(rows)
@@ -157,10 +157,10 @@ class _CausalSteps:
     def __call__(self, last: Tensor, step: int) -> Tensor:
         if step:
             return self.network.read(last[:, None], self.state)
-        told = self.network.read(self.prefixes, self.state)
+        scores = self.network.read(self.prefixes, self.state)
         rows = torch.arange(len(self.prefixes)).repeat_interleave(self.width)
         self.network.select(rows, self.state)
-        return told[rows]
+        return scores[rows]
 
     def reorder(self, beams: Tensor) -> None:
         self.network.select(beams, self.state)
@@ -169,33 +169,32 @@ class _CausalSteps:
 def write(
     network: Causal,
     items: Sequence[Opening],
-    size: int,
-    never: Sequence[int],
-    marks: Sequence[int] | None,
-    end: int,
-    width: int,
-    batch: int,
-    threads: int,
+    rules: SearchRules,
+    size: SearchSize,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Beams]]:
-    """(index, beams) of every opening; sequences end with `end`, after `most` tokens at the latest."""
-    ban = banned(size, [i for i in never if i != end])
+    """(index, beams) of every opening; sequences end with the end mark of `rules`, after `most` tokens at the latest."""
+    assert rules.end is not None, "openings are written on up to an end mark"
+    end = rules.end
     order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
-    cuts: list[list[int]] = []
+    batches: list[list[int]] = []
     for _, group in groupby(order, key=lambda i: len(items[i].prefix)):
         same = list(group)
-        cuts += [same[at : at + batch] for at in range(0, len(same), batch)]
+        batches += [same[at : at + size.batch] for at in range(0, len(same), size.batch)]
     network.eval()
 
     def work(chosen: list[Opening]) -> list[tuple[Beams, float]]:
-        lengths, forced = [item.most + 1 for item in chosen], [(*[-1] * item.most, end) for item in chosen]
-        steps = _CausalSteps(network, chosen, width)
-        begin, least = [item.prefix[-1] for item in chosen], [item.least for item in chosen]
-        found = search(steps, begin, lengths, forced, width, ban, end, least, marks)
-        return [(one, one.margin) for one in found]
+        rows = SearchRows(
+            begin=[item.prefix[-1] for item in chosen],
+            lengths=[item.most + 1 for item in chosen],
+            forced=[(*[-1] * item.most, end) for item in chosen],
+            least=[item.least for item in chosen],
+        )
+        steps = _CausalSteps(network, chosen, size.width)
+        return [(beams, beams.margin) for beams in search(steps, rows, rules, size.width)]
 
-    with scope(threads), torch.inference_mode():
-        for done, out in enumerate(settled(items, cuts, work), start=1):
+    with scope(size.threads), torch.inference_mode():
+        for done, out in enumerate(settled(items, batches, work), start=1):
             yield out
             if progress:
                 progress(done, len(items), "writing")

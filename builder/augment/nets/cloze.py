@@ -68,7 +68,7 @@ class Cloze(nn.Module, ABC):
     def logits(self, batch: Blanks) -> Tensor:
         """[N, V] for the N places of a batch."""
 
-    def told(self, items: Sequence[Blank]) -> Tensor:
+    def log_probabilities(self, items: Sequence[Blank]) -> Tensor:
         """Log-probabilities [N, V] of all places of the items, in order."""
         return torch.log_softmax(self.logits(collate(items, self.pad, self.around)).float(), -1)
 
@@ -131,8 +131,8 @@ class HubCloze(Cloze):
         self.longest = int(getattr(network.config, "max_position_embeddings", 512)) - 4
 
     def logits(self, batch: Blanks) -> Tensor:
-        said = self.network(input_ids=batch.ids, attention_mask=batch.seen.long(), token_type_ids=batch.labels)
-        out: Tensor = said.logits[batch.row, batch.column]
+        output = self.network(input_ids=batch.ids, attention_mask=batch.seen.long(), token_type_ids=batch.labels)
+        out: Tensor = output.logits[batch.row, batch.column]
         return out
 
 

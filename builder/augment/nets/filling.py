@@ -113,8 +113,8 @@ def _filled(
                 shown = tuple(mask if at in hidden else i for at, i in enumerate(ids[n]))
                 blanks.append(Blank(shown, item.labels, places))
                 owners += [(n, at) for at in places]
-        told = network.told(blanks)
-        for row, (n, at) in zip(told, owners, strict=True):
+        scores = network.log_probabilities(blanks)
+        for row, (n, at) in zip(scores, owners, strict=True):
             chosen, margin = _chosen(row, items[n], at, never, glued)
             ids[n][at] = chosen
             totals[n] += float(row[chosen])
@@ -127,13 +127,13 @@ def _filled(
     return out
 
 
-def _chosen(told: Tensor, item: Fill, at: int, never: Tensor, glued: Tensor | None) -> tuple[int, float]:
+def _chosen(log_p: Tensor, item: Fill, at: int, never: Tensor, glued: Tensor | None) -> tuple[int, float]:
     """The token at a place and by how much it won."""
-    scores = told + never
+    scores = log_p + never
     if glued is not None:
         scores = torch.where(glued == glued[item.ids[at]], scores, float("-inf"))
     if item.temperature:
-        uniform = np.random.Generator(np.random.PCG64([item.seed, at])).random(len(told))
+        uniform = np.random.Generator(np.random.PCG64([item.seed, at])).random(len(log_p))
         noise = -np.log(-np.log(np.clip(uniform, 1e-12, 1 - 1e-12)))  # Gumbel: the maximum is a draw from the softmax
         scores = scores / item.temperature + torch.from_numpy(noise).float()
     if at in item.other:
@@ -147,5 +147,5 @@ def _glued(inventory: Inventory) -> Tensor | None:
     """Which tokens go on with the word before them: a place keeps its kind, so that words neither run together nor
     fall apart.
     """
-    told = getattr(inventory, "glued", None)
-    return None if told is None else torch.tensor(told)
+    flags = getattr(inventory, "glued", None)
+    return None if flags is None else torch.tensor(flags)

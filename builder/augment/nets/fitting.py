@@ -56,9 +56,9 @@ def likely(
 
     def work(rows: list[MaskedSentence]) -> list[tuple[float, float]]:
         asked = [[i == mask for i in row.source[row.start : row.start + len(row.target)]] for row in rows]
-        given, hidden = collate(rows, pad), padded([[int(one) for one in row] for row in asked]).bool()
+        given, hidden = collate(rows, pad), padded([[int(is_hidden) for is_hidden in row] for row in asked]).bool()
         states, due = network.states(given)[hidden], given.target[hidden]
-        told = iter(
+        log_p = iter(
             torch.cat(
                 [
                     _log_p(network, *part)
@@ -66,12 +66,12 @@ def likely(
                 ]
             ).tolist()
         )
-        return [rounded(sum(next(told) for one in row if one)) for row in asked]
+        return [rounded(sum(next(log_p) for is_hidden in row if is_hidden)) for row in asked]
 
     out = [0.0] * len(items)
     with scope(threads), torch.inference_mode():
-        for i, found in settled(items, cuts, work):
-            out[i] = found
+        for i, score in settled(items, cuts, work):
+            out[i] = score
     return out
 
 

@@ -45,13 +45,13 @@ class HubInventory:
         """Tokens that stand for at least one character. One that is several byte tokens counts as the first of them:
         it is kept or replaced whole.
         """
-        said = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        listed = [
+        encoding = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        tokens = [
             (int(i), (start + _blank(text[start:end]), end))
-            for i, (start, end) in zip(said.input_ids, said.offset_mapping, strict=True)
+            for i, (start, end) in zip(encoding.input_ids, encoding.offset_mapping, strict=True)
             if text[start:end].strip()
         ]
-        return Cut(*(tuple(part) for part in zip(*_apart(listed), strict=True))) if listed else Cut((), ())
+        return Cut(*(tuple(part) for part in zip(*_apart(tokens), strict=True))) if tokens else Cut((), ())
 
     def written(self, text: str, cut: Cut, new: Mapping[int, int]) -> tuple[Written, ...]:
         """Runs of replaced tokens, read by the tokenizer's own decoder behind the token before them, which settles
@@ -69,12 +69,12 @@ class HubInventory:
                 done += 1
             ids = [new[i] for i in range(at, done + 1)]
             start, end = cut.spans[at][0], cut.spans[done][1]
-            said = self.read(ids, cut.ids[at - 1] if at else None)
+            new_text = self.read(ids, cut.ids[at - 1] if at else None)
             if at and not _HAN.match(
-                said
+                new_text
             ):  # spaces before Han characters are marks of the text, no habit of the tokenizer
                 start = cut.spans[at - 1][1]
-            yield start, end, said if at else said.lstrip()
+            yield start, end, new_text if at else new_text.lstrip()
 
     def read(self, ids: Sequence[int], before: int | None = None) -> str:
         """What tokens write behind another one. "" where they are no whole characters."""
@@ -86,8 +86,8 @@ class HubInventory:
 
     def _read(self, ids: Sequence[int]) -> str:
         """WordPiece decoders put a space around every Han character."""
-        said = str(self.tokenizer.backend_tokenizer.decoder.decode(self.tokenizer.convert_ids_to_tokens(list(ids))))
-        return _SPACED_HAN.sub("", said)
+        text = str(self.tokenizer.backend_tokenizer.decoder.decode(self.tokenizer.convert_ids_to_tokens(list(ids))))
+        return _SPACED_HAN.sub("", text)
 
 
 def _blank(piece: str) -> int:
@@ -95,10 +95,10 @@ def _blank(piece: str) -> int:
     return len(piece) - len(piece.lstrip())
 
 
-def _apart(listed: Sequence[tuple[int, Span]]) -> list[tuple[int, Span]]:
+def _apart(tokens: Sequence[tuple[int, Span]]) -> list[tuple[int, Span]]:
     """Without tokens that share a character with the one before."""
     out: list[tuple[int, Span]] = []
-    for i, (start, end) in listed:
+    for i, (start, end) in tokens:
         if out and start < out[-1][1][1]:
             out[-1] = out[-1][0], (out[-1][1][0], max(end, out[-1][1][1]))
         else:
@@ -139,10 +139,10 @@ def _glued(tokenizer: Any, size: int) -> tuple[bool, ...]:
     """Whether a token goes on with the word before it, by the habits of WordPiece, byte-level BPE and sentencepiece."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(min(size, len(tokenizer)))))
     if type(tokenizer.backend_tokenizer.decoder).__name__ == "WordPiece":
-        told = [str(token).startswith("##") for token in tokens]
+        flags = [str(token).startswith("##") for token in tokens]
     else:
-        told = [not str(token).startswith(("\u0120", "\u2581")) for token in tokens]
-    return (*told, *[False] * (size - len(told)))
+        flags = [not str(token).startswith(("\u0120", "\u2581")) for token in tokens]
+    return (*flags, *[False] * (size - len(flags)))
 
 
 def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:

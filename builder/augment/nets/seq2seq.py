@@ -131,8 +131,8 @@ class EmbeddedCore(nn.Module):
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
         kept, seen, at, past, written = state
-        said, state[4] = self.writing(x, written)
-        x = x + said + self.positions(at.clamp(max=self.longest - 1))[:, None]
+        output, state[4] = self.writing(x, written)
+        x = x + output + self.positions(at.clamp(max=self.longest - 1))[:, None]
         for i, layer in enumerate(self.decoder):
             x, past[i] = layer.step(x, past[i], kept[i], seen, None)  # type: ignore[operator]
         state[2] = at + 1
@@ -141,7 +141,7 @@ class EmbeddedCore(nn.Module):
 
     def reorder(self, state: list[Any], beams: Tensor) -> None:
         state[3] = [(keys[beams], values[beams]) for keys, values in state[3]]
-        state[4] = tuple(one[:, beams] for one in state[4])
+        state[4] = tuple(part[:, beams] for part in state[4])
 
     def head(self, s: Tensor) -> Tensor:
         return functional.linear(s, self.tokens.weight, self.bias)
@@ -167,25 +167,25 @@ class HubCore(nn.Module):
         return out
 
     def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
-        said = self.network.get_decoder()(
+        output = self.network.get_decoder()(
             inputs_embeds=x, encoder_hidden_states=memory, encoder_attention_mask=seen.long(), use_cache=False
         )
-        out: Tensor = said.last_hidden_state
+        out: Tensor = output.last_hidden_state
         return out
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
         return [memory.repeat_interleave(beams, 0), seen.long().repeat_interleave(beams, 0), None]
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
-        said = self.network.get_decoder()(
+        output = self.network.get_decoder()(
             inputs_embeds=x,
             encoder_hidden_states=state[0],
             encoder_attention_mask=state[1],
             past_key_values=state[2],
             use_cache=True,
         )
-        state[2] = said.past_key_values
-        out: Tensor = said.last_hidden_state
+        state[2] = output.past_key_values
+        out: Tensor = output.last_hidden_state
         return out
 
     def reorder(self, state: list[Any], beams: Tensor) -> None:

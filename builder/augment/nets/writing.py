@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from builder.augment.nets.beam import Barred, Beams, Pairs, banned, search, settled
+from builder.augment.nets.beam import Barred, Beams, Pairs, SearchRows, SearchRules, banned, search, settled
 from builder.augment.nets.fragments import pad_of
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
 from builder.learning.loop import scope
@@ -37,7 +37,7 @@ def trimmed(item: MaskedSentence, mask: int) -> MaskedSentence:
 @dataclass(frozen=True, slots=True)
 class Writing:
     """How fragments are written. `beams`: the width of the search; `batch` sentences at once; `barred`, `pairs`: see
-    `search`; `never`: more tokens that are not written.
+    `SearchRules`; `never`: more tokens that are not written.
     """
 
     beams: int = 5
@@ -89,6 +89,7 @@ def write(
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
     short = [trimmed(item, mask) for item in items]
     never = banned(inventory.size, (*inventory.never, *writing.never))
+    rules = SearchRules(never, marks=marks, barred=writing.barred, pairs=writing.pairs)
     order = sorted(
         (i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i)
     )
@@ -96,23 +97,21 @@ def write(
     network.eval()
 
     def work(batch: list[tuple[MaskedSentence, Set[int]]]) -> list[tuple[Beams, float]]:
-        rows, allowed = [item for item, _ in batch], [numbers for _, numbers in batch]
+        short_items, allowed = [item for item, _ in batch], [numbers for _, numbers in batch]
         forced = [
-            [-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)] for item in rows
+            [-1 if item.source[item.start + t] == mask else i for t, i in enumerate(item.target)]
+            for item in short_items
         ]
-        begin, lengths = [item.previous for item in rows], [len(item.target) for item in rows]
-        steps = _Steps(network, rows, pad, writing.beams)
-        found = search(
-            steps, begin, lengths, forced, writing.beams, never,
-            marks=marks, behind=list(map(_behind, rows)), barred=writing.barred, free=allowed, pairs=writing.pairs,
-        )  # fmt: skip
-        return [(one, one.margin) for one in found]
+        begin, lengths = [item.previous for item in short_items], [len(item.target) for item in short_items]
+        rows = SearchRows(begin, lengths, forced, behind=list(map(_behind, short_items)), free=allowed)
+        steps = _Steps(network, short_items, pad, writing.beams)
+        return [(beams, beams.margin) for beams in search(steps, rows, rules, writing.beams)]
 
     with scope(writing.threads), torch.inference_mode():
-        for done, (i, found) in enumerate(
+        for done, (i, beams) in enumerate(
             settled(list(zip(short, free or [frozenset()] * len(short), strict=True)), cuts, work), start=1
         ):
-            yield i, _whole(items[i], short[i], found)
+            yield i, _whole(items[i], short[i], beams)
             if progress:
                 progress(done, len(order), "writing")
 
@@ -123,8 +122,8 @@ def _behind(item: MaskedSentence) -> int:
     return item.source[end] if end < len(item.source) else -1
 
 
-def _whole(item: MaskedSentence, short: MaskedSentence, found: Beams) -> Beams:
+def _whole(item: MaskedSentence, short: MaskedSentence, beams: Beams) -> Beams:
     """Beams of the trimmed fragment with the forced tokens around it again."""
     at = short.start - item.start
     head, tail = item.target[:at], item.target[at + len(short.target) :]
-    return Beams(tuple(((*head, *said, *tail), score) for said, score in found.sequences), found.margin)
+    return Beams(tuple(((*head, *tokens, *tail), score) for tokens, score in beams.sequences), beams.margin)
