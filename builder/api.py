@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builder import markup
-from builder.config import Convention
 from builder.errors import BuilderError, ConfigError, install_command
 from builder.export.records import ReviewRow, extracted, triplet
 from builder.records import Element, Token, Triplet
 from builder.release import reading
 from builder.release.diff import Diff, between
+from builder.settings import Convention
 
 if TYPE_CHECKING:
     import pandas

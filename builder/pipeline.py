@@ -22,12 +22,13 @@ from typing import Any
 
 from builder import shards, sources
 from builder.code import code_digest
-from builder.config import Config, Resolved, flat, resolve
+from builder.config import Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.lexicon.resources import Lexicon, load_lexicon, overlays, sample_dir
 from builder.lexicon.rules import files_digest, load_rules, rules_digest
 from builder.model import kinds
 from builder.release.reading import shelf_of
+from builder.settings import Config
 from builder.shards import footprint
 from builder.sources.opening import check_readable
 from builder.stages.context import Context

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builder import nlp
-from builder.config import Convention
 from builder.engine import Doc, Engine
 from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.records import Element, Review, Token, Triplet
+from builder.settings import Convention
 from builder.text import Script, Variants, View, from_source, view
 
 StoredWord = tuple[int, int, str, int, str]

@@ -17,7 +17,8 @@ PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup",),
     ("", "records", "errors"),
-    ("licences",),
+    ("licences", "limits"),
+    ("settings",),
     ("code", "config", "text", "files", "edges"),
     ("kept",),
     ("learning", "lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),

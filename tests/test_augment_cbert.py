@@ -22,6 +22,7 @@ from builder.augment.nets.hub import MASKED
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.replacing import Replacing
+from builder.augment.settings import make_settings
 from builder.errors import ConfigError, InputError, ModelError
 from builder.learning.pieces import MASK, SPECIAL, Units
 
@@ -254,11 +255,11 @@ def test_english_words_are_replaced_with_their_spaces(tmp_path: Path) -> None:
     "wrong", [{"k": 0}, {"replacement": "worst"}, {"labels": "valence"}, {"share": 1.0}, {"temperature": 0.0}]
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError):
-        CBertSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"^--set: cbert\.{next(iter(wrong))} = .* is not "):
+        make_settings({f"cbert.{key}": value for key, value in wrong.items()})
 
 
 @pytest.mark.parametrize("wrong", [{"probability": 0.0}, {"labels": "x"}, {"width": 0}])
 def test_context_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError):
-        ContextSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"^--set: context\.{next(iter(wrong))} = .* is not "):
+        make_settings({f"context.{key}": value for key, value in wrong.items()})

@@ -26,6 +26,7 @@ from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, Seq2Se
 from builder.augment.nets.writing import Writing, trimmed
 from builder.augment.nets.writing import write as write_fragments
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
+from builder.augment.settings import make_settings
 from builder.augment.token_labels import LABELS, bio
 from builder.errors import ConfigError, InputError, ModelError
 from builder.learning.checkpoint import Checkpoints
@@ -107,8 +108,8 @@ def test_nothing_to_learn_from_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"r": 0.0}, {"r": 1.5}, {"keep": "opinion"}, {"beams": 0}, {"most": -1}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError):
-        MaskedSeq2SeqSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"^--set: masked_seq2seq\.{next(iter(wrong))} = .* is not "):
+        make_settings({f"masked_seq2seq.{key}": value for key, value in wrong.items()})
 
 
 def network(used: bool = True) -> LabelledSeq2Seq:

@@ -411,7 +411,7 @@ def test_a_release_that_fails_verify_is_refused(parent: Path, tmp_path: Path, he
         (["synonym", "--release", "R", "--layer", "gold"], "'gold' is taken"),
         (["synonym", "--release", "R", "--layer", "A/B"], "'A/B' is no name for a layer"),
         (["synonym", "--release", "R", "--set", "synonym.rat=1"], "did you mean 'synonym.rate'?"),
-        (["synonym", "--release", "R", "--set", "synonym.rate=0.0"], "synonym.rate is out of its range"),
+        (["synonym", "--release", "R", "--set", "synonym.rate=0.0"], "synonym.rate = 0.0 is not a share above 0"),
         (["synonym", "--release", "R", "--set", "given.language=en"], "cannot be set"),
         (["synonym", "--release", "R", "--set", "synonym.thesaurus=missing.txt"], "no thesaurus that can be read"),
         (["synonym", "--release", "nowhere"], "no manifest.json here"),

@@ -16,6 +16,7 @@ from builder.augment.nets.attribution import Classed, classifier, contributions,
 from builder.augment.opposites import label_of, opinions_of, opposites
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.replacing import unit_inventory
+from builder.augment.settings import make_settings
 from builder.errors import ConfigError, ModelError
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Schedule, TrainingRun
@@ -139,8 +140,8 @@ def test_sentences_without_labels_cannot_be_turned_round(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("wrong", [{"labels": "bio"}, {"words": 0}, {"share": 0.0}, {"replacement": "worst"}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError):
-        StyleTransferSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"^--set: style_transfer\.{next(iter(wrong))} = .* is not "):
+        make_settings({f"style_transfer.{key}": value for key, value in wrong.items()})
 
 
 def test_the_random_state_of_the_caller_is_left_alone(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def test_a_corpus_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
         raw(str(tmp_path / "none.txt"), GIVEN)
     with pytest.raises(ConfigError, match="no train split"):
         raw("train", GIVEN)
-    with pytest.raises(ConfigError, match="pre-trained already"):
-        replace(SEQ, base="some/model", corpus="train")
+    with pytest.raises(ConfigError, match='corpus = "train" is not for a pretrained base'):
+        make_settings({"cbert.base": "some/model", "cbert.corpus": "train"})
 
 
 def texts(given: tuple[Sentence, ...]) -> list[str]:

@@ -185,7 +185,7 @@ def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_pa
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"methods": "synonym:rate=2"}, "--set: synonym.rate is out of its range"),
+        ({"methods": "synonym:rate=2"}, "--set: synonym.rate = 2.0 is not a share above 0"),
         ({"methods": "synonym:rate"}, "--methods: 'rate' is no key=value; write synonym:key=value"),
         ({"methods": "synonym:speed=2"}, "synonym.speed"),
         (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from builder.config import Config, Resolved, SelfTrain, flat, resolve
+from builder.config import Resolved, filled, flat, resolve
 from builder.errors import ConfigError
+from builder.limits import Limits, at_least, from_0_to_1
+from builder.settings import Config, SelfTrain
 
 WHOLE = """\
 seed = 7
@@ -184,3 +187,29 @@ def test_sources_have_licences_of_their_own_once_each() -> None:
     ):
         with pytest.raises(ConfigError, match=message):
             resolve(options={"release.licences": pairs})
+
+
+@dataclass(frozen=True)
+class Oven:
+    heat: float = 0.5
+    racks: int = 2
+
+    def limits(self) -> Limits:
+        return {"heat": from_0_to_1(self.heat), "racks": at_least(1, self.racks)}
+
+
+@dataclass(frozen=True)
+class Kitchen:
+    name: str = "back"
+    oven: Oven = field(default_factory=Oven)
+
+    def limits(self) -> Limits:
+        return {"name": (self.name != "none" or not self.oven.racks, "a name")}
+
+
+def test_every_dataclass_of_settings_declares_its_limits_and_one_check_holds_them() -> None:
+    assert filled(Kitchen, {"oven.heat": 1}) == Kitchen(oven=Oven(1.0))
+    with pytest.raises(ConfigError, match=r"^here: oven\.racks = 0 is not at least 1$"):
+        filled(Kitchen, {"oven.racks": 0}, "here")
+    with pytest.raises(ConfigError, match=r'^here: name = "none" is not a name$'):
+        filled(Kitchen, {"name": "none"}, "here")

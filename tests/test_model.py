@@ -344,7 +344,7 @@ def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
         train_tagger([Example("a", "沒有", ())], [], TINY, 1, tmp_path)
     with pytest.raises(ModelError, match="no judged triplet in 1 training items"):
         train_discriminator([JudgedReview("a", "沒有", ())], [], TINY_JUDGE, 1, tmp_path)
-    with pytest.raises(ConfigError, match="epochs = 0 is below 1"):
+    with pytest.raises(ConfigError, match="epochs = 0 is not at least 1"):
         replace(TINY, epochs=0)
 
 

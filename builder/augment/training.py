@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from builder.augment.records import Sentence
 from builder.augment.signatures import FREE
 from builder.errors import ConfigError, InputError
+from builder.limits import Limits, at_least
 from builder.records import RawReview
 from builder.text import clauses, same_script, script_of, sentences
 
@@ -51,12 +52,10 @@ class Training:
     threads: int = field(default=2, metadata=FREE)
     """Threads of training; changes no candidate."""
 
-    def __post_init__(self) -> None:
-        if min(self.epochs, self.least, self.width, self.min_count, self.batch, self.threads) < 1 or self.patience < 0:
-            raise ConfigError(
-                "epochs, sentences, width, tokens and threads are at least 1 (patience 0: no early end)",
-                where=type(self).__name__,
-            )
+    def limits(self) -> Limits:
+        """The limits of these settings, to which methods add their own."""
+        sizes = ("epochs", "least", "width", "min_count", "batch", "threads")
+        return {name: at_least(1, getattr(self, name)) for name in sizes} | {"patience": at_least(0, self.patience)}
 
     def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
         """`rate` is the network's own."""
@@ -79,12 +78,13 @@ class InDomain(Training):
     pretrain_epochs: int = 8
     """Without a corpus: passes over the labelled sentences without their labels, first."""
 
-    def __post_init__(self) -> None:
-        Training.__post_init__(self)
-        if self.corpus_epochs < 1 or self.pretrain_epochs < 0:
-            raise ConfigError("corpus_epochs are at least 1, pretrain_epochs 0", where=type(self).__name__)
-        if self.corpus and self.base != "embedded":
-            raise ConfigError("a base is pre-trained already", where="corpus", fix="give a corpus or a base")
+    def limits(self) -> Limits:
+        """Those of `Training`, and a corpus only where there is no pretrained base."""
+        return Training.limits(self) | {
+            "corpus_epochs": at_least(1, self.corpus_epochs),
+            "pretrain_epochs": at_least(0, self.pretrain_epochs),
+            "corpus": (not self.corpus or self.base == "embedded", "for a pretrained base: give a corpus or a base"),
+        }
 
     @property
     def own_rate(self) -> float:

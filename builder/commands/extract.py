@@ -12,7 +12,7 @@ import click
 from builder.commands.terminal import counted, shows_colour, styled_output
 
 if TYPE_CHECKING:
-    from builder.config import Convention
+    from builder.settings import Convention
     from builder.sources.texts import Text
     from builder.usecases.answers import Writer
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.config import Convention
 from builder.engine import pairing
 from builder.engine.asserting import AssertionRule
 from builder.engine.comparing import ComparisonRule
@@ -25,6 +24,7 @@ from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_un
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
+from builder.settings import Convention
 
 
 @dataclass(frozen=True, slots=True)

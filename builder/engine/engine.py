@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from builder.config import Convention
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import Compiled, compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_dish, is_kind
@@ -30,6 +29,7 @@ from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
+from builder.settings import Convention
 from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol, TypeVar
 
-from builder.errors import ConfigError
+from builder.limits import Limits, above_0, at_least, check_limits, from_0_to_1
 from builder.records import Element, Polarity, Span, Triplet, Verdict
 
 VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
@@ -95,12 +95,17 @@ class NetworkConfig:
     threads: int = 2
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "int" and value < 1:
-                raise ConfigError(f"{field.name} = {value} is below 1", where="model config")
-        if not (0 <= self.dropout < 1 and 0 <= self.warmup <= 1 and self.rate > 0 and self.clip > 0):
-            raise ConfigError("dropout and warmup are shares, rate and clip above 0", where="model config")
+        check_limits(self, lambda key: "model config")
+
+    def limits(self) -> Limits:
+        counts = [field.name for field in fields(self) if field.type == "int"]
+        return {
+            **{name: at_least(1, getattr(self, name)) for name in counts},
+            "dropout": (0 <= self.dropout < 1, "a share from 0 to below 1"),
+            "warmup": from_0_to_1(self.warmup),
+            "rate": above_0(self.rate),
+            "clip": above_0(self.clip),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from builder.config import Config
 from builder.errors import ModelError, install_command
 from builder.learning.task import Example, Judge, JudgedReview, Progress, TripletModel
 from builder.records import Triplet
+from builder.settings import Config
 
 if TYPE_CHECKING:
     from builder.model.paper.settings import Asking, Seq2SeqConfig

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from builder.config import Config
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon, data_dir, load_lexicon
 from builder.lexicon.rules import Rule
+from builder.settings import Config
 from builder.shards import Crew, Parcel
 from builder.shards.local import LocalCrew
 from builder.store import db, runs

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from builder.config import Config
 from builder.errors import ModelError
 from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview, TaggerConfig, sized
 from builder.model import kinds
 from builder.records import StoredTriplet
+from builder.settings import Config
 from builder.stages import predicting
 from builder.stages.context import Context, ModelBar
 from builder.stages.training import examples, streamed

@@ -8,13 +8,13 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 
-from builder.config import Convention
 from builder.engine import Engine
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon, data_dir, overlays
 from builder.lexicon.rules import load_rules, rules_digest
 from builder.reader import extract, restored
 from builder.records import Review, Triplet
+from builder.settings import Convention
 from builder.shards import Job, Parcel
 from builder.stages.context import Context, advance, arrived, bar, begin, lexicons
 from builder.store import db, reviews, runs, triplets, usage

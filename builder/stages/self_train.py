@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from builder.config import VARIANTS
 from builder.errors import ModelError
 from builder.learning.task import Example, Judge, TaggerConfig, TripletModel, sized
 from builder.model import kinds
 from builder.reader import review_view, to_text, to_view
 from builder.records import Review, StoredTriplet, Triplet
+from builder.settings import VARIANTS
 from builder.stages import cotrain, discriminate, predicting
 from builder.stages.context import Context, ModelBar
 from builder.stages.rounds import SPLITS, Counted, Made, asked, finish, lets_in

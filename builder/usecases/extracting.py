@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, cast
 
-from builder.config import Convention
 from builder.files import replacing
+from builder.settings import Convention
 from builder.sources.texts import STANDARD, Text, texts
 from builder.stages.context import bar
 from builder.usecases.answers import Answer, Writer, writer

@@ -11,11 +11,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from builder.config import Convention
 from builder.errors import ConfigError
 from builder.lexicon.resources import load_lexicon, overlays
 from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
+from builder.settings import Convention
 from builder.shards import Job, opened
 from builder.store import db, runs
 from builder.text import Variants, view

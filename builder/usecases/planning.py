@@ -20,13 +20,13 @@ from itertools import cycle, islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
-from builder.config import Config
 from builder.dedup.near_duplicates import HELD, links, normal, room
 from builder.dedup.texts import Texts
 from builder.errors import WorkdirError
 from builder.learning.task import Example
 from builder.lexicon.resources import load_lexicon, overlays
 from builder.records import StoredTriplet
+from builder.settings import Config
 from builder.stages.context import Context
 from builder.stages.rows import KNOWN
 from builder.stages.splits import HASH, PLACED

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Iterator
 
 from builder.augment.settings import AugmentSettings
-from builder.config import Config
+from builder.settings import Config
 
 
 def describe_build_settings() -> str:

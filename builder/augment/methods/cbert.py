@@ -30,7 +30,7 @@ from builder.augment.replacing import (
     unit_inventory,
 )
 from builder.augment.training import InDomain, corpora
-from builder.errors import ConfigError
+from builder.limits import Limits, above_0, among, at_least
 
 if TYPE_CHECKING:
     from builder.augment.nets.cloze import Cloze
@@ -65,18 +65,15 @@ class CBertSettings(InDomain):
     layers: int = 4
     """Layers of the embedded model."""
 
-    def __post_init__(self) -> None:
-        InDomain.__post_init__(self)
-        if self.labels not in MODES or self.replacement not in CHOICES:
-            raise ConfigError(
-                f"labels = {self.labels!r}, replacement = {self.replacement!r}",
-                where=NAME,
-                fix=f"known: {', '.join((*MODES, *CHOICES))}",
-            )
-        if min(self.k, self.rounds, self.layers) < 1:
-            raise ConfigError("k, rounds and layers are at least 1", where=NAME)
-        if not (0 <= self.share < 1 and 0 < self.mask < 1 and self.temperature > 0):
-            raise ConfigError("share and mask are shares, temperature is above 0", where=NAME)
+    def limits(self) -> Limits:
+        return InDomain.limits(self) | {
+            "labels": among(MODES, self.labels),
+            "replacement": among(CHOICES, self.replacement),
+            **{name: at_least(1, getattr(self, name)) for name in ("k", "rounds", "layers")},
+            "share": (0 <= self.share < 1, "a share from 0 to below 1"),
+            "mask": (0 < self.mask < 1, "a share above 0 and below 1"),
+            "temperature": above_0(self.temperature),
+        }
 
 
 def load(

@@ -30,7 +30,7 @@ from builder.augment.replacing import (
 )
 from builder.augment.signatures import LATER, describe_training
 from builder.augment.training import Training
-from builder.errors import ConfigError
+from builder.limits import Limits, above_0, among, at_least, share_above_0
 
 if TYPE_CHECKING:
     from builder.learning.task import Progress
@@ -53,14 +53,13 @@ class ContextSettings(Training):
     epochs: int = 20
     width: int = 256
 
-    def __post_init__(self) -> None:
-        Training.__post_init__(self)
-        if self.labels not in MODES:
-            raise ConfigError(f"unknown labels {self.labels!r}", where=NAME, fix=f"known: {', '.join(MODES)}")
-        if not (0 < self.probability <= 1 and self.temperature > 0 and self.pretrain_epochs > 0):
-            raise ConfigError(
-                "probability is a share above 0, temperature above 0, pretrain_epochs at least 1", where=NAME
-            )
+    def limits(self) -> Limits:
+        return Training.limits(self) | {
+            "labels": among(MODES, self.labels),
+            "probability": share_above_0(self.probability),
+            "temperature": above_0(self.temperature),
+            "pretrain_epochs": at_least(1, self.pretrain_epochs),
+        }
 
 
 def load(

@@ -19,7 +19,8 @@ from builder.augment.replacing import unit_inventory
 from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import KINDS, kept
 from builder.augment.training import Training
-from builder.errors import ConfigError, ModelError
+from builder.errors import ModelError
+from builder.limits import Limits, among, at_least
 
 if TYPE_CHECKING:
     from builder.augment.nets.beam import Beams
@@ -49,12 +50,12 @@ class Gpt2Settings(Training):
     layers: int = 4
     """Layers of the embedded model."""
 
-    def __post_init__(self) -> None:
-        Training.__post_init__(self)
-        if self.keep not in KINDS:
-            raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.layers) < 1:
-            raise ConfigError("beams and layers are at least 1", where=NAME)
+    def limits(self) -> Limits:
+        return Training.limits(self) | {
+            "keep": among(tuple(KINDS), self.keep),
+            "beams": at_least(1, self.beams),
+            "layers": at_least(1, self.layers),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,9 @@ from builder.augment.replacing import unit_inventory
 from builder.augment.signatures import LATER, describe_settings, describe_training
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
 from builder.augment.training import InDomain, corpora
-from builder.errors import ConfigError, ModelError
+from builder.errors import ModelError
 from builder.kept import Kept
+from builder.limits import Limits, among, at_least
 from builder.records import Span
 
 if TYPE_CHECKING:
@@ -88,14 +89,13 @@ class MaskedSeq2SeqSettings(InDomain):
     decoder: int = 1
     """Decoder layers of the embedded model."""
 
-    def __post_init__(self) -> None:
-        InDomain.__post_init__(self)
-        if not 0 < self.r <= 1:
-            raise ConfigError(f"r = {self.r} is no share above 0", where=NAME, fix="the paper uses 0.3 to 0.7")
-        if self.keep not in KINDS:
-            raise ConfigError(f"unknown keep {self.keep!r}", where=NAME, fix=f"known: {', '.join(KINDS)}")
-        if min(self.beams, self.each, self.encoder, self.decoder) < 1 or self.most < 0:
-            raise ConfigError("beams, each and layers are at least 1, most at least 0", where=NAME)
+    def limits(self) -> Limits:
+        return InDomain.limits(self) | {
+            "r": (0 < self.r <= 1, "a share above 0 (the paper uses 0.3 to 0.7)"),
+            "keep": among(tuple(KINDS), self.keep),
+            **{name: at_least(1, getattr(self, name)) for name in ("beams", "each", "encoder", "decoder")},
+            "most": at_least(0, self.most),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,8 @@ from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_tu
 from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import kept
 from builder.augment.training import InDomain
-from builder.errors import ConfigError, ModelError
+from builder.errors import ModelError
+from builder.limits import Limits, among, at_least, share_above_0
 from builder.records import Span
 
 if TYPE_CHECKING:
@@ -56,15 +57,13 @@ class StyleTransferSettings(InDomain):
     layers: int = 4
     """Layers of the embedded model."""
 
-    def __post_init__(self) -> None:
-        InDomain.__post_init__(self)
-        if self.labels not in ("auto", "sentence", "polarity"):
-            raise ConfigError(
-                f"labels {self.labels!r} have no opposite", where=NAME, fix="known: auto, sentence, polarity"
-            )
-        if self.words < 1 or not 0 < self.share <= 1:
-            raise ConfigError("words is at least 1, share a share above 0", where=NAME)
-        self.filler()
+    def limits(self) -> Limits:
+        filler = self.filler().limits()
+        return {key: limit for key, limit in filler.items() if hasattr(self, key)} | {
+            "labels": among(("auto", "sentence", "polarity"), self.labels),  # which have an opposite
+            "words": at_least(1, self.words),
+            "share": share_above_0(self.share),
+        }
 
     def filler(self) -> cbert.CBertSettings:
         """The settings of the conditional model."""

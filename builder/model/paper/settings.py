@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from builder.errors import ConfigError
+from builder.limits import Limits, above_0, at_least, check_limits, from_0_to_1
 from builder.model.paper.templates import Template
 
 
@@ -37,12 +37,16 @@ class Seq2SeqConfig:
     threads: int = 2
 
     def __post_init__(self) -> None:
-        for field_ in fields(self):
-            value = getattr(self, field_.name)
-            if field_.type == "int" and value < (0 if field_.name in ("patience", "processes") else 1):
-                raise ConfigError(f"{field_.name} = {value} is too small", where="model config")
-        if not (0 <= self.warmup <= 1 and self.rate > 0 and self.clip > 0):
-            raise ConfigError("warmup is a share, rate and clip are above 0", where="model config")
+        check_limits(self, lambda key: "model config")
+
+    def limits(self) -> Limits:
+        counts = [field_.name for field_ in fields(self) if field_.type == "int"]
+        return {
+            **{name: at_least(0 if name in ("patience", "processes") else 1, getattr(self, name)) for name in counts},
+            "warmup": from_0_to_1(self.warmup),
+            "rate": above_0(self.rate),
+            "clip": above_0(self.clip),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,300 @@
+"""The settings of a build, as frozen dataclasses: one a section of `settings.toml`, with the limits of its values.
+
+A sentence under each field says what it does; the reference of settings is generated from them. `builder.config`
+reads and checks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from builder.limits import Limits, above_0, at_least, from_0_to_1
+
+Convention = Literal["natural", "paper"]
+VARIANTS = "ABCDE"
+ReleaseScript = Literal["keep", "traditional", "simplified"]
+Empty = Literal["keep", "drop"]
+Bump = Literal["auto", "patch", "minor", "major"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Where the columns of the review files are. Every empty name is guessed."""
+
+    text_column: str = ""
+    """Column that holds the review text."""
+    id_column: str = ""
+    """Column that holds the id; a repeated id gets the number of its row."""
+    place_column: str = ""
+    """Column that holds the name of the place, which releases mask."""
+    rating_column: str = ""
+    """Column that holds the star rating."""
+    source_column: str = ""
+    """Column that says where a review comes from."""
+    group_column: str = ""
+    """Column whose equal values stay in one split, such as document or place; never guessed."""
+    encoding: str = ""
+    """Encoding of the files; needed only where they are neither UTF-8 nor marked."""
+    sheet: str = ""
+    """Sheet of a workbook, by its name or its number from 1; the first if not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """Which rows become reviews, and how they are split."""
+
+    max_chars: int = 4000
+    """Longest review in characters; longer ones are rejected."""
+    on_bad_row: Literal["reject", "stop"] = "reject"
+    """A row that cannot be read is stored in `rejected`, or it stops the run."""
+    test_share: float = 0.0676
+    """Share of the reviews that go to test."""
+    valid_share: float = 0.0676
+    """Share of the reviews that go to valid."""
+    test_count: int = 0
+    """Reviews that go to test, gold included; 0 leaves it to `test_share`. The paper has 5,000."""
+    valid_count: int = 0
+    """Reviews that go to valid; 0 leaves it to `valid_share`. The paper has 5,000."""
+
+    def limits(self) -> Limits:
+        share = self.test_share + self.valid_share
+        return {
+            "max_chars": at_least(1, self.max_chars),
+            "test_share": (0 <= self.test_share < 1, "a share from 0 to below 1"),
+            "valid_share": (0 <= share < 1, "a share that leaves some for train"),
+            "test_count": at_least(0, self.test_count),
+            "valid_count": at_least(0, self.valid_count),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Annotate:
+    """Who segments, tags and parses."""
+
+    backend: str = "embedded"
+    """`embedded`, or `ckip` and `ckip-stanza` with their extras."""
+    models: str = ""
+    """Folder with models of the backend; empty takes those shipped."""
+    chunk: int = 512
+    """Reviews in one task and one transaction; results do not depend on it."""
+
+    def limits(self) -> Limits:
+        return {"chunk": at_least(1, self.chunk)}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the rule engine labels."""
+
+    convention: Convention = "natural"
+    """`natural` labels sensibly; `paper` reproduces the habits of the paper's released data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discriminate:
+    """The judge that says YY, YN or NX about each triplet of the rules."""
+
+    mode: Literal["cross-fit", "paper"] = "cross-fit"
+    """`cross-fit`: no member judges what it was trained on; `paper`: the single classifier of section 3.3.2."""
+    folds: int = 2
+    """Parts into which `cross-fit` divides the reviews."""
+    epochs: int = 2
+    """Passes over the training data; small training sets get more."""
+    least: int = 20_000
+    """Fewest reviews of train for a `cross-fit` judge, which with fewer cannot be trusted; 0: always train one."""
+    most: int = 100_000
+    """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
+
+    def limits(self) -> Limits:
+        return {
+            "epochs": at_least(1, self.epochs),
+            "least": at_least(0, self.least),
+            "most": at_least(10, self.most),
+            "folds": at_least(2, self.folds),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTrain:
+    """The rounds that add what models find to what the rules found."""
+
+    variants: tuple[str, ...] = ("E",)
+    """Variants to run: `E`, or `A` to `D` of the paper's Algorithm 1."""
+    iterations: int = 3
+    """Rounds after the first model, for A to D; E has one round."""
+    epochs: int = 2
+    """Passes over the training data in each training."""
+    confidence: float = 0.5
+    """Predictions below this confidence are not added; the paper adds all (0)."""
+    most: int = 100_000
+    """Most reviews of train that are trained on."""
+
+    def limits(self) -> Limits:
+        known = bool(self.variants) and set(self.variants) <= set(VARIANTS)
+        return {
+            "most": at_least(10, self.most),
+            "epochs": at_least(1, self.epochs),
+            "iterations": at_least(0, self.iterations),
+            "confidence": from_0_to_1(self.confidence),
+            "variants": (known, "one or more of " + ", ".join(VARIANTS)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The profile `paper`: a sequence-to-sequence model as tagger and judge. Numbers are those of the paper's
+    appendix 11.1.
+    """
+
+    base: str = ""
+    """Base model: a hub name such as `google/mt5-base`, or a folder."""
+    template: Literal["1", "2"] = "2"
+    """Prompt template of the paper's Figure 5."""
+    given_aspects: bool = True
+    """With template 2, the question names the aspects known so far."""
+    constrained: bool = True
+    """Answers keep to the format and to words of the review; turn it off only to compare."""
+    max_input: int = 1024
+    """Longest input, in tokens."""
+    max_output: int = 512
+    """Longest answer of the tagger, in tokens."""
+    max_verdict: int = 64
+    """Longest answer of the judge, in tokens."""
+    epochs: int = 5
+    """Passes over the training data of the tagger."""
+    judge_epochs: int = 3
+    """Passes over the training data of the judge."""
+    batch_tokens: int = 8192
+    """Tokens in an optimiser step, padding included; taken in parts where memory is short."""
+    generate_tokens: int = 32768
+    """Tokens in a batch when the model writes."""
+    rate: float = 3e-4
+    """Learning rate."""
+    patience: int = 0
+    """Training stops after so many epochs without a better score; 0: never."""
+    save_steps: int = 2000
+    """Optimiser steps between two checkpoints."""
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """`auto` takes bf16 where the device has it."""
+    processes: int = 0
+    """Training processes; 0: one for each GPU."""
+
+    def limits(self) -> Limits:
+        sizes = ("max_input", "max_output", "max_verdict", "batch_tokens", "generate_tokens")
+        counts = ("epochs", "judge_epochs", "save_steps")
+        return {
+            **{name: at_least(1, getattr(self, name)) for name in (*sizes, *counts)},
+            **{name: at_least(0, getattr(self, name)) for name in ("patience", "processes")},
+            "rate": above_0(self.rate),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """What the build is scored against."""
+
+    gold: str = ""
+    """Labelled reviews as JSON lines of `id` and `triplets`; they become the test split."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSettings:
+    """What is written under releases/."""
+
+    name: str = "restaurant-aste"
+    """Name of the dataset; versions are counted for each name."""
+    version: str = ""
+    """The version itself; empty: 0.1.0, or what follows from the changes."""
+    bump: Bump = "auto"
+    """Raise at least this part of the version."""
+    licence: str = ""
+    """Licence of the release, as an SPDX name or expression; `LicenseRef-NAME` for terms of your own."""
+    licences: tuple[str, ...] = ()
+    """Licences of parts of the input, as `SOURCE=LICENCE`; a source is a value of the source column."""
+    creator: str = ""
+    """Who made the dataset, for card and citation."""
+    contact: str = ""
+    """Where questions and corrections go: a mail address or a page."""
+    url: str = ""
+    """Where the dataset can be found."""
+    date: str = ""
+    """Date of the release (YYYY-MM-DD); empty: the day it is made."""
+    max_drop: float = 0.2
+    """A release that loses more than this share of its parent needs a reason."""
+    drop_reason: str = ""
+    """Why a release may lose more; written into CHANGES.md."""
+    empty: Empty = "keep"
+    """Reviews in which nothing was found: keep them as unverified negatives, or drop them."""
+    script: ReleaseScript = "keep"
+    """Convert texts to one script, or keep them as they are."""
+    ids: Literal["keep", "hash"] = "keep"
+    """`hash` replaces review ids that lead back to a site."""
+    train_source: str = ""
+    """Variant that the train split is taken from; empty: the first of `self_train.variants`."""
+    min_confidence: float = 0.3
+    """Leave out triplets of a lower calibrated confidence; those without a confidence stay."""
+
+    def limits(self) -> Limits:
+        return {
+            "min_confidence": from_0_to_1(self.min_confidence),
+            "max_drop": from_0_to_1(self.max_drop),
+            "date": (_is_day(self.date), "a day, YYYY-MM-DD"),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings of a build."""
+
+    seed: int = 13
+    """Seed of everything random."""
+    workers: int = 2
+    """Worker processes; results do not depend on them."""
+    threads: int = 2
+    """Threads of training; another number gives other weights."""
+    engine: Literal["local", "dask"] = "local"
+    """`local` uses processes of this machine, `dask` the workers of a cluster."""
+    scheduler: str = ""
+    """Address of the cluster's scheduler; empty starts one on this machine."""
+    shard: int = 1024
+    """Reviews predicted in one task; another number may change a score's last digit."""
+    profile: Literal["embedded", "paper"] = "embedded"
+    """`embedded` models run anywhere; `paper` fine-tunes a sequence-to-sequence model."""
+    input: Input = field(default_factory=Input)
+    ingest: Ingest = field(default_factory=Ingest)
+    annotate: Annotate = field(default_factory=Annotate)
+    rules: Rules = field(default_factory=Rules)
+    discriminate: Discriminate = field(default_factory=Discriminate)
+    self_train: SelfTrain = field(default_factory=SelfTrain)
+    paper: Paper = field(default_factory=Paper)
+    evaluate: Evaluate = field(default_factory=Evaluate)
+    release: ReleaseSettings = field(default_factory=ReleaseSettings)
+
+    def limits(self) -> Limits:
+        """The limits of the top settings, and those that concern two sections."""
+        limits = {
+            "workers": at_least(1, self.workers),
+            "threads": at_least(1, self.threads),
+            "shard": at_least(1, self.shard),
+            "scheduler": (not self.scheduler or self.engine == "dask", 'for the engine "local": set engine = "dask"'),
+        }
+        mode, variants = self.discriminate.mode, set(self.self_train.variants)
+        if self.profile == "paper":
+            limits["paper.base"] = (bool(self.paper.base), 'a model: set it to "google/mt5-base" or a folder')
+            limits["discriminate.mode"] = (mode == "paper", '"paper", the only one that the profile "paper" has')
+            limits["self_train.variants"] = (
+                variants <= set("ABCD"),
+                'A, B, C or D, those that the profile "paper" has',
+            )
+        elif "E" in variants:
+            limits["discriminate.mode"] = (mode == "cross-fit", '"cross-fit", which variant E starts from')
+        return limits
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return not text or date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
