@@ -189,7 +189,7 @@ class Extractor:
 
         Example: `Extractor.from_workdir("workdir", source="E")("湯頭濃郁")`
         """
-        from builder.pipeline import remembered
+        from builder.builds import remembered
         from builder.usecases.extraction import open_system
 
         settings = remembered(Path(workdir)).resolved.config
@@ -446,10 +446,10 @@ def build(
     >>> made.counts["ingest"]["reviews"], made.counts["seed"]["triplets"]
     (2, 3)
     """
-    from builder import pipeline
+    from builder import builds, pipeline
 
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    made = pipeline.new_build(
+    made = builds.new_build(
         tuple(Path(path) for path in given), Path(workdir), Path(out), Path(config) if config else None, _flat(settings)
     )
     done = pipeline.run(

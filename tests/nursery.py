@@ -24,8 +24,8 @@ from builder.release.verify import verify
 NURSERY = """
 import importlib, json, os, pkgutil, sys
 import builder.stages, builder.model.tagger, builder.model.discriminator, builder.model.saved, builder.nlp.embedded, builder.pipeline, builder.commands.build, opencc, tabulate
-for module in pkgutil.iter_modules(builder.stages.__path__):
-    importlib.import_module("builder.stages." + module.name)
+for module in pkgutil.walk_packages(builder.stages.__path__, "builder.stages."):
+    importlib.import_module(module.name)
 from builder import cli
 print("ready", flush=True)
 for line in sys.stdin:

@@ -324,7 +324,7 @@ def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> N
 
 def test_without_inputs_the_build_is_that_of_the_sample(tmp_path: Path) -> None:
     made = builder.build(workdir=tmp_path / "w", out=tmp_path / "r", until="ingest")
-    from builder.pipeline import remembered
+    from builder.builds import remembered
 
     build = remembered(tmp_path / "w")
     assert build.inputs == (SAMPLE / "reviews.csv",)

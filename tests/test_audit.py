@@ -14,7 +14,7 @@ import pytest
 from conftest import Built, Command
 from goldwork import triplet, work
 
-from builder import pipeline
+from builder import builds, pipeline
 from builder.gold.audit import READ, AuditSettings, describe_audit, draw_audit, measure_audit, stratum_of
 from builder.metrics.sampling import Share, Stratum, ratio_share, stratified_share, wilson
 from builder.records import Candidate, Label, Pool, PoolReview
@@ -281,7 +281,7 @@ def test_what_cannot_be_audited_is_an_error(workdir: Path, here: Command, tmp_pa
 def test_a_release_states_what_people_found_and_that_nobody_looked_before(built: Built, tmp_path: Path) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "releases"
     assert "No sample of this release was audited." in (built.release / "README.md").read_text(encoding="utf-8")
-    first = Path(str(pipeline.run(pipeline.remembered(workdir, out))[-1].counts["path"]))
+    first = Path(str(pipeline.run(builds.remembered(workdir, out))[-1].counts["path"]))
     drawn = audit.draw(workdir, AuditSettings(20, 3))
     with opened(workdir) as connection, db.atomic(connection):
         who = gold.annotator(connection, "amy")
@@ -289,7 +289,7 @@ def test_a_release_states_what_people_found_and_that_nobody_looked_before(built:
         gold.put(connection, who, [(i, Label("NX" if n % 5 == 0 else "YY")) for n, i in enumerate(ids)], "page")
         gold.check(connection, who, [one.id for one in drawn.pool.reviews if one.stratum == READ], "page")
     assert [stage.name for stage, state, _ in pipeline.status(workdir) if state == "stale"] == ["release"]
-    done = pipeline.run(pipeline.remembered(workdir, out))
+    done = pipeline.run(builds.remembered(workdir, out))
     assert [one.ran for one in done] == [False] * 6 + [True]
     second = Path(str(done[-1].counts["path"]))
     assert (first.name, second.name) == ("v0.1.0", "v0.1.1"), "the same data, packed anew"

@@ -22,8 +22,8 @@ import pytest
 from conftest import Built, Command, contents, settings
 
 from builder import pipeline
+from builder.builds import Build
 from builder.config import resolve
-from builder.pipeline import Build
 from builder.store import db
 
 HEAD = "review_id,place,rating,text\n"

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command, environment
 
-from builder import pipeline
+from builder import builds, pipeline
+from builder.builds import Build
 from builder.config import flat, resolve
 from builder.errors import InputError, WorkdirError
 from builder.lexicon.resources import load_lexicon, overlays
-from builder.pipeline import Build
 from builder.records import RawReview, RejectedRow
 from builder.release.reading import shelf_of
 from builder.sources import read
@@ -158,7 +158,7 @@ def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
     built: Built, here: Command, tmp_path: Path
 ) -> None:
     workdir, out = built.copy(tmp_path), tmp_path / "releases"
-    before = pipeline.remembered(workdir)
+    before = builds.remembered(workdir)
     other = tmp_path / "other.csv"
     other.write_text("id,text\n" + "".join(f"{n},第{n}家的拉麵很好吃，服務親切\n" for n in range(40)), encoding="utf-8")
     ran = here("build", other, "--workdir", workdir, "--out", out)
@@ -167,7 +167,7 @@ def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
         f"{workdir}: holds the build of another dataset (restaurant-aste, from {built.reviews.name}); "
         "choose another --workdir, give both the same release.name, or replace it with --force"
     )
-    assert pipeline.remembered(workdir).inputs == before.inputs
+    assert builds.remembered(workdir).inputs == before.inputs
     named = Build(
         workdir,
         out,
@@ -185,7 +185,7 @@ def test_files_may_be_added_to_a_dataset(built: Built, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
     more = tmp_path / "more.csv"
     more.write_text("id,text\nn1,新開的拉麵店很好吃，服務也親切\n", encoding="utf-8")
-    before = pipeline.remembered(workdir)
+    before = builds.remembered(workdir)
     (done,) = pipeline.run(Build(workdir, before.out, (*before.inputs, more), before.resolved), until="ingest")
     assert done.ran
 
@@ -195,8 +195,8 @@ def test_datasets_that_share_a_folder_have_versions_of_their_own(built: Built, t
     assert shelf_of(built.out, "my / drinks") == built.out / "my-drinks"
     assert shelf_of(tmp_path / "nothing", "my drinks") == tmp_path / "nothing"
     workdir = built.copy(tmp_path)
-    other = pipeline.changed(pipeline.remembered(workdir, tmp_path / "shared"), {"release.name": "drinks"})
-    first = Path(str(pipeline.run(pipeline.remembered(workdir, tmp_path / "shared"))[-1].counts["path"]))
+    other = builds.changed(builds.remembered(workdir, tmp_path / "shared"), {"release.name": "drinks"})
+    first = Path(str(pipeline.run(builds.remembered(workdir, tmp_path / "shared"))[-1].counts["path"]))
     path = Path(str(pipeline.run(other)[-1].counts["path"]))
     assert (first.name, path.name) == ("v0.1.0", "v0.1.0")
     assert path.parent == tmp_path / "shared" / "drinks"

@@ -26,9 +26,9 @@ from conftest import ROOT, Built, Command, contents, environment, settings
 from measure import fuzz
 
 from builder import pipeline
+from builder.builds import Build
 from builder.config import resolve
 from builder.errors import ReleaseError, WorkdirError
-from builder.pipeline import Build
 from builder.release.reading import opened, rows
 from builder.release.verify import verify
 from builder.stages import annotate, seed

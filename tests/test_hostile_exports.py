@@ -12,13 +12,13 @@ import pytest
 from test_release import make, told
 
 from builder import pipeline
+from builder.builds import Build
 from builder.config import resolve
 from builder.export import bio, paper, table
 from builder.export.formats import FORMATS, NAMES
 from builder.export.labels import Label, Labelled, label, labelled
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as read_row
-from builder.pipeline import Build
 from builder.release.reading import rows
 from builder.release.verify import verify
 from builder.store import db, runs, triplets

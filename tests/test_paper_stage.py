@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 from tiny_mt5 import make_base
 
 from builder import pipeline
+from builder.builds import Build
 from builder.cli import cli
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
-from builder.pipeline import Build
 from builder.store import db, runs, triplets
 
 LINES = (

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from conftest import FAST, Built, Command, contents, sentence, settings
 
-from builder import pipeline
+from builder import builds, pipeline
+from builder.builds import Build
 from builder.config import Resolved, flat, resolve
 from builder.errors import ReleaseError
 from builder.lexicon.resources import load_lexicon
-from builder.pipeline import STAGES, Build
+from builder.pipeline import STAGES
 from builder.release.verify import verify
 from builder.stages import seed
 
@@ -192,7 +193,7 @@ def test_a_build_goes_on_from_any_directory(built: Built, tmp_path: Path, monkey
     build = Build(Path("w"), Path("out"), (Path("in.csv"),), options(built, evaluate__gold="gold.jsonl"))
     assert ran(build, until="ingest") == ["ingest"]
     monkeypatch.chdir(tmp_path)
-    kept = pipeline.remembered(Path("there/w"))
+    kept = builds.remembered(Path("there/w"))
     assert (kept.inputs, kept.out) == ((tmp_path / "there" / "in.csv",), tmp_path / "there" / "out")
     assert ran(kept, until="ingest") == []
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder.usecases.planning import Measured, predict
+from builder.usecases.planning import SampleMeasure, predict
 
-MEASURED = Measured(
+MEASURED = SampleMeasure(
     what="a build",
     reviews=50_000,
     workers=2,

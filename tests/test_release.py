@@ -16,17 +16,17 @@ from test_export import facts, files_of, release, review, triplet, whole
 from test_pipeline import read_lines
 
 from builder import pipeline
+from builder.builds import Build
 from builder.config import resolve
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
-from builder.pipeline import Build
 from builder.release import package, parquet
 from builder.release.diff import compare
 from builder.release.verify import verify
 from builder.stages import release as stage
-from builder.stages.context import Context
+from builder.stages.parts.context import Context
 from builder.store import db, runs, triplets
 
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]

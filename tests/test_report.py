@@ -20,13 +20,13 @@ from builder.lexicon.resources import load_lexicon
 from builder.metrics.systems import Settings
 from builder.records import Element, Polarity, Triplet, polarity_of
 from builder.report import charts, terminal
-from builder.report.blocks import Bar, Figure, Line, Report, Table
+from builder.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table
 from builder.report.collect import collect
 from builder.report.page import page
 from builder.report.visible import markdown, pieces, visible
 from builder.report.yardsticks import find_yardsticks, stands_for
 from builder.store import db, reviews, runs, triplets
-from builder.store.labels import Label, LabelCandidate, pools
+from builder.store.labels import LabelCandidate, StoredLabel, pools
 from builder.store.report import Marked
 
 TEXTS = {
@@ -214,7 +214,7 @@ def test_figure_6_sets_the_discriminator_against_people(report: Report) -> None:
 
 def test_figure_7_is_the_training_set_round_by_round(report: Report) -> None:
     figure = next(one for section in report.sections for one in section.figures if one.name == "figure-7")
-    assert figure.lines == (Line("self-train-C", ((0, 100), (1, 120))),)
+    assert figure.lines == (ChartLine("self-train-C", ((0, 100), (1, 120))),)
 
 
 def test_what_went_in_is_what_came_out_or_was_left_out(report: Report) -> None:
@@ -300,15 +300,15 @@ def test_agreement_is_counted_two_by_two_and_beyond_chance(labelled: Path) -> No
 @pytest.mark.parametrize(
     ("label", "due"),
     [
-        (Label("YY", None, {}), [("湯頭", "好喝", "POS")]),
-        (Label("YY", None, {"aspect": ((0, 1),)}), [("湯", "好喝", "POS")]),
-        (Label("YN", "NEG", {}), [("湯頭", "好喝", "NEG")]),
-        (Label("YN", None, {}), []),
-        (Label("NX", None, {}), []),
-        (Label("NX", "NEG", {"opinion": ((5, 6), (7, 8))}), [("湯頭", "服慢", "NEG")]),
+        (StoredLabel("YY", None, {}), [("湯頭", "好喝", "POS")]),
+        (StoredLabel("YY", None, {"aspect": ((0, 1),)}), [("湯", "好喝", "POS")]),
+        (StoredLabel("YN", "NEG", {}), [("湯頭", "好喝", "NEG")]),
+        (StoredLabel("YN", None, {}), []),
+        (StoredLabel("NX", None, {}), []),
+        (StoredLabel("NX", "NEG", {"opinion": ((5, 6), (7, 8))}), [("湯頭", "服慢", "NEG")]),
     ],
 )
-def test_a_label_stands_for_a_triplet_or_for_none(label: Label, due: list[tuple[str, str, str]]) -> None:
+def test_a_label_stands_for_a_triplet_or_for_none(label: StoredLabel, due: list[tuple[str, str, str]]) -> None:
     assert stands_for(LabelCandidate(1, "r", "湯頭好喝，服務慢", "湯頭", "好喝", "POS", ("rules",)), label) == due
 
 
@@ -502,21 +502,21 @@ def test_pieces_of_a_text_are_the_text_and_follow_discontinuous_spans() -> None:
 
 
 FIGURES = (
-    Figure(
+    ReportFigure(
         "a",
         "A",
         "about",
         "round",
         "y",
-        lines=(Line("self-train-A", ((0, 5), (1, 5))), Line("B", ((0, 5), (1, 5.0001)))),
+        lines=(ChartLine("self-train-A", ((0, 5), (1, 5))), ChartLine("B", ((0, 5), (1, 5.0001)))),
     ),
-    Figure("b", "B", "about", "x", "", bars=(Bar("<&>", 50, 40, 60), Bar("rules", 10, 10, 10))),
-    Figure("c", "C", "about", "x", "y", histogram=((0, 5), (1, 7))),
+    ReportFigure("b", "B", "about", "x", "", bars=(ChartBar("<&>", 50, 40, 60), ChartBar("rules", 10, 10, 10))),
+    ReportFigure("c", "C", "about", "x", "y", histogram=((0, 5), (1, 7))),
 )
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda one: one.name)
-def test_a_figure_is_the_same_bytes_each_time_takes_the_pages_colours_and_escapes_names(figure: Figure) -> None:
+def test_a_figure_is_the_same_bytes_each_time_takes_the_pages_colours_and_escapes_names(figure: ReportFigure) -> None:
     import xml.etree.ElementTree as tree
 
     drawn = charts.svg(figure)

@@ -17,16 +17,15 @@ from hypothesis import strategies as st
 from test_pipeline import ask
 
 from builder import pipeline
+from builder.builds import Build
 from builder.config import resolve
 from builder.dedup import assignment, near_duplicates, rare_pairs
-from builder.dedup.assignment import Groups, assign, by_hash
+from builder.dedup.assignment import Groups, assign, by_hash, norm_hash
 from builder.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
 from builder.dedup.texts import Texts
 from builder.errors import ConfigError
-from builder.pipeline import Build
 from builder.release.reading import Existing
-from builder.stages import splits
-from builder.stages.splits import norm_hash
+from builder.stages.parts import splits
 from builder.store import db, reviews
 
 
@@ -356,5 +355,5 @@ def test_a_text_of_the_last_release_goes_before_an_id_of_it(tmp_path: Path) -> N
         lines = [json.dumps({"id": i, "text": text, "triplets": []}) + "\n" for i, text in listed]
         (tmp_path / "data" / f"{split}.jsonl").write_text("".join(lines))
     with db.reading(tmp_path / "w") as connection:
-        found = splits.released(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
+        found = splits.released_splits(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
         assert {key: found[i] for i, key, *_ in reviews.distinct(connection)} == {"a": "test", "b": "train"}

@@ -17,7 +17,7 @@ from conftest import Built, Command
 from builder.model import panel, trust
 from builder.model.calibration import LEAST, MEASURED, Curve, fitted, load_curve, ranked, save_curve
 from builder.records import Element, StoredTriplet, Triplet, Verdict
-from builder.stages.rounds import lets_in
+from builder.stages.parts.rounds import accepts
 from builder.store.triplets import JudgedTriplet
 
 STANDARD = ranked([n / 1000 for n in range(1001)])
@@ -154,7 +154,7 @@ def test_a_judge_keeps_out_of_every_split_what_it_keeps_out_of_train() -> None:
     stored = StoredTriplet(1, 1, Triplet(element, element, element, element, "POS", 8.0))
 
     def enters(variant: str, number: int, label: Verdict | None, score: float | None = 0.5) -> bool:
-        return lets_in(variant, number, JudgedTriplet(stored, None, label, score))
+        return accepts(variant, number, JudgedTriplet(stored, None, label, score))
 
     assert [enters(variant, 0, "NX") for variant in "ABCD"] == [False, True, False, True]
     assert [enters(variant, 1, "NX") for variant in "ABCD"] == [False, False, False, True]

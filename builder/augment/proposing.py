@@ -23,11 +23,11 @@ from builder.augment.views import ViewUnit, cut
 from builder.code import code_digest
 from builder.files import write_atomically
 from builder.kept import Kept
+from builder.progress import bar
 from builder.reader import Reader, Recipe, make_reader
 from builder.records import Span
 from builder.release.manifest import sha256
 from builder.shards import Crew, Job, Parcel
-from builder.stages.context import bar
 
 CHUNK = 256
 _MODELS = ("**/weights.safetensors", "**/model.json")

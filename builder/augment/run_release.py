@@ -22,7 +22,7 @@ from builder.augment.run import Request, draw_places, judge_proposals, load_meth
 from builder.augment.settings import AugmentSettings, Given, relevant_settings
 from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
 from builder.augment.views import Keep, View, ViewUnit, layer_row, parts, units
-from builder.dedup.near_duplicates import among, clusters, links, normal
+from builder.dedup.near_duplicates import among, clusters, disputed, links, normal
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow, triplet
 from builder.records import Triplet
@@ -32,7 +32,6 @@ from builder.release.layers import LayerRow
 from builder.release.reading import Existing, opened, rows, uncollected
 from builder.release.verify import verify
 from builder.shards import Crew
-from builder.stages.splits import disputed
 
 Tell = Callable[[str], None]
 TRAIN = "train"

@@ -107,11 +107,11 @@ def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Au
     name, *own = written.split(":")
     section = name.replace("-", "_").replace("+", "_")
     keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
-    for one in own:
-        key, equals, value = one.partition("=")
+    for setting in own:
+        key, equals, value = setting.partition("=")
         if not equals:
             raise ConfigError(
-                f"{one!r} is no key=value",
+                f"{setting!r} is no key=value",
                 where="--methods",
                 fix=f"write {name}:key=value, keys as in --set {section}.key=value",
             )
@@ -203,14 +203,14 @@ def rewritten(
     )  # fmt: skip
 
 
-def _triplet(told: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
-    return told.bare().mapped(
+def _triplet(triplet: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
+    return triplet.bare().mapped(
         lambda part: _element(part, text, edits, False), lambda part: _element(part, text, edits, True)
     )
 
 
-def _element(told: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
-    places = [stretched(span, edits) if stretch else moved(span, edits) for span in told.spans]
+def _element(element: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
+    places = [stretched(span, edits) if stretch else moved(span, edits) for span in element.spans]
     spans: tuple[Span, ...] = tuple(place for place in places if place is not None)
     return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 

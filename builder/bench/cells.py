@@ -81,9 +81,11 @@ def check_plan(plan: BenchPlan) -> None:
     if plan.task in ("tc", "absc"):
         strange = sorted({row.label for row in plan.test} - {row.label for row in plan.train})
         if strange:
-            told = ", ".join(map(repr, strange[:5]))
+            unknown = ", ".join(map(repr, strange[:5]))
             raise InputError(
-                f"test labels that no training row has: {told}", where="--test", fix="use the same labels on both sides"
+                f"test labels that no training row has: {unknown}",
+                where="--test",
+                fix="use the same labels on both sides",
             )
     for name, made in plan.augmented.items():
         if not made.named and (len(plan.copies) > 1 or plan.copies[0]):
@@ -101,7 +103,7 @@ def settings(plan: BenchPlan) -> Iterator[tuple[str, int, Choice | None, int]]:
             yield from ((method, copies, model, plan.first_seed + n) for n in range(plan.seeds))
 
 
-def run(plan: BenchPlan, told: Progress | None = None) -> list[Cell]:
+def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
     """All cells; those with a file are read. Seed by seed, so that what a stopped run leaves compares all methods.
 
     ModelError names the cell whose training fails; the others stay done.
@@ -110,13 +112,13 @@ def run(plan: BenchPlan, told: Progress | None = None) -> list[Cell]:
     due = list(settings(plan))
     out: dict[int, Cell] = {}
     common = digest(plan.valid), digest(plan.test)
-    for place, (method, copies, model, seed) in sorted(enumerate(due), key=lambda one: one[1][3]):
+    for place, (method, copies, model, seed) in sorted(enumerate(due), key=lambda cell: cell[1][3]):
         rows, name = training_rows(plan, method, copies), model.shown if model else TAGGER
-        if told:
-            told(len(out), len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
+        if report:
+            report(len(out), len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
         out[place] = _cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model)
-    if told:
-        told(len(due), len(due), "done")
+    if report:
+        report(len(due), len(due), "done")
     return [out[place] for place in range(len(due))]
 
 
@@ -195,11 +197,11 @@ def _trained(
     task = plan.task
     train, valid, test = ([item(row, task) for row in part] for part in (rows, plan.valid, plan.test))
     fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
-    said = fitted.predict(test)
+    predictions = fitted.predict(test)
     if task == "ate":
-        return spans([one.spans for one in test], [one.spans for one in said]), ""
-    gold, told = [one.label for one in test], [one.label for one in said]
-    return classes(gold, told), collapsed(gold, told)
+        return spans([item.spans for item in test], [item.spans for item in predictions]), ""
+    gold, predicted = [item.label for item in test], [item.label for item in predictions]
+    return classes(gold, predicted), collapsed(gold, predicted)
 
 
 def _tagged(
@@ -209,4 +211,4 @@ def _tagged(
 
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
     tagger = train_tagger(train, valid, config, seed, scratch)
-    return triplets([one.triplets for one in test], tagger.predict([one.text for one in test]))
+    return triplets([row.triplets for row in test], tagger.predict([row.text for row in test]))

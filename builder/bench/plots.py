@@ -44,10 +44,12 @@ def means(lines: Sequence[TableLine], task: str) -> str:
             x = [at + step * (number - (len(names) - 1) / 2) for at, _ in shown]
             colour = _GREY if name == NONE else COLOURS[methods.index(of[name].method) % len(COLOURS)]
             marker = _MARKERS[copies.index(of[name].copies) % len(_MARKERS)]
-            y, error = [one.mean for _, one in shown], [one.deviation for _, one in shown]
+            y, error = [spread.mean for _, spread in shown], [spread.deviation for _, spread in shown]
             axes.errorbar(x, y, error, fmt=marker, color=colour, capsize=3, markersize=7, linewidth=1.6, label=name)
-            for at, (_, one) in zip(x, shown, strict=True):
-                axes.plot([at + step / 4] * len(one.values), one.values, ".", color=colour, alpha=0.5, markersize=5)
+            for at, (_, spread) in zip(x, shown, strict=True):
+                axes.plot(
+                    [at + step / 4] * len(spread.values), spread.values, ".", color=colour, alpha=0.5, markersize=5
+                )
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.6, len(models) - 0.4)
         axes.set_ylabel(f"{SHOWN[MAIN[task]]} (%)")
@@ -74,10 +76,10 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
             for number, name in enumerate(names):
                 shown = [
                     base,
-                    *sorted((o for o in lines if (o.model, o.method) == (model, name)), key=lambda one: one.copies),
+                    *sorted((o for o in lines if (o.model, o.method) == (model, name)), key=lambda line: line.copies),
                 ]
-                spreads = [one.spreads[MAIN[task]] for one in shown]
-                x, y = [one.copies for one in shown], [spread.mean for spread in spreads]
+                spreads = [line.spreads[MAIN[task]] for line in shown]
+                x, y = [line.copies for line in shown], [spread.mean for spread in spreads]
                 error = [spread.deviation for spread in spreads]
                 axes.errorbar(
                     x, y, error, fmt=f"-{_MARKERS[number % len(_MARKERS)]}", color=COLOURS[number % len(COLOURS)], capsize=3, label=name
@@ -93,7 +95,7 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
 
 def places(shift: Shift) -> str:
     """The test set and each other set in the plane of the t-SNE, with their hulls (Figure 2)."""
-    sets = [one for one in shift.sets if one.name != shift.test.name]
+    sets = [compared for compared in shift.sets if compared.name != shift.test.name]
     columns = min(3, len(sets))
     rows = -(-len(sets) // columns)
 
@@ -101,10 +103,12 @@ def places(shift: Shift) -> str:
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         for panel in panels[len(sets) :]:
             panel.set_visible(False)
-        for number, (axes, one) in enumerate(zip(panels, sets, strict=False)):
+        for number, (axes, compared) in enumerate(zip(panels, sets, strict=False)):
             _cloud(axes, shift.test, _GREY)
-            _cloud(axes, one, COLOURS[number % len(COLOURS)])
-            axes.set_title(f"{one.name}\noverlap {one.overlap:.2f}, skewness {one.skewness:.2f}", loc="left")
+            _cloud(axes, compared, COLOURS[number % len(COLOURS)])
+            axes.set_title(
+                f"{compared.name}\noverlap {compared.overlap:.2f}, skewness {compared.skewness:.2f}", loc="left"
+            )
             axes.set_xticks([])
             axes.set_yticks([])
             axes.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), ncols=2, handletextpad=0.1, fontsize=9)

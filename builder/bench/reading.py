@@ -30,23 +30,23 @@ from builder.release.reading import rows as release_rows
 
 KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
 _VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}
-Found = Iterator[BenchRow | str]
+RowsOrReasons = Iterator[BenchRow | str]
 """Rows, and the reason of each that cannot be used."""
 
 
 def load(path: Path, task: Task, split: str = "train") -> Data:
     """The rows of a file, or of one split of a release. InputError where there is none, or a line cannot be read."""
     if path.is_dir():
-        found: Iterable[BenchRow | str] = _release(path, task, split)
+        entries: Iterable[BenchRow | str] = _release(path, task, split)
     else:
-        found = _file(path, task)
+        entries = _file(path, task)
     rows: list[BenchRow] = []
     reasons: Counter[str] = Counter()
-    for one in found:
-        if isinstance(one, str):
-            reasons[one] += 1
+    for entry in entries:
+        if isinstance(entry, str):
+            reasons[entry] += 1
         else:
-            rows.append(one)
+            rows.append(entry)
     if not rows:
         left = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
         raise InputError(
@@ -55,7 +55,7 @@ def load(path: Path, task: Task, split: str = "train") -> Data:
     return Data(path.name or str(path), tuple(rows), tuple(sorted(reasons.items())))
 
 
-def _file(path: Path, task: Task) -> Found:
+def _file(path: Path, task: Task) -> RowsOrReasons:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -65,7 +65,7 @@ def _file(path: Path, task: Task) -> Found:
     return _json(text, str(path), task) if form == "json" else _items(form, text, str(path), task)
 
 
-def _release(path: Path, task: Task, split: str) -> Found:
+def _release(path: Path, task: Task, split: str) -> RowsOrReasons:
     opened(path)
     for row in release_rows(path, split):
         for unit in units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"):
@@ -74,22 +74,22 @@ def _release(path: Path, task: Task, split: str) -> Found:
 
 def _unit(unit: ViewUnit, task: Task) -> BenchRow:
     """A sentence of a review; offsets are moved into it."""
-    one = unit.sentence
+    sentence = unit.sentence
     if task == "aste":
         return BenchRow(
-            one.id,
-            one.text,
-            one.marks,
-            triplets=tuple(triplet(told).bare().shifted(-unit.start) for told in unit.triplets),
+            sentence.id,
+            sentence.text,
+            sentence.marks,
+            triplets=tuple(triplet(row).bare().shifted(-unit.start) for row in unit.triplets),
         )
     if task == "absc":
-        at = int(one.id.rpartition("@")[2]) - unit.start
-        aspect = next((mark.start, mark.end) for mark in one.marks if mark.start <= at < mark.end)
-        return BenchRow(one.id, one.text, one.marks, one.label or "", aspect)
-    return BenchRow(one.id, one.text, one.marks, one.label or "")
+        at = int(sentence.id.rpartition("@")[2]) - unit.start
+        aspect = next((mark.start, mark.end) for mark in sentence.marks if mark.start <= at < mark.end)
+        return BenchRow(sentence.id, sentence.text, sentence.marks, sentence.label or "", aspect)
+    return BenchRow(sentence.id, sentence.text, sentence.marks, sentence.label or "")
 
 
-def _items(form: str, text: str, where: str, task: Task) -> Found:
+def _items(form: str, text: str, where: str, task: Task) -> RowsOrReasons:
     """Files of the augmentation papers' sets; those that `builder augment` wrote have their lineage beside them."""
     tongue = language_of(text)
     try:
@@ -100,12 +100,12 @@ def _items(form: str, text: str, where: str, task: Task) -> Found:
     if task == "ate" and form == "apc":
         items = _gathered(items)
     for item in items:
-        yield from _told(item, form, task, sources.get(_bare(item.sentence.text)))
+        yield from _file_rows(item, form, task, sources.get(_bare(item.sentence.text)))
 
 
-def _told(one: FileSentence, form: str, task: Task, source: str | None) -> Found:
+def _file_rows(item: FileSentence, form: str, task: Task, source: str | None) -> RowsOrReasons:
     """What a sentence of a file says of a task."""
-    sentence = one.sentence
+    sentence = item.sentence
     spans = [(mark.start, mark.end) for mark in sentence.marks]
     if task == "tc" and form == "tsv":
         yield BenchRow(sentence.id, sentence.text, label=sentence.label or "", source=source)
@@ -113,13 +113,13 @@ def _told(one: FileSentence, form: str, task: Task, source: str | None) -> Found
         yield _terms(sentence.id, sentence.text, spans, source)
     elif task == "absc" and form == "apc":
         yield BenchRow(
-            sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[one.judged], source=source
+            sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[item.judged], source=source
         )
     elif task == "absc" and form == "atepc":
-        for span, said in zip(spans, one.labels, strict=True):
-            if said != "-100":
+        for span, label in zip(spans, item.labels, strict=True):
+            if label != "-100":
                 yield BenchRow(
-                    f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(said), span, source=source
+                    f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(label), span, source=source
                 )
     else:
         yield "other-task"
@@ -132,10 +132,10 @@ def _unjudged(spans: Iterable[Span]) -> tuple[Mark, ...]:
 def _gathered(items: Sequence[FileSentence]) -> list[FileSentence]:
     """The sentences of an aspect file with all their aspects."""
     by_text: dict[str, FileSentence] = {}
-    for one in items:
-        known = by_text.setdefault(one.sentence.text, one)
-        spans = sorted({(mark.start, mark.end) for item in (known, one) for mark in item.sentence.marks})
-        by_text[one.sentence.text] = replace(known, sentence=replace(known.sentence, marks=_unjudged(spans)))
+    for item in items:
+        known = by_text.setdefault(item.sentence.text, item)
+        spans = sorted({(mark.start, mark.end) for entry in (known, item) for mark in entry.sentence.marks})
+        by_text[item.sentence.text] = replace(known, sentence=replace(known.sentence, marks=_unjudged(spans)))
     return list(by_text.values())
 
 
@@ -151,10 +151,10 @@ def _bare(text: str) -> str:
 
 
 def _terms(name: str, text: str, spans: Iterable[Span], source: str | None = None) -> BenchRow | str:
-    listed = sorted(set(spans))
-    if any(a[1] > b[0] for a, b in pairwise(listed)):
+    places = sorted(set(spans))
+    if any(a[1] > b[0] for a, b in pairwise(places)):
         return "overlapping-labels"
-    return BenchRow(name, text, _unjudged(listed), source=source)
+    return BenchRow(name, text, _unjudged(places), source=source)
 
 
 def _polarity(label: str) -> str:
@@ -163,7 +163,7 @@ def _polarity(label: str) -> str:
     return head if head in POLARITIES else label.strip()
 
 
-def _json(text: str, where: str, task: Task) -> Found:
+def _json(text: str, where: str, task: Task) -> RowsOrReasons:
     for place, row in _objects(text, where):
         try:
             yield from _object(row, place, task)
@@ -183,7 +183,7 @@ def _objects(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InputError(f"no JSON: {error}", where=where) from error
 
 
-def _object(row: dict[str, Any], place: str, task: Task) -> Found:
+def _object(row: dict[str, Any], place: str, task: Task) -> RowsOrReasons:
     text = row.get("text") or row.get("Text") or row.get("Sentence")
     if not isinstance(text, str) or not text.strip():
         yield "empty"
@@ -196,20 +196,22 @@ def _object(row: dict[str, Any], place: str, task: Task) -> Found:
             else "other-task"
         )
         return
-    triplets = _dimabsa(row, text) if "ID" in row else [triplet(one) for one in row.get("triplets", [])]
+    triplets = _dimabsa(row, text) if "ID" in row else [triplet(label) for label in row.get("triplets", [])]
     if task == "aste":
         yield BenchRow(name, text, _marks(triplets), triplets=tuple(triplets), source=source)
         return
-    aspects = [(_hull(one["spans"]), one["polarity"]) for one in row.get("aspects") or []]
-    aspects = aspects or [((one.aspect.start, one.aspect.end), one.polarity) for one in triplets]
+    aspects = [(_hull(label["spans"]), label["polarity"]) for label in row.get("aspects") or []]
+    aspects = aspects or [
+        ((found_triplet.aspect.start, found_triplet.aspect.end), found_triplet.polarity) for found_triplet in triplets
+    ]
     if task == "ate":
         yield _terms(name, text, [span for span, _ in aspects], source)
         return
-    said: dict[Span, set[str]] = {}
-    for span, told in aspects:
-        if told is not None:
-            said.setdefault(span, set()).add(_polarity(str(told)))
-    for span, labels in sorted(said.items()):
+    polarities_of: dict[Span, set[str]] = {}
+    for span, label in aspects:
+        if label is not None:
+            polarities_of.setdefault(span, set()).add(_polarity(str(label)))
+    for span, labels in sorted(polarities_of.items()):
         yield (
             BenchRow(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source)
             if len(labels) == 1
@@ -233,8 +235,8 @@ def _hull(spans: list[list[int]]) -> Span:
 
 def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
     """Aspects, and whole opinion phrases where they touch no aspect: what a method keeps."""
-    aspects = {(one.aspect_full.start, one.aspect_full.end) for one in triplets}
-    opinions = {(one.opinion_full.start, one.opinion_full.end) for one in triplets}
+    aspects = {(found_triplet.aspect_full.start, found_triplet.aspect_full.end) for found_triplet in triplets}
+    opinions = {(found_triplet.opinion_full.start, found_triplet.opinion_full.end) for found_triplet in triplets}
     out: list[Mark] = []
     for start, end, kind in sorted(
         [*((a, b, "aspect") for a, b in aspects), *((a, b, "opinion") for a, b in opinions)]
@@ -253,10 +255,10 @@ def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
     if "Intensity" in row:
         places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
         columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)
-        listed = [(a, o, polarity_at(v), at, by) for a, o, v, at, by in columns]
+        labels = [(a, o, polarity_at(v), at, by) for a, o, v, at, by in columns]
     else:
-        told = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
-        listed = [
+        entries = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
+        labels = [
             (
                 t["Aspect"],
                 t["Opinion"],
@@ -264,14 +266,14 @@ def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
                 None,
                 None,
             )
-            for t in told
+            for t in entries
         ]
     out = []
-    for aspect, opinion, said, at, by in listed:
+    for aspect, opinion, sign, at, by in labels:
         spans = _located(text, aspect, at), _located(text, opinion, by)
         if spans[0] and spans[1]:
             first, second = (Element(text[a:b], ((a, b),)) for a, b in (spans[0], spans[1]))
-            named: Polarity = said  # type: ignore[assignment]
+            named: Polarity = sign  # type: ignore[assignment]
             out.append(Triplet(first, first, second, second, named, VALENCE[named]))
     return out
 

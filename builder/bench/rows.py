@@ -138,5 +138,5 @@ def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
 def example(row: BenchRow) -> Example:
     """A row as the triplet tagger reads it: the view of its text; triplets that the view does not show are left out."""
     shown = view(row.text)
-    found = (to_view(triplet, shown) for triplet in row.triplets)
-    return Example(row.id, shown.text, tuple(one for one in found if one is not None))
+    moved = (to_view(triplet, shown) for triplet in row.triplets)
+    return Example(row.id, shown.text, tuple(triplet for triplet in moved if triplet is not None))

@@ -16,40 +16,43 @@ MAIN = {"tc": "accuracy", "absc": "accuracy", "ate": "f1", "aste": "f1"}
 SHOWN = {"accuracy": "Acc", "macro_f1": "F1", "precision": "P", "recall": "R", "f1": "F1", "lenient_f1": "lenient F1"}
 
 
-def classes(gold: Sequence[str], told: Sequence[str]) -> dict[str, float]:
+def classes(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     """Accuracy, and F1 averaged over all labels that are gold or told (scikit-learn's macro F1)."""
     each = []
-    for label in sorted({*gold, *told}):
-        right = sum(a == b == label for a, b in zip(gold, told, strict=True))
-        each.append(2 * right / (gold.count(label) + told.count(label)))
-    right = sum(a == b for a, b in zip(gold, told, strict=True))
+    for label in sorted({*gold, *predicted}):
+        right = sum(a == b == label for a, b in zip(gold, predicted, strict=True))
+        each.append(2 * right / (gold.count(label) + predicted.count(label)))
+    right = sum(a == b for a, b in zip(gold, predicted, strict=True))
     return {"accuracy": 100 * right / len(gold), "macro_f1": 100 * fmean(each)}
 
 
-def collapsed(gold: Sequence[str], told: Sequence[str]) -> str:
+def collapsed(gold: Sequence[str], predicted: Sequence[str]) -> str:
     """A remark where a model gives every item one label though there are several."""
-    return f"answers {told[0]!r} only" if len(set(told)) == 1 < len(set(gold)) else ""
+    return f"answers {predicted[0]!r} only" if len(set(predicted)) == 1 < len(set(gold)) else ""
 
 
-def spans(gold: Sequence[Sequence[Span]], told: Sequence[Sequence[Span]]) -> dict[str, float]:
+def spans(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> dict[str, float]:
     """Micro precision, recall and F1 of exact spans."""
-    right = sum(len(set(a) & set(b)) for a, b in zip(gold, told, strict=True))
-    due, said = sum(len(set(one)) for one in gold), sum(len(set(one)) for one in told)
-    f1 = 200 * right / (due + said) if due + said else 100.0
-    return {"precision": 100 * right / said if said else 0.0, "recall": 100 * right / due if due else 0.0, "f1": f1}
+    right = sum(len(set(a) & set(b)) for a, b in zip(gold, predicted, strict=True))
+    due, given = sum(len(set(own)) for own in gold), sum(len(set(own)) for own in predicted)
+    f1 = 200 * right / (due + given) if due + given else 100.0
+    return {"precision": 100 * right / given if given else 0.0, "recall": 100 * right / due if due else 0.0, "f1": f1}
 
 
-def triplets(gold: Sequence[Sequence[Triplet]], told: Sequence[Sequence[Triplet]]) -> dict[str, float]:
+def triplets(gold: Sequence[Sequence[Triplet]], predicted: Sequence[Sequence[Triplet]]) -> dict[str, float]:
     """Micro scores of builder.metrics: exact with whole opinion phrases, and the lenient F1 with their cores."""
-    exact = micro(_answers(gold, True), _answers(told, True), "exact", "triplet")
-    lenient = micro(_answers(gold, False), _answers(told, False), "lenient", "triplet")
+    exact = micro(_answers(gold, True), _answers(predicted, True), "exact", "triplet")
+    lenient = micro(_answers(gold, False), _answers(predicted, False), "lenient", "triplet")
     return {"precision": exact.precision, "recall": exact.recall, "f1": exact.f1, "lenient_f1": lenient.f1}
 
 
-def _answers(found: Sequence[Sequence[Triplet]], full: bool) -> dict[str, list[Answer]]:
+def _answers(by_item: Sequence[Sequence[Triplet]], full: bool) -> dict[str, list[Answer]]:
     return {
-        str(i): [(one.aspect.text, (one.opinion_full if full else one.opinion).text, one.polarity) for one in listed]
-        for i, listed in enumerate(found)
+        str(i): [
+            (triplet.aspect.text, (triplet.opinion_full if full else triplet.opinion).text, triplet.polarity)
+            for triplet in own
+        ]
+        for i, own in enumerate(by_item)
     }
 
 
@@ -73,19 +76,19 @@ def check_extra(shift: bool) -> None:
             raise ConfigError(f"`builder bench` needs {name}", fix=install_command("bench"))
 
 
-def rank_sum(one: Sequence[float], other: Sequence[float]) -> float | None:
+def rank_sum(first: Sequence[float], second: Sequence[float]) -> float | None:
     """The two-sided p value of Wilcoxon's rank-sum test (the Mann-Whitney U test); exact where no values tie. None
     with fewer than two values.
     """
-    if min(len(one), len(other)) < 2:
+    if min(len(first), len(second)) < 2:
         return None
     try:
         from scipy.stats import mannwhitneyu
     except ModuleNotFoundError as error:
         raise ConfigError(f"the rank-sum test needs {error.name}", fix=install_command("bench")) from error
-    if len({*one, *other}) == 1:
+    if len({*first, *second}) == 1:
         return 1.0
-    return float(mannwhitneyu(one, other, alternative="two-sided", method="auto").pvalue)
+    return float(mannwhitneyu(first, second, alternative="two-sided", method="auto").pvalue)
 
 
 def least_p(seeds: int) -> float:

@@ -63,7 +63,7 @@ def analyse(model: str, test: str, features: Mapping[str, NDArray[np.float32]], 
         )
         for name, points in planes.items()
     }
-    return Shift(model, sets[test], tuple(one for name, one in sets.items() if name != test), seed)
+    return Shift(model, sets[test], tuple(kept_set for name, kept_set in sets.items() if name != test), seed)
 
 
 def embed(features: Mapping[str, NDArray[np.float32]], seed: int) -> dict[str, tuple[Point, ...]]:
@@ -99,14 +99,14 @@ def hull(points: Sequence[Point]) -> Any:
 
 def corners(shape: Any) -> tuple[Point, ...]:
     """The corners of a hull, the first not repeated; of a line or a point what there is."""
-    listed = list(shape.exterior.coords)[:-1] if shape.geom_type == "Polygon" else list(shape.coords)
-    return tuple((float(x), float(y)) for x, y in listed)
+    corners = list(shape.exterior.coords)[:-1] if shape.geom_type == "Polygon" else list(shape.coords)
+    return tuple((float(x), float(y)) for x, y in corners)
 
 
-def overlap(one: Any, other: Any) -> float:
+def overlap(first: Any, second: Any) -> float:
     """Equation 4: the area of the intersection over that of the union."""
-    union = one.union(other).area
-    return float(one.intersection(other).area / union) if union else 0.0
+    union = first.union(second).area
+    return float(first.intersection(second).area / union) if union else 0.0
 
 
 def skew(points: Sequence[Point], axis: int) -> float:

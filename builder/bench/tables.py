@@ -59,9 +59,9 @@ def shown(line: TableLine) -> str:
     return f"{line.method} ×{line.copies}" if line.copies else line.method
 
 
-def heads(listed: Sequence[TableLine]) -> list[str]:
+def heads(rows: Sequence[TableLine]) -> list[str]:
     """The headings of a table."""
-    return ["method", "model", "rows", *(SHOWN[name] for name in listed[0].spreads), "gain", "p"]
+    return ["method", "model", "rows", *(SHOWN[name] for name in rows[0].spreads), "gain", "p"]
 
 
 def row(line: TableLine, markdown: bool) -> list[str]:
@@ -74,15 +74,15 @@ def row(line: TableLine, markdown: bool) -> list[str]:
     return [shown(line), line.model, f"{line.rows:,}", *scores, gain, p]
 
 
-def text(listed: Sequence[TableLine], foot: Sequence[str], markdown: bool = False) -> str:
+def text(rows: Sequence[TableLine], foot: Sequence[str], markdown: bool = False) -> str:
     """The table as lines of text."""
     from tabulate import tabulate
 
     shape = "github" if markdown else "simple"
-    right = ["left", "left", *["right"] * (len(heads(listed)) - 2)]
+    right = ["left", "left", *["right"] * (len(heads(rows)) - 2)]
     table = tabulate(
-        [row(one, markdown) for one in listed],
-        headers=heads(listed),
+        [row(line, markdown) for line in rows],
+        headers=heads(rows),
         tablefmt=shape,
         disable_numparse=True,
         colalign=right,
@@ -90,7 +90,7 @@ def text(listed: Sequence[TableLine], foot: Sequence[str], markdown: bool = Fals
     return "\n".join([table, "", *foot]) + "\n"
 
 
-def footer(listed: Sequence[TableLine], seeds: int, task: str) -> list[str]:
+def footer(rows: Sequence[TableLine], seeds: int, task: str) -> list[str]:
     """How to read the table, and what a reader must know before believing it."""
     main = SHOWN[MAIN[task]]
     out = [
@@ -102,15 +102,15 @@ def footer(listed: Sequence[TableLine], seeds: int, task: str) -> list[str]:
         )
     if seeds == 1:
         out.append("with 1 seed there is neither deviation nor test")
-    out += [f"note: {one.model} on {shown(one)}: {', '.join(one.notes)}" for one in listed if one.notes]
+    out += [f"note: {line.model} on {shown(line)}: {', '.join(line.notes)}" for line in rows if line.notes]
     return out
 
 
-def as_csv(listed: Sequence[TableLine]) -> str:
+def as_csv(rows: Sequence[TableLine]) -> str:
     """The table as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    names = list(listed[0].spreads)
+    names = list(rows[0].spreads)
     writer.writerow(
         [
             "method",
@@ -122,14 +122,16 @@ def as_csv(listed: Sequence[TableLine]) -> str:
             "p",
         ]
     )
-    for one in listed:
-        numbers = [f"{value:.4f}" for name in names for value in (one.spreads[name].mean, one.spreads[name].deviation)]
-        last = ["" if value is None else f"{value:.4f}" for value in (one.gain, one.p)]
-        writer.writerow([one.method, one.copies, one.model, one.rows, *numbers, *last])
+    for line in rows:
+        numbers = [
+            f"{value:.4f}" for name in names for value in (line.spreads[name].mean, line.spreads[name].deviation)
+        ]
+        last = ["" if value is None else f"{value:.4f}" for value in (line.gain, line.p)]
+        writer.writerow([line.method, line.copies, line.model, line.rows, *numbers, *last])
     return out.getvalue()
 
 
-def as_json(listed: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
+def as_json(rows: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
     """The bench as JSON."""
-    told = {"about": about, "lines": [asdict(one) for one in listed], "cells": [asdict(cell) for cell in cells]}
-    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    document = {"about": about, "lines": [asdict(line) for line in rows], "cells": [asdict(cell) for cell in cells]}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

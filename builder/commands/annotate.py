@@ -78,9 +78,9 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
 
     from builder.usecases.labelling import agree
 
-    made, found, disputed, open_ = agree(workdir, pool_id, None if kind == "all" else kind)
-    people = [(who, found.labelled[who], found.abstained[who]) for who in found.annotators]
-    pairs = [(p.first, p.second, p.both, _shown(p.raw), _shown(p.kappa), _shown(p.span_f1)) for p in found.pairs]
+    made, result, disputed, open_ = agree(workdir, pool_id, None if kind == "all" else kind)
+    people = [(who, result.labelled[who], result.abstained[who]) for who in result.annotators]
+    pairs = [(p.first, p.second, p.both, _shown(p.raw), _shown(p.kappa), _shown(p.span_f1)) for p in result.pairs]
     click.echo(tabulate(people, headers=["annotator", "labelled", "unsure"], disable_numparse=[0]))
     if pairs:
         click.echo(
@@ -88,7 +88,7 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
             + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True)
         )
         click.echo(
-            f"\nall of them labelled {found.everyone:,} candidates: same label {_shown(found.raw)}, Fleiss' kappa {_shown(found.fleiss)}"
+            f"\nall of them labelled {result.everyone:,} candidates: same label {_shown(result.raw)}, Fleiss' kappa {_shown(result.fleiss)}"
         )
     click.echo(f"pool {made.id}: {made.size:,} candidates, {disputed:,} disputed, {open_:,} of them undecided")
 
@@ -127,17 +127,17 @@ def adjudicate(
         made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
         click.echo(f"{target}: pool {made}, {count:,} disputes")
     else:
-        pool, listed = labelling.queue(workdir, pool_id)
+        pool, disputes = labelling.queue(workdir, pool_id)
         rows = [
             (
-                one.n,
-                one.review,
-                one.candidate.triplet.aspect.text,
-                one.candidate.triplet.opinion.text,
-                one.candidate.triplet.polarity,
-                one.answers,
+                dispute.n,
+                dispute.review,
+                dispute.candidate.triplet.aspect.text,
+                dispute.candidate.triplet.opinion.text,
+                dispute.candidate.triplet.polarity,
+                dispute.answers,
             )
-            for one in listed
+            for dispute in disputes
         ]
         if rows:
             click.echo(

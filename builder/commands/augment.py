@@ -105,7 +105,7 @@ def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) 
     out = options["out"] or release.resolve().parent / "augmented"
     more = {key: options[key] for key in ("view", "layer", "version", "judge")}
     made = augment_release(AugmentPlan(release=release, out=out, keep=keep, **more, **chosen), _tell)
-    _told(made.measures, made.reasons)
+    _show_measures(made.measures, made.reasons)
     click.echo(f"{made.path}: {made.rows:,} rows in the layer {made.layer}{', made before' if made.before else ''}")
 
 
@@ -116,7 +116,7 @@ def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> N
         raise click.UsageError("a file needs its format and where to write: --format bio --output FILE")
     more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source")}
     made = augment_file(FilePlan(source=source, **more, **chosen), _tell)
-    _told(made.measures, made.reasons)
+    _show_measures(made.measures, made.reasons)
     click.echo(f"{made.path}: {made.rows:,} sentences")
 
 
@@ -124,7 +124,7 @@ def _tell(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _told(measures: Mapping[str, object], reasons: Mapping[str, int]) -> None:
+def _show_measures(measures: Mapping[str, object], reasons: Mapping[str, int]) -> None:
     from builder.release.card import flattened
 
     for name, value in flattened(measures):

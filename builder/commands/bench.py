@@ -17,12 +17,12 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> tuple
 
 def _numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
     try:
-        found = tuple(dict.fromkeys(int(name) for name in value.split(",") if name.strip()))
+        numbers = tuple(dict.fromkeys(int(name) for name in value.split(",") if name.strip()))
     except ValueError as error:
         raise click.BadParameter("numbers with commas between them, such as 1,2,4") from error
-    if any(number < 1 for number in found):
+    if any(number < 1 for number in numbers):
         raise click.BadParameter("a number of copies is 1 or more")
-    return found
+    return numbers
 
 
 @click.command()
@@ -120,9 +120,10 @@ def bench(shift: bool, **options: Any) -> None:
     from contextlib import closing
 
     from builder.bench import plan as planning
+    from builder.bench import shifts
     from builder.bench.cells import run
     from builder.bench.scores import check_extra
-    from builder.stages.context import ModelBar
+    from builder.progress import ModelBar
     from builder.store.db import lock
 
     check_extra(shift)
@@ -132,7 +133,7 @@ def bench(shift: bool, **options: Any) -> None:
         for note in notes:
             click.echo(note, err=True)
         if shift:
-            table, files = planning.write_shift(plan, planning.shift(plan, shown), command)
+            table, files = shifts.write_shift(plan, shifts.measure_shift(plan, shown), command)
         else:
             table, files = planning.write(plan, run(plan, shown), command)
     click.echo(table)

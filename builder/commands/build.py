@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from builder.pipeline import Build, Done
+    from builder.builds import Build
+    from builder.pipeline import Done
 
 WORKDIR = click.option(
     "--workdir",
@@ -105,9 +106,9 @@ def run(
     stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...]
 ) -> None:
     """Run the build of a working directory up to STAGE."""
-    from builder import pipeline
+    from builder import builds, pipeline
 
-    made = pipeline.changed(pipeline.remembered(workdir), crew(engine, scheduler) | _settings(sets))
+    made = builds.changed(builds.remembered(workdir), crew(engine, scheduler) | _settings(sets))
     _summary(
         pipeline.run(
             made, until=stage, force=(stage,) if force else (), report=lambda line: click.echo(line, err=True)
@@ -136,9 +137,9 @@ def status(workdir: Path) -> None:
 @SCHEDULER
 def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str | None) -> None:
     """Go on with a build that was stopped or killed."""
-    from builder import pipeline
+    from builder import builds, pipeline
 
-    made = pipeline.changed(pipeline.remembered(workdir, out), crew(engine, scheduler))
+    made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler))
     _summary(pipeline.run(made, report=lambda line: click.echo(line, err=True)), workdir)
 
 
@@ -158,7 +159,7 @@ def _build(
     sets: tuple[str, ...],
     options: dict[str, object],
 ) -> Build:
-    from builder.pipeline import new_build
+    from builder.builds import new_build
 
     names = {
         "licence": "release.licence",

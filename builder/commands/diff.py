@@ -44,11 +44,15 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
 
     from builder.release.diff import LEVELS, as_json, between, markdown
 
-    found = between(before, after, samples)
+    difference = between(before, after, samples)
     click.echo(
-        json.dumps(as_json(found), ensure_ascii=False, indent=1) if shape == "json" else markdown(found).rstrip("\n")
+        json.dumps(as_json(difference), ensure_ascii=False, indent=1)
+        if shape == "json"
+        else markdown(difference).rstrip("\n")
     )
-    changed = sum(found.counts.values())
-    click.echo(f"{before} to {after}: {changed:,} changes, {found.level}", err=True)
-    if (fail_on == "any" and changed) or (fail_on in LEVELS and LEVELS.index(found.level) >= LEVELS.index(fail_on)):
+    changed = sum(difference.counts.values())
+    click.echo(f"{before} to {after}: {changed:,} changes, {difference.level}", err=True)
+    if (fail_on == "any" and changed) or (
+        fail_on in LEVELS and LEVELS.index(difference.level) >= LEVELS.index(fail_on)
+    ):
         sys.exit(1)

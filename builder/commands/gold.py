@@ -10,8 +10,8 @@ import click
 from builder.commands.build import WORKDIR
 
 if TYPE_CHECKING:
-    from builder.usecases.judging import Judged, Limits
-    from builder.usecases.pooling import Made
+    from builder.usecases.judging import JudgingCounts, Limits
+    from builder.usecases.pooling import PoolResult
 
 POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
@@ -53,37 +53,37 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
     from builder.usecases.pooling import make_pool
 
     if show:
-        _listed(workdir)
+        _list_pools(workdir)
         return
-    strata = tuple(one.strip() for one in stratify.split(",") if one.strip())
+    strata = tuple(stratum.strip() for stratum in stratify.split(",") if stratum.strip())
     made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
     reviews = made.pool.reviews
     if made.available < n:
         click.echo(f"split {split} has only {made.available:,} distinct reviews: all are in", err=True)
-    for cell in sorted({one.stratum for one in reviews} - {""}):
-        click.echo(f"  {cell}: {sum(one.stratum == cell for one in reviews):,} reviews")
-    empty = sum(not one.candidates for one in reviews)
+    for cell in sorted({review.stratum for review in reviews} - {""}):
+        click.echo(f"  {cell}: {sum(review.stratum == cell for review in reviews):,} reviews")
+    empty = sum(not review.candidates for review in reviews)
     click.echo(_proposed(made))
     click.echo(
         f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a candidate), {made.pool.size:,} candidates"
     )
 
 
-def _proposed(made: Made) -> str:
+def _proposed(made: PoolResult) -> str:
     """Who was asked, and how many candidates one, two, ... of them propose."""
     names = [str(name) for name in made.pool.config["sources"]]  # type: ignore[attr-defined]
-    told = [
+    systems = [
         "the rules" if name == "rules" else f"by {name} (variant {name[0]} after round {name[1:]})" for name in names
     ]
     numbers = {1: "one", 2: "two", 3: "three"}
     counts = [
-        f"{count:,}{' candidates' * (not n)} by {numbers.get(one, one)}{' of them' * (not n)}"
-        for n, (one, count) in enumerate(sorted(made.proposers.items()))
+        f"{count:,}{' candidates' * (not n)} by {numbers.get(systems_agreeing, systems_agreeing)}{' of them' * (not n)}"
+        for n, (systems_agreeing, count) in enumerate(sorted(made.proposers.items()))
     ]
-    return f"proposed by {' and '.join(told)}; {', '.join(counts) or 'no candidate'}"
+    return f"proposed by {' and '.join(systems)}; {', '.join(counts) or 'no candidate'}"
 
 
-def _listed(workdir: Path) -> None:
+def _list_pools(workdir: Path) -> None:
     """Every pool, the latest first."""
     from tabulate import tabulate
 
@@ -156,7 +156,7 @@ def judge(
     made = judging.plan(workdir, pool_id, where, model, limits, rest["batch"], _parameters(rest["params"]))  # type: ignore[arg-type]
     cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
     click.echo(
-        f"pool {made.pool}: {len(made.listed):,} requests, {len(made.listed) - len(made.due):,} answered before; {len(made.due):,} to ask:"
+        f"pool {made.pool}: {len(made.questions):,} requests, {len(made.questions) - len(made.due):,} answered before; {len(made.due):,} to ask:"
         f" at most about {made.prompt_tokens:,} prompt and {made.answer_tokens:,} answer tokens{cost}"
     )
     if made.due and not rest["yes"]:
@@ -164,18 +164,18 @@ def judge(
     _judged(judging.judge(workdir, made), limits)
 
 
-def _judged(done: Judged, limits: Limits) -> None:
+def _judged(done: JudgingCounts, limits: Limits) -> None:
     """Counts of what a model said, and an error where something was not answered."""
     from builder.errors import ModelError
 
-    found = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
+    verdicts = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
     cost = (
         f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}"
         if limits.price_in or limits.price_out
         else ""
     )
     click.echo(
-        f"{done.answered:,} asked, {done.cached:,} from before: {found}; {done.prompt_tokens:,} prompt and {done.completion_tokens:,} answer tokens{cost}"
+        f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and {done.completion_tokens:,} answer tokens{cost}"
     )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
@@ -192,13 +192,13 @@ def _parameters(given: tuple[str, ...]) -> dict[str, object]:
     from builder.errors import ConfigError
 
     out: dict[str, object] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    for assignment in given:
+        name, equals, value = assignment.partition("=")
         try:
             out[name] = json.loads(value)
         except ValueError as error:
             raise ConfigError(
-                f"{one!r} is no KEY=JSON",
+                f"{assignment!r} is no KEY=JSON",
                 where="--param",
                 fix="for example --param max_tokens=200 or --param stop='[\"x\"]'",
             ) from error

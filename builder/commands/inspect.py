@@ -58,16 +58,16 @@ def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, p
     from builder.store import db, queries
 
     if name is None:
-        listed = [queries.lookup(one) for one in queries.names()]
+        named = [queries.lookup(query) for query in queries.names()]
         _print(
             ("query", "answers", "takes"),
-            [(one.name, one.title, ", ".join(one.params)) for one in listed],
+            [(query.name, query.title, ", ".join(query.params)) for query in named],
             shape,
             limit,
         )
         return
     with db.reading(workdir) as connection:
-        columns, rows = queries.named(connection, name, dict(one.partition("=")[::2] for one in params), limit + 1)
+        columns, rows = queries.named(connection, name, dict(param.partition("=")[::2] for param in params), limit + 1)
     _print(columns, rows, shape, limit, safe)
 
 
@@ -127,7 +127,7 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
     """
     from dataclasses import astuple
 
-    from builder import pipeline
+    from builder import builds
     from builder.engine import Engine
     from builder.lexicon.resources import load_lexicon, overlays
     from builder.lexicon.rules import load_rules
@@ -135,7 +135,7 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
     from builder.usecases.rule_report import report
 
     lexicon = load_lexicon(overlays=overlays(workdir))
-    engine = Engine(lexicon, load_rules(), pipeline.remembered(workdir).resolved.config.rules.convention)
+    engine = Engine(lexicon, load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
     _print(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))

@@ -37,10 +37,10 @@ def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
 
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
     root = lexicons or data_dir("lexicons")
-    found = checked(root, texts, nlp.load("embedded", load_lexicon(root).words()).annotate if segment else None)
-    for one in found:
-        click.echo(f"{one.where}\t{one.kind}\t{one.word}\t{one.detail}")
-    counts = Counter(one.kind for one in found)
+    issues = checked(root, texts, nlp.load("embedded", load_lexicon(root).words()).annotate if segment else None)
+    for issue in issues:
+        click.echo(f"{issue.where}\t{issue.kind}\t{issue.word}\t{issue.detail}")
+    counts = Counter(issue.kind for issue in issues)
     click.echo(", ".join(f"{kind} {number}" for kind, number in counts.most_common()) or "nothing found", err=True)
     if counts["duplicate"] or counts["unknown"]:
         sys.exit(1)
@@ -104,13 +104,15 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     target = out or workdir / "candidates.tsv"
     known = load_lexicon(overlays=overlays(workdir))
     with db.reading(workdir) as connection:
-        found = induced(
+        candidates = induced(
             documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
         )
-    write_candidates(found, target)
-    click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
+    write_candidates(candidates, target)
     click.echo(
-        f"the sign of a known opinion is found in {100 * found.agreement:.0f}% of cases; write yes or no into the column accept, then `builder lexicon accept`"
+        f"{target}: {len(candidates.opinions)} opinions, {len(candidates.aspects)} aspects from {candidates.reviews:,} reviews"
+    )
+    click.echo(
+        f"the sign of a known opinion is found in {100 * candidates.agreement:.0f}% of cases; write yes or no into the column accept, then `builder lexicon accept`"
     )
 
 

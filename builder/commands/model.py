@@ -48,7 +48,7 @@ def pretrain(
     """
     from builder.model.paper.settings import Seq2SeqConfig
     from builder.model.paper.squad import pretrain as learn
-    from builder.stages.context import ModelBar
+    from builder.progress import ModelBar
 
     config = Seq2SeqConfig(epochs=epochs, max_output=64, batch_tokens=batch_tokens, rate=rate, threads=threads)
     shown = ModelBar("pretrain", " tokens")

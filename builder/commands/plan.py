@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from builder.usecases.planning import Measured, Plan
+    from builder.usecases.planning import BuildPlan, SampleMeasure
 
 
 @click.command()
@@ -46,34 +46,34 @@ def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
         _show(made)
 
 
-def _measured(workdir: Path | None) -> Measured:
+def _measured(workdir: Path | None) -> SampleMeasure:
     import tempfile
 
-    from builder import pipeline
+    from builder import builds, pipeline
     from builder.config import resolve
     from builder.lexicon.resources import sample_dir
     from builder.usecases.planning import measure
 
     if workdir is not None:
-        return measure(workdir, pipeline.remembered(workdir).resolved.config, str(workdir))
+        return measure(workdir, builds.remembered(workdir).resolved.config, str(workdir))
     click.echo("measuring on the shipped sample, some seconds", err=True)
     with tempfile.TemporaryDirectory() as folder:
-        build = pipeline.Build(
+        build = builds.Build(
             Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1})
         )
         pipeline.run(build, until="seed")
         return measure(Path(folder), build.resolved.config, "the shipped sample")
 
 
-def _show(made: Plan) -> None:
+def _show(made: BuildPlan) -> None:
     from tabulate import tabulate
 
-    rows = [(one.stage, _clock(one.seconds), _bytes(one.memory), one.by) for one in made.stages]
+    rows = [(stage.stage, _clock(stage.seconds), _bytes(stage.memory), stage.by) for stage in made.stages]
     rows.append(("all", _clock(made.seconds), _bytes(made.memory), f"each worker {_bytes(made.worker_memory)}"))
     click.echo(f"{made.reviews:,} reviews, {made.workers} workers\n")
     click.echo(tabulate(rows, headers=["stage", "time", "memory", "by"], disable_numparse=True))
-    told = ", ".join(f"{kind} {_bytes(size)}" for kind, size in made.disk.items())
-    click.echo(f"\ndisk: {_bytes(sum(made.disk.values()))} ({told})\n" + "\n".join(made.notes))
+    disk = ", ".join(f"{kind} {_bytes(size)}" for kind, size in made.disk.items())
+    click.echo(f"\ndisk: {_bytes(sum(made.disk.values()))} ({disk})\n" + "\n".join(made.notes))
 
 
 def _clock(seconds: float) -> str:

@@ -30,11 +30,11 @@ def release(
     """
     from dataclasses import replace
 
-    from builder import pipeline
+    from builder import builds, pipeline
     from builder.config import flat, resolve
     from builder.errors import ConfigError
 
-    made = pipeline.remembered(workdir, out)
+    made = builds.remembered(workdir, out)
     given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
     kept = {
         key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from builder.metrics.scores import Mode
-    from builder.metrics.systems import Asked, Measured
+    from builder.metrics.systems import Asked, SystemScores
     from builder.usecases.scoring import Scored
 
 _FILE = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreOptions:
+    """The options of `score` beside its files, as click checked them."""
+
+    metric: Asked
+    opinion: str
+    mode: Mode
+    samples: int
+    seed: int
+    shape: str
+    strict: bool
 
 
 @click.command()
@@ -61,9 +75,7 @@ _FILE = click.Path(path_type=Path)
     "--format", "shape", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True
 )
 @click.option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
-def score(
-    gold: Path, pred: Path, against: Path | None, metric: Asked, opinion: str, mode: Mode, samples: int, seed: int, shape: str, strict: bool
-) -> None:  # fmt: skip
+def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
     """Score predictions against gold.
 
     Micro precision, recall and F1 (exact, lenient) and the paper's example-based metric; for gold by two annotators
@@ -72,13 +84,13 @@ def score(
     from builder.metrics.systems import Settings
     from builder.usecases.scoring import score_files
 
-    keys = ("opinion", "opinion_full") if opinion == "both" else (opinion,)
-    scored = score_files(
-        gold, pred, against, asked=metric, keys=keys, settings=Settings(mode, samples, seed), strict=strict
-    )
+    asked = _ScoreOptions(**options)
+    keys = ("opinion", "opinion_full") if asked.opinion == "both" else (asked.opinion,)
+    settings = Settings(asked.mode, asked.samples, asked.seed)
+    scored = score_files(gold, pred, against, asked=asked.metric, keys=keys, settings=settings, strict=asked.strict)
     for note in scored.notes:
         click.echo(note, err=True)
-    click.echo(_SHAPES[shape](scored))
+    click.echo(_SHAPES[asked.shape](scored))
 
 
 def _table(scored: Scored, shape: str = "simple") -> str:
@@ -110,7 +122,7 @@ def _table(scored: Scored, shape: str = "simple") -> str:
     return "\n".join(lines)
 
 
-def _cells(key: str, row: Measured) -> list[str]:
+def _cells(key: str, row: SystemScores) -> list[str]:
     """The row of a metric; the interval is that of F1, of polarity that of the accuracy."""
     values = [f"{row.values[name].value:.1f}" if name in row.values else "-" for name in ("precision", "recall", "f1")]
     counts = [f"{count}" for count in row.counts] if row.counts else ["-"] * 3
@@ -120,7 +132,7 @@ def _cells(key: str, row: Measured) -> list[str]:
     return [key, row.metric.match, row.metric.part, *values, *counts, *["-"] * (3 - len(counts)), accuracy, interval]
 
 
-def _paired(row: Measured) -> list[str]:
+def _paired(row: SystemScores) -> list[str]:
     assert row.against is not None
     return [f"{row.against.value:+.1f}", f"{row.against.low:+.1f} to {row.against.high:+.1f}", f"{row.against.p:.3f}"]
 

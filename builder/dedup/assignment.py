@@ -12,6 +12,7 @@ chain most groups to one unit, which no split could hold: groups are joined to a
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from builder.errors import ConfigError
 
 RANK = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
+HASH = 32
+"""Characters of a normalised text's hash."""
 _JOINED, _JOINED_SHARE = 50, 0.01
 
 
@@ -96,6 +99,11 @@ def assign(
             if board.chosen[i] is None and wanted[unit[i]] == split and board.may(i, split):
                 board.put(i, split)
     return board.chosen
+
+
+def norm_hash(text: str) -> str:
+    """The hash by which a normalised text is known."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH]
 
 
 def by_hash(norm_hash: str, test: float, valid: float) -> str:

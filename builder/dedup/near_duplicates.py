@@ -244,3 +244,22 @@ def clusters(count: int, near: Iterable[tuple[int, int]]) -> Sequence[int]:
         a, b = sorted((_root(parent, first), _root(parent, second)))
         parent[b] = a
     return array("q", (_root(parent, i) for i in range(count)))
+
+
+def disputed(cluster_of: Sequence[int], pinned: Iterable[tuple[int, str]]) -> dict[int, list[int]]:
+    """The members of the clusters that hold texts of more than one split: there every pair matters.
+
+    Args:
+        cluster_of: the cluster of each text, as `clusters` gives it.
+        pinned: texts with their splits.
+    """
+    shared = {cluster for i, cluster in enumerate(cluster_of) if cluster != i}
+    splits: defaultdict[int, set[str]] = defaultdict(set)
+    for i, split in pinned:
+        if cluster_of[i] in shared:
+            splits[cluster_of[i]].add(split)
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for i, cluster in enumerate(cluster_of):
+        if len(splits.get(cluster, ())) > 1:
+            members[cluster].append(i)
+    return members

@@ -129,16 +129,16 @@ def _is_subsequence(part: str, whole: str) -> bool:
     return all(char in rest for char in part)
 
 
-def _agree(one: Ranged, other: Ranged) -> bool:
-    return _hits(one.core, other) or _hits(other.core, one)
+def _agree(first: Ranged, second: Ranged) -> bool:
+    return _hits(first.core, second) or _hits(second.core, first)
 
 
-def _widest(one: Ranged, other: Ranged) -> Ranged:
+def _widest(first: Ranged, second: Ranged) -> Ranged:
     """Of forms of equal length the first annotator's."""
     return Ranged(
-        min(one.aspect, other.aspect, key=len),
-        max(one.aspect_full, other.aspect_full, key=len),
-        min(one.opinion, other.opinion, key=len),
-        max(one.opinion_full, other.opinion_full, key=len),
-        one.polarity,
+        min(first.aspect, second.aspect, key=len),
+        max(first.aspect_full, second.aspect_full, key=len),
+        min(first.opinion, second.opinion, key=len),
+        max(first.opinion_full, second.opinion_full, key=len),
+        first.polarity,
     )

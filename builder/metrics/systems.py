@@ -36,7 +36,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SystemScores:
     """A metric of a system. `values` are percent: precision, recall, f1, accuracy, as far as the metric has them.
 
     `counts` are (right, predicted, gold), (right, matched) for polarity, and empty for the paper's metric. `ceiling`:
@@ -62,7 +62,7 @@ def metrics(asked: Asked = "all", mode: Mode = "open") -> tuple[Metric, ...]:
 
 def measure(
     gold: Answers, predicted: Answers, chosen: Iterable[Metric], settings: Settings, other: Answers | None = None
-) -> list[Measured]:
+) -> list[SystemScores]:
     """Each of `chosen` of `predicted` over the reviews of `gold`; with `other`, its paired difference to that system."""
     chosen_metrics = tuple(chosen)
     ours = [tally(gold, predicted, metric, settings.mode) for metric in chosen_metrics]
@@ -74,7 +74,7 @@ def measure(
 
 def measure_complete(
     gold: CompleteGold, predicted: Answers, settings: Settings, other: Answers | None = None
-) -> list[Measured]:
+) -> list[SystemScores]:
     """As `measure`, of triplets and pairs over gold by two annotators."""
     ours, theirs = (
         None if answers is None else [tally_complete(gold, answers, metric.part == "triplet") for metric in COMPLETE]
@@ -91,7 +91,7 @@ def _measured(
     ceilings: Sequence[float],
     gold: str,
     settings: Settings,
-) -> list[Measured]:
+) -> list[SystemScores]:
     more = {"gold": gold} | (
         {"bootstrap": settings.samples, "seed": settings.seed, "interval": 95} if settings.samples else {}
     )
@@ -100,7 +100,7 @@ def _measured(
     if theirs is not None:
         against = list(differences(ours, theirs, chosen_metrics, settings.samples, settings.seed))
     return [
-        Measured(
+        SystemScores(
             metric, values[i], _sums(ours[i], metric), ceilings[i], signature(metric, settings.mode, more), against[i]
         )
         for i, metric in enumerate(chosen_metrics)

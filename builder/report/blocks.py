@@ -32,7 +32,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """A line of a figure: (x, y) points, one a round."""
 
     name: str
@@ -40,7 +40,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """A value with its interval, of a named system."""
 
     name: str
@@ -50,7 +50,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """Lines over rounds (Figure 7), values with intervals, or a histogram of (x, y); `about` is read where the
     picture is not seen.
     """
@@ -60,13 +60,13 @@ class Figure:
     about: str
     x: str
     y: str
-    lines: tuple[Line, ...] = ()
-    bars: tuple[Bar, ...] = ()
+    lines: tuple[ChartLine, ...] = ()
+    bars: tuple[ChartBar, ...] = ()
     histogram: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class MarkedExample:
     """A review with its triplets marked; `key` is the id as it is released."""
 
     key: str
@@ -82,8 +82,8 @@ class Section:
     title: str
     lead: str
     tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    examples: tuple[Example, ...] = ()
+    figures: tuple[ReportFigure, ...] = ()
+    examples: tuple[MarkedExample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from builder.errors import ConfigError, install_command
-from builder.report.blocks import Figure
+from builder.report.blocks import ReportFigure
 
 _SERIES = ("#010101", "#020202", "#030303", "#040404", "#050505")
 _INK, _QUIET, _FAINT = "#060606", "#070707", "#080808"
@@ -30,7 +30,7 @@ _STYLE = {
 }  # fmt: skip
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: ReportFigure) -> str:
     """The figure as an <svg> element without declaration, metadata or fixed size."""
     matplotlib, canvas = _matplotlib()
     with matplotlib.rc_context(_STYLE):
@@ -55,15 +55,15 @@ def _matplotlib() -> tuple[ModuleType, ModuleType]:
     return matplotlib, matplotlib.figure
 
 
-def _height(figure: Figure) -> float:
+def _height(figure: ReportFigure) -> float:
     return 0.9 + 0.36 * len(figure.bars) if figure.bars else 3.3
 
 
-def _draw(figure: Figure) -> Callable[[Figure, object], None]:
+def _draw(figure: ReportFigure) -> Callable[[ReportFigure, object], None]:
     return _lines if figure.lines else _intervals if figure.bars else _histogram
 
 
-def _lines(figure: Figure, axes: Any) -> None:
+def _lines(figure: ReportFigure, axes: Any) -> None:
     """A line a variant, told apart by colour, dash and marker, each named at its end."""
     ends = []
     for number, line in enumerate(figure.lines):
@@ -92,7 +92,7 @@ def _apart(values: list[float]) -> list[float]:
     return out
 
 
-def _intervals(figure: Figure, axes: Any) -> None:
+def _intervals(figure: ReportFigure, axes: Any) -> None:
     """A dot and its interval a row, first row on top; the value beside it."""
     rows = list(enumerate(reversed(figure.bars)))
     for y, bar in rows:
@@ -107,7 +107,7 @@ def _intervals(figure: Figure, axes: Any) -> None:
     axes.margins(x=0.12)
 
 
-def _histogram(figure: Figure, axes: Any) -> None:
+def _histogram(figure: ReportFigure, axes: Any) -> None:
     x, y = zip(*figure.histogram, strict=True)
     axes.bar(x, y, color=_SERIES[0], width=0.8)
     axes.set_xticks(x)

@@ -12,7 +12,7 @@ from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.privacy import masking as privacy
 from builder.report import made, quality, yardsticks
-from builder.report.blocks import Example, Report, Section
+from builder.report.blocks import MarkedExample, Report, Section
 from builder.store import released, runs
 from builder.store import report as asked
 from builder.store.queries import public_id
@@ -89,10 +89,10 @@ def _examples(connection: sqlite3.Connection, number: int) -> Section:
     hashed = made.config(connection, "release.ids", "keep") == "hash"
     people = [source.name for source in asked.sources(connection) if source.kind == "human"]
     names = [*people, *yardsticks.final_systems(connection)]
-    shown: list[Example] = []
+    shown: list[MarkedExample] = []
     for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):
         if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:
-            shown.append(Example(public_id(key) if hashed else key, text, tuple(triplets)))
+            shown.append(MarkedExample(public_id(key) if hashed else key, text, tuple(triplets)))
     lead = "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance among short reviews with two to five triplets, those with several polarities first; nothing in them needs masking."
     return Section(
         "examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown)

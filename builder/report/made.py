@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from pathlib import PurePath
 
-from builder.report.blocks import Cell, Figure, Line, Section, Table
+from builder.report.blocks import Cell, ChartLine, ReportFigure, Section, Table
 from builder.report.yardsticks import final_systems
 from builder.store import released, runs
 from builder.store import report as asked
@@ -116,13 +116,13 @@ def triplets(connection: sqlite3.Connection) -> Section:
     return Section("triplets", "Triplets", lead, (sources, table_2), (_histogram(counted),) if counted else ())
 
 
-def _histogram(counted: tuple[tuple[int, int], ...]) -> Figure:
+def _histogram(counted: tuple[tuple[int, int], ...]) -> ReportFigure:
     """Ten and more together."""
     bins = Counter[int]()
     for n, many in counted:
         bins[min(n, 10)] += many
     about = ", ".join(f"{many:,} reviews with {n}{' or more' if n == 10 else ''}" for n, many in sorted(bins.items()))
-    return Figure(
+    return ReportFigure(
         "per-review",
         "Triplets of the rules per review",
         about,
@@ -157,13 +157,13 @@ def growth(connection: sqlite3.Connection) -> Section:
     for done in rounds:
         lines[f"self-train-{done.variant}"].append((done.round, done.triplets))
     about = "; ".join(f"{name}: " + ", ".join(f"{y:,.0f}" for _, y in points) for name, points in lines.items())
-    figure = Figure(
+    figure = ReportFigure(
         "figure-7",
         "Figure 7 of the paper: triplets in the training set",
         about,
         "round",
         "triplets",
-        tuple(Line(name, tuple(points)) for name, points in lines.items()),
+        tuple(ChartLine(name, tuple(points)) for name, points in lines.items()),
     )
     lead = (
         "Self-training adds what its models find to what the rules found." if rounds else "Self-training has not run."

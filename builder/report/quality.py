@@ -16,9 +16,9 @@ from builder.metrics.systems import Settings
 from builder.records import VERDICTS
 from builder.release.figures import interval, of_manifest
 from builder.report import scores
-from builder.report.blocks import Cell, Figure, Section, Table
+from builder.report.blocks import Cell, ReportFigure, Section, Table
 from builder.report.yardsticks import Yardstick, answers, final_systems
-from builder.stages.audited import measured
+from builder.stages.parts.audit import measured
 from builder.store import audits, labels
 from builder.store import report as asked
 from builder.store.labels import LabelPool
@@ -45,7 +45,7 @@ def scored(
 ) -> tuple[Section, tuple[float, str] | None]:
     """The score tables of every yardstick, and the head's (F1, of what)."""
     tables: list[Table] = []
-    figures: list[Figure] = []
+    figures: list[ReportFigure] = []
     signed_scores: list[tuple[str, str]] = []
     head = None
     for number, yardstick in enumerate(yardsticks, start=1):

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from builder.metrics import micro
 from builder.metrics.scores import Metric
-from builder.metrics.systems import Measured, Settings, measure, together
-from builder.report.blocks import Bar, Cell, Figure, Table
+from builder.metrics.systems import Settings, SystemScores, measure, together
+from builder.report.blocks import Cell, ChartBar, ReportFigure, Table
 from builder.report.yardsticks import Answers, Yardstick
 
 _SHOWN = (
@@ -19,7 +19,7 @@ _SHOWN = (
     Metric("lenient", "pair"),
     Metric("lenient", "polarity"),
 )
-Scored = dict[str, list[Measured]]
+Scored = dict[str, list[SystemScores]]
 """System -> its metrics in the order of `_SHOWN`."""
 
 
@@ -104,13 +104,13 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
     return _table(f"scores{_suffix(number)}", f"Micro scores by {yardstick.name}", columns, rows, note)
 
 
-def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
+def figure(yardstick: Yardstick, done: Scored, number: int) -> ReportFigure:
     """Lenient F1 of every system with its interval."""
     bars = []
     for name, measured in done.items():
         value = measured[2].values["f1"]
         bars.append(
-            Bar(
+            ChartBar(
                 name,
                 value.value,
                 value.low if value.low is not None else value.value,
@@ -118,7 +118,7 @@ def figure(yardstick: Yardstick, done: Scored, number: int) -> Figure:
             )
         )
     about = "; ".join(f"{bar.name} {bar.value:.1f} ({bar.low:.1f} to {bar.high:.1f})" for bar in bars)
-    return Figure(
+    return ReportFigure(
         f"f1{_suffix(number)}",
         f"Lenient triplet F1 with 95% interval, by {yardstick.name}",
         about,
@@ -167,14 +167,14 @@ def template_table(
 _GAINS = ("gain on rules", "gain from", "gain to", "p")
 
 
-def _gain(measured: Measured) -> tuple[Cell, ...]:
+def _gain(measured: SystemScores) -> tuple[Cell, ...]:
     """Points, their 95% interval, and p as text: three places, where the rest has one."""
     if measured.against is None:
         return None, None, None, None
     return measured.against.value, measured.against.low, measured.against.high, f"{measured.against.p:.3f}"
 
 
-def _interval(measured: Measured) -> tuple[Cell, Cell]:
+def _interval(measured: SystemScores) -> tuple[Cell, Cell]:
     last = list(measured.values.values())[-1]
     return last.low, last.high
 

@@ -1,1 +1,1 @@
-"""The stages of the pipeline, one module each with a function run(context), and what several of them share."""
+"""The seven stages of the pipeline, one module each with a function `run(context)`; their shared code is in `parts`."""

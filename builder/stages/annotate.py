@@ -13,9 +13,11 @@ from pathlib import Path
 from builder import nlp
 from builder.errors import ResourceError
 from builder.lexicon.resources import overlays
+from builder.progress import bar
 from builder.reader import read
 from builder.shards import Job, Parcel
-from builder.stages.context import Context, arrived, bar, lexicons
+from builder.stages.parts.context import Context
+from builder.stages.parts.lexicons import pack_lexicons, unpack_lexicon
 from builder.store import db, reviews, runs
 from builder.text import Script, Variants
 
@@ -24,12 +26,13 @@ _Ready = tuple[nlp.Backend, Variants]
 
 
 def run(context: Context) -> runs.Counts:
+    """Annotate every review that has no annotation by this backend yet; the number of reviews."""
     connection, config = context.connection, context.config
     models = Path(config.annotate.models) if config.annotate.models else None
     signature = nlp.load(config.annotate.backend, context.lexicon.words(), models).signature
     backend = _begin(context, signature)
     at = reviews.annotated_to(connection)
-    words = lexicons(overlays(context.workdir), context.lexicon.digest)
+    words = pack_lexicons(overlays(context.workdir), context.lexicon.digest)
     folder = Parcel.of(models) if models else None
     job = Job(_prepare, (words, config.annotate.backend, folder, signature), _annotate)
     with bar(reviews.count(connection), "annotate") as shown:
@@ -64,7 +67,7 @@ def _prepare(words: tuple[Path, tuple[Path, ...], str], name: str, models: Path 
     import torch
 
     torch.set_num_threads(1)
-    lexicon = arrived(*words)
+    lexicon = unpack_lexicon(*words)
     backend = nlp.load(name, lexicon.words(), models)
     if backend.signature != signature:
         fix = "`builder resume` begins with the models as they are now; workers need the same models"

@@ -9,114 +9,135 @@ working directory; the verdicts are rows of `verdicts` under the source `discrim
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from builder.errors import ModelError
 from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview, TaggerConfig, sized
 from builder.model import kinds
-from builder.records import StoredTriplet
+from builder.progress import ModelBar
 from builder.settings import Config
-from builder.stages import predicting
-from builder.stages.context import Context, ModelBar
-from builder.stages.training import examples, streamed
+from builder.stages.parts import judging, predictions
+from builder.stages.parts.context import Context
+from builder.stages.parts.examples import list_examples
+from builder.stages.parts.judging import KnownVerdicts
 from builder.store import db, reviews, runs, triplets
 
-NAME = "discriminator"
-TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
-Made = Mapping[str, list[Example]]
+ExamplesBySplit = Mapping[str, list[Example]]
 """The rules' triplets of the splits `train` and `valid`."""
 Facts = dict[str, int | float | str]
-Known = dict[str, predicting.Verdicts]
-"""Verdicts on the rules' triplets of a review, by its key."""
 
 
 def run(context: Context) -> runs.Counts:
+    """Train the judge of `discriminate.mode`, store its verdicts on the rules' triplets; the counts of them."""
     connection = context.connection
     rules = triplets.source_id(connection, "rules")
     assert rules is not None, "seed has run"
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
     drawn = {"train": most, "valid": most // 10}
-    made = {
-        split: examples(context, triplets.proposed(connection, rules, split, number)) for split, number in drawn.items()
+    rule_examples = {
+        split: list_examples(context, triplets.proposed(connection, rules, split, number))
+        for split, number in drawn.items()
     }
-    if context.config.discriminate.mode == "cross-fit" and len(made["train"]) < context.config.discriminate.least:
-        return _without(context, len(made["train"]))
-    if not made["train"]:
+    if (
+        context.config.discriminate.mode == "cross-fit"
+        and len(rule_examples["train"]) < context.config.discriminate.least
+    ):
+        return _run_without_judge(context, len(rule_examples["train"]))
+    if not rule_examples["train"]:
         raise ModelError(
             "the rules found no triplet in the train split",
             where="discriminate",
             fix="check the language of the reviews, or add more",
         )
-    judge, facts, known = _MODES[context.config.discriminate.mode](context, made, shown)
+    judge, facts, known = _MODES[context.config.discriminate.mode](context, rule_examples, shown)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
-        source = triplets.source(connection, NAME, "discriminator", judge.digest)
+        source = triplets.source(connection, judging.NAME, "discriminator", judge.digest)
         for split in ("train", "valid", "test"):
-            told = predicting.Told(shown, reviews.characters(connection, split, rules))
-            verdicts(context, judge, source, split, triplets.proposed(connection, rules, split), told, known)
+            progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
+            proposed = triplets.proposed(connection, rules, split)
+            judging.judge_stored(context, judge, source, split, proposed, progress, known)
     shown.close()
     labels = triplets.label_counts(connection, source)
     return {"judged": sum(labels.values()), **labels, **facts}
 
 
-def _without(context: Context, number: int) -> runs.Counts:
+def _run_without_judge(context: Context, number: int) -> runs.Counts:
     """No judge, and no verdict of an earlier one."""
     with db.atomic(context.connection):
         triplets.drop_sources(context.connection, "discriminator")
-    (_folder(context) / "panel.json").unlink(missing_ok=True)
-    return {"judged": 0, "judge": f"none: {TOO_FEW} ({number:,} of {context.config.discriminate.least:,})"}
+    (judging.folder_of(context) / "panel.json").unlink(missing_ok=True)
+    return {"judged": 0, "judge": f"none: {judging.TOO_FEW} ({number:,} of {context.config.discriminate.least:,})"}
 
 
-def _paper(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts, Known]:
+def _train_paper(
+    context: Context, rule_examples: ExamplesBySplit, shown: ModelBar
+) -> tuple[Judge, Facts, KnownVerdicts]:
     from builder.model.negatives import discriminator_data
 
-    judged = {split: [discriminator_data(one, context.config.seed) for one in listed] for split, listed in made.items()}
+    judged = {
+        split: [discriminator_data(example, context.config.seed) for example in examples]
+        for split, examples in rule_examples.items()
+    }
     judge = _train(context, judged, shown)
-    answers = _answers(context, judge, judged["valid"], shown)
-    facts: Facts = {"trained on": _size(judged["train"]), "agreement": _agreement(judged["valid"], answers)}
-    return judge, facts, _known(judged["valid"], answers)
+    answers = _classify(context, judge, judged["valid"], shown)
+    facts: Facts = {
+        "trained on": _count_items(judged["train"]),
+        "agreement": _measure_agreement(judged["valid"], answers),
+    }
+    return judge, facts, _known_verdicts(judged["valid"], answers)
 
 
-def _cross_fit(context: Context, made: Made, shown: ModelBar) -> tuple[Judge, Facts, Known]:
+def _train_cross_fit(
+    context: Context, rule_examples: ExamplesBySplit, shown: ModelBar
+) -> tuple[Judge, Facts, KnownVerdicts]:
     from builder.model.cotrain import fold_of, train_taggers
     from builder.model.discriminator import train_discriminator
     from builder.model.negatives import discriminator_data
-    from builder.model.panel import Panel, noise, save_panel, trusted
+    from builder.model.panel import Panel, save_panel, trusted
+    from builder.model.panel import noise as estimate_noise
     from builder.model.saved import save
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
-    chars = _chars(made["train"]) * (folds - 1) // folds
+    chars = _count_chars(rule_examples["train"]) * (folds - 1) // folds
     tagging = sized(TaggerConfig(epochs=config.discriminate.epochs, threads=config.threads), chars)
-    taggers = train_taggers(made["train"], made["valid"], folds, tagging, config.seed, folder / "taggers", shown)
+    taggers = train_taggers(
+        rule_examples["train"], rule_examples["valid"], folds, tagging, config.seed, folder / "taggers", shown
+    )
     judged = {
-        split: [discriminator_data(one, config.seed, hard=True) for one in listed] for split, listed in made.items()
+        split: [discriminator_data(example, config.seed, hard=True) for example in examples]
+        for split, examples in rule_examples.items()
     }
     members = []
     for fold in range(folds):
-        others = [one for one in judged["train"] if fold_of(one.id, folds) != fold]
+        others = [review for review in judged["train"] if fold_of(review.id, folds) != fold]
         place = folder / "discriminators" / str(fold)
-        settings = sized(_settings(config), chars)
+        settings = sized(_discriminator_settings(config), chars)
         members.append(
             train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown)
         )
         save(members[-1], place)
     digest = Panel(taggers, tuple(members), 0.0, 0.0).digest
-    said = list(predicting.unseen(context, digest, folder, _items(judged["train"]), shown))
-    told = noise(judged["train"], said)
-    panel = trusted(taggers, tuple(members), told)
+    shares = list(predictions.score_unseen(context, digest, folder, _judged_examples(judged["train"]), shown))
+    noise = estimate_noise(judged["train"], shares)
+    panel = trusted(taggers, tuple(members), noise)
     save_panel(panel, folder)
-    answers = _answers(context, panel, judged["valid"], shown)
-    facts: Facts = {"trained on": _size(judged["train"]), "agreement": _agreement(judged["valid"], answers)}
-    facts |= {"noise": round(told.share, 4), "cut": round(panel.cut, 4), "trust": panel.trust}
-    return panel, facts, _known(judged["train"], map(panel.verdicts, said)) | _known(judged["valid"], answers)
+    answers = _classify(context, panel, judged["valid"], shown)
+    facts: Facts = {
+        "trained on": _count_items(judged["train"]),
+        "agreement": _measure_agreement(judged["valid"], answers),
+    }
+    facts |= {"noise": round(noise.share, 4), "cut": round(panel.cut, 4), "trust": panel.trust}
+    return (
+        panel,
+        facts,
+        _known_verdicts(judged["train"], map(panel.verdicts, shares)) | _known_verdicts(judged["valid"], answers),
+    )
 
 
-_MODES: dict[str, Callable[[Context, Made, ModelBar], tuple[Judge, Facts, Known]]] = {
-    "paper": _paper,
-    "cross-fit": _cross_fit,
+_MODES: dict[str, Callable[[Context, ExamplesBySplit, ModelBar], tuple[Judge, Facts, KnownVerdicts]]] = {
+    "paper": _train_paper,
+    "cross-fit": _train_cross_fit,
 }
 
 
@@ -125,109 +146,57 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     from builder.model.discriminator import train_discriminator
     from builder.model.saved import save
 
-    config, folder, checkpoints = context.config, context.models / NAME, context.models / f"{NAME}.training"
+    config, folder, checkpoints = (
+        context.config,
+        context.models / judging.NAME,
+        context.models / f"{judging.NAME}.training",
+    )
     if config.profile in kinds.KINDS:
         return kinds.KINDS[config.profile].train_judge(
             config, judged["train"], judged["valid"], folder, checkpoints, shown
         )
-    settings = sized(_settings(config), sum(len(one.text) for one in judged["train"]))
+    settings = sized(_discriminator_settings(config), sum(len(review.text) for review in judged["train"]))
     judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown)
     save(judge, folder)
     return judge
 
 
-def verdicts(
-    context: Context,
-    judge: Judge,
-    source: int,
-    split: str,
-    stored: Iterable[StoredTriplet],
-    told: predicting.Told,
-    known: Known | None = None,
-) -> None:
-    """Judge stored triplets of a split, but for those whose verdicts are `known`, and write as they come, inside the
-    caller's transaction.
-    """
-
-    def write(ids: list[int], labels: predicting.Verdicts) -> None:
-        rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, labels, strict=True)]
-        triplets.judge(context.connection, source, rows)
-
-    def open_() -> Iterator[tuple[Example, list[int]]]:
-        for example, ids in streamed(context, stored):
-            if known and example.id in known:
-                write(ids, known[example.id])
-            else:
-                yield example, ids
-
-    ask = partial(predicting.verdicts, context, judge, _folder(context), told, apart=split == "train")
-    for ids, labels in predicting.along(open_(), ask):
-        write(ids, labels)
+def _judged_examples(judged: Sequence[JudgedReview]) -> list[Example]:
+    return [Example(review.id, review.text, tuple(triplet for triplet, _ in review.verdicts)) for review in judged]
 
 
-def load(context: Context) -> Judge | None:
-    """The judge; None where there were too few reviews for one."""
-    from builder.model.panel import load_panel
-
-    if triplets.source_id(context.connection, NAME) is None:
-        return None
-    if context.config.discriminate.mode == "cross-fit":
-        return load_panel(_folder(context))
-    return kinds.load_judge(_folder(context))
+def _classify(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> list[predictions.Verdicts]:
+    progress = predictions.CharacterProgress(shown, sum(len(review.text) for review in items))
+    return list(predictions.classify(context, judge, judging.folder_of(context), progress, _judged_examples(items)))
 
 
-def trust(context: Context) -> float | None:
-    """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
-    path = context.models / "panel" / "panel.json"
-    if (
-        context.config.discriminate.mode != "cross-fit"
-        or triplets.source_id(context.connection, NAME) is None
-        or not path.is_file()
-    ):
-        return None
-    return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
-
-
-def _folder(context: Context) -> Path:
-    return context.models / ("panel" if context.config.discriminate.mode == "cross-fit" else NAME)
-
-
-def _items(listed: Sequence[JudgedReview]) -> list[Example]:
-    return [Example(one.id, one.text, tuple(triplet for triplet, _ in one.verdicts)) for one in listed]
-
-
-def _answers(context: Context, judge: Judge, items: list[JudgedReview], shown: ModelBar) -> list[predicting.Verdicts]:
-    told = predicting.Told(shown, sum(len(one.text) for one in items))
-    return list(predicting.verdicts(context, judge, _folder(context), told, _items(items)))
-
-
-def _agreement(items: list[JudgedReview], answers: list[predicting.Verdicts]) -> float:
+def _measure_agreement(items: list[JudgedReview], answers: list[predictions.Verdicts]) -> float:
     """Share of the valid split's YY, YN and NX items (of which the YY are the rules' own) that get their label."""
     right = [
         label == due
-        for one, labels in zip(items, answers, strict=True)
-        for (label, _), (_, due) in zip(labels, one.verdicts, strict=True)
+        for review, labels in zip(items, answers, strict=True)
+        for (label, _), (_, due) in zip(labels, review.verdicts, strict=True)
     ]
     return round(sum(right) / max(1, len(right)), 4)
 
 
-def _known(items: list[JudgedReview], answers: Iterable[predicting.Verdicts]) -> Known:
+def _known_verdicts(items: list[JudgedReview], answers: Iterable[predictions.Verdicts]) -> KnownVerdicts:
     """The verdicts on the rules' own triplets, which stand first among those that were judged: nobody need be asked
     about them again.
     """
     return {
-        one.id: labels[: sum(due == "YY" for _, due in one.verdicts)]
-        for one, labels in zip(items, answers, strict=True)
+        review.id: labels[: sum(due == "YY" for _, due in review.verdicts)]
+        for review, labels in zip(items, answers, strict=True)
     }
 
 
-def _settings(config: Config) -> DiscriminatorConfig:
+def _discriminator_settings(config: Config) -> DiscriminatorConfig:
     return DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads)
 
 
-def _chars(listed: Sequence[Example]) -> int:
-    return sum(len(one.text) for one in listed)
+def _count_chars(examples: Sequence[Example]) -> int:
+    return sum(len(example.text) for example in examples)
 
 
-def _size(judged: Sequence[JudgedReview]) -> int:
-    return sum(len(one.verdicts) for one in judged)
+def _count_items(judged: Sequence[JudgedReview]) -> int:
+    return sum(len(review.verdicts) for review in judged)

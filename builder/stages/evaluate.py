@@ -13,15 +13,17 @@ from builder.metrics import Answer
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
 from builder.records import StoredTriplet
-from builder.stages import gold
-from builder.stages.context import Context
+from builder.stages.parts import gold
+from builder.stages.parts.context import Context
 from builder.store import db, reviews, runs, triplets
 
-Row = tuple[runs.Score, str]
+SignedScore = tuple[runs.Score, str]
+"""A score and its signature."""
 METRICS = (Metric("exact", "triplet"), Metric("lenient", "triplet"), Metric("paper", "triplet"))
 
 
 def run(context: Context) -> runs.Counts:
+    """Score the rules and the last model of every variant; the F1 scores with their intervals."""
     connection = context.connection
     with db.atomic(connection):
         triplets.drop_sources(connection, "human")
@@ -32,9 +34,8 @@ def run(context: Context) -> runs.Counts:
             triplets.propose(
                 connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold), overrule=True
             )
-        labelled_keys = {
-            str(row["id"]) for row in rows
-        }  # the test split may hold silver reviews of earlier releases as well
+        # the test split may hold silver reviews of earlier releases as well
+        labelled_keys = {str(row["id"]) for row in rows}
         split = "test" if rows else "valid"
         against = "gold" if rows else "rules"
         last = [
@@ -46,45 +47,52 @@ def run(context: Context) -> runs.Counts:
             row
             for system in systems
             if system != against
-            for row in _scores(context, system, against, split, labelled_keys)
+            for row in _measure_system(context, system, against, split, labelled_keys)
         ]
         runs.set_metrics(connection, scores)
     counts: dict[str, int | float | str] = {"split": split, "against": against}
-    return counts | {f"{score[0]} {score[2]}": _told(score) for score, _ in scores if score[2].endswith("F1")}
+    return counts | {f"{score[0]} {score[2]}": _describe_score(score) for score, _ in scores if score[2].endswith("F1")}
 
 
-def _told(score: runs.Score) -> str:
+def _describe_score(score: runs.Score) -> str:
     """A value with its interval."""
     *_, value, low, high = score
     return f"{value:.1f}" if low is None else f"{value:.1f} ({low:.1f} to {high:.1f})"
 
 
-def _scores(context: Context, system: str, against: str, split: str, only: set[str]) -> Iterable[Row]:
+def _measure_system(context: Context, system: str, against: str, split: str, only: set[str]) -> Iterable[SignedScore]:
     """`only` these reviews, if there are any."""
-    listed = [
+    chosen = [
         (review.key, review.id)
         for review in reviews.in_split(context.connection, split)
         if not only or review.key in only
     ]
-    gold, told = (_answers(context, name, split, listed) for name in (against, system))
-    for one in measure(gold, told, METRICS, Settings()):
+    gold, predicted = (_read_answers(context, name, split, chosen) for name in (against, system))
+    for result in measure(gold, predicted, METRICS, Settings()):
         for name, part in (("precision", "P"), ("recall", "R"), ("f1", "F1")):
-            found = one.values[name]
-            low, high = (None if end is None else round(end, 4) for end in (found.low, found.high))
+            estimate = result.values[name]
+            low, high = (None if end is None else round(end, 4) for end in (estimate.low, estimate.high))
             yield (
-                (f"{system} against {against}", split, f"{one.metric.match} {part}", round(found.value, 4), low, high),
-                one.signature,
+                (
+                    f"{system} against {against}",
+                    split,
+                    f"{result.metric.match} {part}",
+                    round(estimate.value, 4),
+                    low,
+                    high,
+                ),
+                result.signature,
             )
 
 
-def _answers(context: Context, name: str, split: str, listed: list[tuple[str, int]]) -> dict[str, list[Answer]]:
+def _read_answers(context: Context, name: str, split: str, chosen: list[tuple[str, int]]) -> dict[str, list[Answer]]:
     source = triplets.source_id(context.connection, name)
     assert source is not None, f"{name} has run"
     by_review: dict[int, list[Answer]] = {}
-    for one in triplets.proposed(context.connection, source, split):
-        by_review.setdefault(one.review, []).append(answer(one))
-    return {key: by_review.get(i, []) for key, i in listed}
+    for stored in triplets.proposed(context.connection, source, split):
+        by_review.setdefault(stored.review, []).append(_answer(stored))
+    return {key: by_review.get(i, []) for key, i in chosen}
 
 
-def answer(one: StoredTriplet) -> Answer:
-    return one.triplet.aspect.text, one.triplet.opinion.text, one.triplet.polarity
+def _answer(stored: StoredTriplet) -> Answer:
+    return stored.triplet.aspect.text, stored.triplet.opinion.text, stored.triplet.polarity

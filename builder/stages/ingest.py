@@ -9,13 +9,14 @@ import itertools
 from pathlib import Path
 
 from builder import sources
+from builder.dedup.assignment import norm_hash
 from builder.dedup.near_duplicates import normal
 from builder.errors import InputError
+from builder.progress import bar
 from builder.records import RawReview, RejectedRow
 from builder.sources.opening import one_line, storable
-from builder.stages import gold, splits
-from builder.stages.context import Context, bar
-from builder.stages.splits import norm_hash
+from builder.stages.parts import gold, splits
+from builder.stages.parts.context import Context
 from builder.store import db, reviews, runs, search
 from builder.text import HAN, script_of
 
@@ -26,6 +27,7 @@ _LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
 
 
 def run(context: Context) -> runs.Counts:
+    """Read all inputs, check them, assign the splits; the counts of reviews and rejected rows."""
     connection = context.connection
     with db.atomic(connection):
         reviews.clear(connection)
@@ -40,7 +42,7 @@ def run(context: Context) -> runs.Counts:
             raise InputError(
                 f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids"
             )
-        splits.place(context, keys)
+        splits.assign_splits(context, keys)
         if labelled:
             gold.labelled(
                 labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold

@@ -12,11 +12,13 @@ from builder.engine import Engine
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon, data_dir, overlays
 from builder.lexicon.rules import load_rules, rules_digest
+from builder.progress import bar
 from builder.reader import extract, restored
 from builder.records import Review, Triplet
 from builder.settings import Convention
 from builder.shards import Job, Parcel
-from builder.stages.context import Context, advance, arrived, bar, begin, lexicons
+from builder.stages.parts.context import Context, advance, begin
+from builder.stages.parts.lexicons import pack_lexicons, unpack_lexicon
 from builder.store import db, reviews, runs, triplets, usage
 
 _CHUNK = 1024
@@ -26,6 +28,7 @@ _Ready = tuple[Engine, Lexicon]
 
 
 def run(context: Context) -> runs.Counts:
+    """Extract the triplets of every annotated review by rules; the counts of them."""
     connection = context.connection
     at = begin(context, "seed", triplets.clear)
     signature = context.key
@@ -33,7 +36,7 @@ def run(context: Context) -> runs.Counts:
     if source is None:
         with db.atomic(connection):
             source = triplets.source(connection, "rules", "rules", signature)
-    words = lexicons(overlays(context.workdir), context.lexicon.digest)
+    words = pack_lexicons(overlays(context.workdir), context.lexicon.digest)
     rules = Parcel.of(data_dir("rules"), "*.toml")
     job = Job(_prepare, (words, rules, rules_digest(), context.config.rules.convention), _seed)
     with bar(reviews.count(connection), "seed") as shown:
@@ -42,13 +45,13 @@ def run(context: Context) -> runs.Counts:
                 triplets.propose(connection, source, rows)
                 advance(connection, "seed", last)
             shown.update(number)
-    usage.record(connection, _entries(context.lexicon))
+    usage.record(connection, _lexicon_entries(context.lexicon))
     return triplets.counts(connection, "rules")
 
 
-def _entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
-    yield from (("aspects", one.word, one.cls, one.where) for one in lexicon.aspects.values())
-    yield from (("opinions", one.word, one.category, one.where) for one in lexicon.opinions.values())
+def _lexicon_entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
+    yield from (("aspects", entry.word, entry.cls, entry.where) for entry in lexicon.aspects.values())
+    yield from (("opinions", entry.word, entry.category, entry.where) for entry in lexicon.opinions.values())
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
@@ -58,7 +61,7 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
 
 
 def _prepare(words: tuple[Path, tuple[Path, ...], str], rules: Path, digest: str, convention: Convention) -> _Ready:
-    lexicon = arrived(*words)
+    lexicon = unpack_lexicon(*words)
     if rules_digest(rules) != digest:
         raise ResourceError(
             "the rules changed while the build ran",

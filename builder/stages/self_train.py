@@ -6,7 +6,7 @@ base again: S_i = S_{i-1} + R'. Every round is one transaction (training set, pr
 inside a round the model resumes at its last epoch. What variants share is trained once: M_0 of A and C, and of B and
 D.
 
-E is builder.stages.cotrain.
+E is builder.stages.parts.variant_e.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from functools import partial
 from builder.errors import ModelError
 from builder.learning.task import Example, Judge, TaggerConfig, TripletModel, sized
 from builder.model import kinds
+from builder.progress import ModelBar
 from builder.reader import review_view, to_text, to_view
 from builder.records import Review, StoredTriplet, Triplet
 from builder.settings import VARIANTS
-from builder.stages import cotrain, discriminate, predicting
-from builder.stages.context import Context, ModelBar
-from builder.stages.rounds import SPLITS, Counted, Made, asked, finish, lets_in
-from builder.stages.training import beside, examples
+from builder.stages.parts import judging, predictions, variant_e
+from builder.stages.parts.context import Context
+from builder.stages.parts.examples import join_rows, list_examples
+from builder.stages.parts.rounds import SPLITS, RoundCounts, RoundResult, accepts, finish_round, readable_reviews
 from builder.store import db, reviews, runs, triplets
 from builder.text import View
 
@@ -34,6 +35,7 @@ _SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
 
 
 def run(context: Context) -> runs.Counts:
+    """Run the rounds that are due of every variant; the sizes of their first and last training sets."""
     connection = context.connection
     if runs.setting(connection, "self_train.key") != context.key:
         with db.atomic(connection):
@@ -42,37 +44,37 @@ def run(context: Context) -> runs.Counts:
             for kind in ("model", "human"):  # gold comes after the models: what it shares with them is theirs again
                 triplets.drop_sources(connection, kind)
             runs.set_setting(connection, "self_train.key", context.key)
-    judge = discriminate.load(context)
+    judge = judging.load_judge(context)
     counts: dict[str, int | float | str] = {}
     for variant in context.config.self_train.variants:
         last = 0 if variant == "E" else context.config.self_train.iterations
         for number in range(last + 1):
-            if any(one.round == number for one in runs.rounds(connection, variant)):
+            if any(done.round == number for done in runs.rounds(connection, variant)):
                 continue
             if variant == "E":
-                cotrain.hold(context, judge)
+                variant_e.run_round(context, judge)
             elif judge is not None:
-                _round(context, variant, number, judge)
+                _run_round(context, variant, number, judge)
             else:
                 raise ModelError(
                     "there were too few reviews for a judge, which the variants A to D need",
                     where=f"self-train {variant}",
                     fix="train one all the same with `--set discriminate.least=0`, or use variant E",
                 )
-        done = runs.rounds(connection, variant)
-        counts[f"{variant} S_0"] = done[0].triplets
-        counts[f"{variant} S_{done[-1].round}"] = done[-1].triplets
-        wrong = kinds.problems(context.config, context.models / f"{variant}{done[-1].round}")
-        counts |= {f"{variant}{done[-1].round} {reason}": number for reason, number in wrong.items()}
+        rounds = runs.rounds(connection, variant)
+        counts[f"{variant} S_0"] = rounds[0].triplets
+        counts[f"{variant} S_{rounds[-1].round}"] = rounds[-1].triplets
+        problems = kinds.problems(context.config, context.models / f"{variant}{rounds[-1].round}")
+        counts |= {f"{variant}{rounds[-1].round} {reason}": number for reason, number in problems.items()}
     return counts
 
 
-def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
+def _run_round(context: Context, variant: str, number: int, judge: Judge) -> None:
     """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
     connection = context.connection
     started = time.monotonic()
-    before = [one.id for one in triplets.training(connection, variant, number - 1)] if number else []
-    proposed = _accepted(context, variant, number)
+    before = [triplet.id for triplet in triplets.training(connection, variant, number - 1)] if number else []
+    proposed = _select_proposals(context, variant, number)
     after = sorted(set(before) | set(proposed.accepted))
     if not after:
         raise ModelError(
@@ -82,9 +84,10 @@ def _round(context: Context, variant: str, number: int, judge: Judge) -> None:
         )
     shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
     extractor = _train(context, f"{variant}{number}", after, shown)
-    predictions = _predicted(context, extractor, f"{variant}{number}", after, shown)
-    counted = Counted(proposed.predicted, len(proposed.accepted), len(after) - len(before))
-    finish(context, judge, Made(variant, number, extractor.digest, predictions, after), counted, started, shown)
+    predicted = _predict(context, extractor, f"{variant}{number}", after, shown)
+    counts = RoundCounts(proposed.predicted, len(proposed.accepted), len(after) - len(before))
+    result = RoundResult(variant, number, extractor.digest, predicted, after)
+    finish_round(context, judge, result, counts, started, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +98,27 @@ class _Proposed:
     accepted: list[int]
 
 
-def _accepted(context: Context, variant: str, number: int) -> _Proposed:
+def _select_proposals(context: Context, variant: str, number: int) -> _Proposed:
     connection = context.connection
     name = "rules" if number == 0 else f"{variant}{number - 1}"
-    source, judge = triplets.source_id(connection, name), triplets.source_id(connection, discriminate.NAME)
+    source, judge = triplets.source_id(connection, name), triplets.source_id(connection, judging.NAME)
     assert source is not None and judge is not None, f"{name} and the discriminator have run"
     kept = triplets.judged(connection, source, judge, "train")
     if number:
-        kept = (one for one in kept if (one.confidence or 0.0) >= context.config.self_train.confidence)
+        kept = (judged for judged in kept if (judged.confidence or 0.0) >= context.config.self_train.confidence)
     if number and variant in "AB":
-        kept = (one for one in kept if not in_lexicon(context, one.stored))
+        kept = (judged for judged in kept if not _in_lexicon(context, judged.stored))
     return _Proposed(
-        triplets.count(connection, source, "train"), [one.stored.id for one in kept if lets_in(variant, number, one)]
+        triplets.count(connection, source, "train"),
+        [judged.stored.id for judged in kept if accepts(variant, number, judged)],
     )
 
 
-def in_lexicon(context: Context, one: StoredTriplet) -> bool:
+def _in_lexicon(context: Context, stored: StoredTriplet) -> bool:
     """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do
     not).
     """
-    return context.lexicon.knows(one.triplet.opinion.text)
+    return context.lexicon.knows(stored.triplet.opinion.text)
 
 
 def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> TripletModel:
@@ -124,13 +128,14 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Trip
     connection, config = context.connection, context.config
     rules = triplets.source_id(connection, "rules")
     assert rules is not None
-    train = examples(context, triplets.subset(connection, ids, config.self_train.most))
-    valid = examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
+    train = list_examples(context, triplets.subset(connection, ids, config.self_train.most))
+    valid = list_examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
     if config.profile in kinds.KINDS:
         folder, checkpoints = context.models / name, context.models / f"{name}.training"
         return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
     settings = sized(
-        TaggerConfig(epochs=config.self_train.epochs, threads=config.threads), sum(len(one.text) for one in train)
+        TaggerConfig(epochs=config.self_train.epochs, threads=config.threads),
+        sum(len(example.text) for example in train),
     )
     checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
     extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown)
@@ -138,11 +143,12 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Trip
     return extractor
 
 
-def _predicted(
+def _predict(
     context: Context, model: TripletModel, name: str, after: list[int], shown: ModelBar
 ) -> Iterator[tuple[int, Triplet]]:
-    """What M_i finds in every review that models read, in stored offsets. The reviews' views come with what is known
-    of them before: S_i of the train split, the rules' triplets elsewhere.
+    """The triplets that M_i predicts for every review that models read, in offsets of the stored text.
+
+    A model may see what is known of a review: S_i in the train split, the rules' triplets elsewhere.
     """
     connection = context.connection
     rules = triplets.source_id(connection, "rules")
@@ -150,19 +156,19 @@ def _predicted(
     for split in SPLITS:
         stored = triplets.subset(connection, after) if split == "train" else triplets.proposed(connection, rules, split)
         pairs = (
-            _known(context, review, known)
-            for review, known in beside(asked(context, split), stored, lambda one: one.review)
+            _known_example(context, review, known)
+            for review, known in join_rows(readable_reviews(context, split), stored, lambda triplet: triplet.review)
         )
-        told = predicting.Told(shown, reviews.characters(connection, split))
-        ask = partial(predicting.triplets, context, model, context.models / name, told)
-        for (review, seen), found in predicting.along(pairs, ask):
-            for triplet in found:
+        progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
+        ask = partial(predictions.extract, context, model, context.models / name, progress)
+        for (review, seen), predicted in predictions.answer_pairs(pairs, ask):
+            for triplet in predicted:
                 yield review.id, to_text(triplet, seen, review.text)
 
 
-def _known(context: Context, review: Review, stored: list[StoredTriplet]) -> tuple[Example, tuple[Review, View]]:
+def _known_example(
+    context: Context, review: Review, stored: list[StoredTriplet]
+) -> tuple[Example, tuple[Review, View]]:
     seen = review_view(review, context.lexicon.variants)
-    return Example(review.key, seen.text, tuple(moved for one in stored if (moved := to_view(one.triplet, seen)))), (
-        review,
-        seen,
-    )
+    known = tuple(moved for triplet in stored if (moved := to_view(triplet.triplet, seen)))
+    return Example(review.key, seen.text, known), (review, seen)

@@ -32,11 +32,11 @@ class DatabaseBook:
             self._who = entered(connection, annotator)
         self._pool = pools.read(connection, pool)
         self._reviews = {review.id: review for review in self._pool.reviews}
-        self._said = undecided(connection, self._pool) if adjudicate else {}
+        self._disputes = undecided(connection, self._pool) if adjudicate else {}
         self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
         self._checked = set() if adjudicate else gold.checked(connection, pool, annotator)
         self._added: dict[int, list[Candidate]] = {}
-        self._places = list(self._listed())
+        self._places = list(self._list_places())
         self._done = sum(self._is_done(place) for place in range(len(self._places)))
 
     def head(self) -> Json:
@@ -55,101 +55,107 @@ class DatabaseBook:
     def items(self, start: int, count: int) -> list[Json]:
         return [self._item(place) for place in range(start, min(start + count, len(self._places)))]
 
-    def answer(self, place: int, said: Mapping[str, Any]) -> Json:
+    def answer(self, place: int, answer: Mapping[str, Any]) -> Json:
         if not 0 <= place < len(self._places):
             raise ValueError("no such place")
         before = self._is_done(place)
         with db.atomic(self._connection):
-            _ANSWERS[str(said["op"])](self, place, said)
+            _ANSWERS[str(answer["op"])](self, place, answer)
         self._done += self._is_done(place) - before
         return {"item": self._item(place), "done": self._done}
 
-    def label(self, place: int, said: Mapping[str, Any]) -> None:
+    def label(self, place: int, answer: Mapping[str, Any]) -> None:
         """`label` (null: unsure), and what would be right: `polarity`, `aspect`, `opinion` as spans."""
-        review, one = self._candidate(place)
-        given = _label(said, review, one)
+        review, candidate = self._candidate(place)
+        given = _label(answer, review, candidate)
         if self._adjudicate:
             if given.label is None:
                 raise ValueError("a decision is YY, YN or NX")
-            gold.decide(self._connection, self._who, [(one.id, given)], TOOL)
+            gold.decide(self._connection, self._who, [(candidate.id, given)], TOOL)
         else:
-            gold.put(self._connection, self._who, [(one.id, given)], TOOL)
-        self._labels[one.id] = given
+            gold.put(self._connection, self._who, [(candidate.id, given)], TOOL)
+        self._labels[candidate.id] = given
 
-    def clear(self, place: int, said: Mapping[str, Any]) -> None:
+    def clear(self, place: int, answer: Mapping[str, Any]) -> None:
         """Take the label back."""
-        _, one = self._candidate(place)
+        _, candidate = self._candidate(place)
         if self._adjudicate:
-            gold.undecide(self._connection, one.id)
+            gold.undecide(self._connection, candidate.id)
         else:
-            gold.drop(self._connection, self._who, one.id)
-        self._labels.pop(one.id, None)
+            gold.drop(self._connection, self._who, candidate.id)
+        self._labels.pop(candidate.id, None)
 
-    def add(self, place: int, said: Mapping[str, Any]) -> None:
+    def add(self, place: int, answer: Mapping[str, Any]) -> None:
         """A triplet that nobody proposed: spans of `aspect` and `opinion`, `polarity`."""
         review = self._reviews[self._places[place][0]]
-        aspect, opinion = (_spans(said[name], review.text) for name in ("aspect", "opinion"))
+        aspect, opinion = (_spans(answer[name], review.text) for name in ("aspect", "opinion"))
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
-        polarity = _polarity(said["polarity"])
+        polarity = _polarity(answer["polarity"])
         t = added_triplet(
             Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity
         )
-        if any(one.n is not None and one.triplet.key == t.key for one in review.candidates):
+        if any(candidate.n is not None and candidate.triplet.key == t.key for candidate in review.candidates):
             raise ValueError("this triplet is a candidate already: label it 1 (YY)")
         i = pools.add(self._connection, review.id, Candidate(None, t))
         gold.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
         if self._adjudicate:
             gold.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
         mine = self._added.setdefault(review.id, [])
-        if all(one.id != i for one in mine):
+        if all(triplet.id != i for triplet in mine):
             mine.append(Candidate(None, t, (), i))
 
-    def remove(self, place: int, said: Mapping[str, Any]) -> None:
+    def remove(self, place: int, answer: Mapping[str, Any]) -> None:
         """Take back an added triplet: the one with `id`, or the last."""
         mine = self._added.get(self._places[place][0], [])
-        found = [one for one in mine if said.get("id") in (None, one.id)]
-        if not found:
+        matching = [added for added in mine if answer.get("id") in (None, added.id)]
+        if not matching:
             raise ValueError("nothing was added here")
         if self._adjudicate:
-            gold.undecide(self._connection, found[-1].id)
-        gold.drop(self._connection, self._who, found[-1].id)
-        mine.remove(found[-1])
+            gold.undecide(self._connection, matching[-1].id)
+        gold.drop(self._connection, self._who, matching[-1].id)
+        mine.remove(matching[-1])
 
-    def check(self, place: int, said: Mapping[str, Any]) -> None:
+    def check(self, place: int, answer: Mapping[str, Any]) -> None:
         """Nothing is missing in this review."""
         gold.check(self._connection, self._who, [self._places[place][0]], TOOL)
         self._checked.add(self._places[place][0])
 
-    def uncheck(self, place: int, said: Mapping[str, Any]) -> None:
+    def uncheck(self, place: int, answer: Mapping[str, Any]) -> None:
         gold.uncheck(self._connection, self._who, self._places[place][0])
         self._checked.discard(self._places[place][0])
 
-    def _listed(self) -> Iterator[tuple[int, Candidate | None]]:
+    def _list_places(self) -> Iterator[tuple[int, Candidate | None]]:
         """(review id, candidate or None) in the pool's order; the disputes alone where they are decided."""
         for review in self._pool.reviews:
-            self._added[review.id] = [one for one in review.candidates if one.n is None and one.id in self._labels]
+            self._added[review.id] = [
+                candidate for candidate in review.candidates if candidate.n is None and candidate.id in self._labels
+            ]
             if self._adjudicate:
-                yield from ((review.id, one) for one in review.candidates if one.id in self._said)
+                yield from ((review.id, candidate) for candidate in review.candidates if candidate.id in self._disputes)
             else:
-                own: list[Candidate | None] = [one for one in review.candidates if one.n is not None]
+                own: list[Candidate | None] = [candidate for candidate in review.candidates if candidate.n is not None]
                 last: list[Candidate | None] = (
                     [None] if not own or review.stratum == READ else []
                 )  # what is missing is asked for
-                yield from ((review.id, one) for one in [*own, *last])
+                yield from ((review.id, candidate) for candidate in [*own, *last])
 
     def _candidate(self, place: int) -> tuple[PoolReview, Candidate]:
-        review, one = self._places[place]
-        if one is None:
+        review, candidate = self._places[place]
+        if candidate is None:
             raise ValueError("there is no candidate here")
-        return self._reviews[review], one
+        return self._reviews[review], candidate
 
     def _is_done(self, place: int) -> bool:
-        review, one = self._places[place]
-        return one.id in self._labels if one is not None else review in self._checked or bool(self._added[review])
+        review, candidate = self._places[place]
+        return (
+            candidate.id in self._labels
+            if candidate is not None
+            else review in self._checked or bool(self._added[review])
+        )
 
     def _item(self, place: int) -> Json:
-        i, one = self._places[place]
+        i, candidate = self._places[place]
         review = self._reviews[i]
         same = [p for p in self._around(place) if self._places[p][0] == i]
         item: Json = {
@@ -164,19 +170,19 @@ class DatabaseBook:
             "missing": [_shown(added) for added in self._added[i]],
             "candidate": None,
         }
-        if one is None:
+        if candidate is None:
             return item | {"done": self._is_done(place)}
-        label = self._labels.get(one.id)
-        said = (
+        label = self._labels.get(candidate.id)
+        correction = (
             None
             if label is None
             else {"label": label.label, "polarity": label.polarity, "aspect": label.aspect, "opinion": label.opinion}
         )
         return item | {
-            "candidate": _shown(one),
-            "label": said,
+            "candidate": _shown(candidate),
+            "label": correction,
             "done": label is not None,
-            "said": self._said.get(one.id, ""),
+            "said": self._disputes.get(candidate.id, ""),
         }
 
     def _around(self, place: int) -> range:
@@ -192,10 +198,10 @@ class DatabaseBook:
 _ANSWERS = {name: getattr(DatabaseBook, name) for name in ("label", "clear", "add", "remove", "check", "uncheck")}
 
 
-def _shown(one: Candidate) -> Json:
-    t = one.triplet
+def _shown(candidate: Candidate) -> Json:
+    t = candidate.triplet
     return {
-        "id": one.id,
+        "id": candidate.id,
         "aspect": t.aspect.text,
         "opinion": t.opinion.text,
         "polarity": t.polarity,
@@ -204,30 +210,30 @@ def _shown(one: Candidate) -> Json:
     }
 
 
-def _label(said: Mapping[str, Any], review: PoolReview, one: Candidate) -> Label:
+def _label(answer: Mapping[str, Any], review: PoolReview, candidate: Candidate) -> Label:
     """A label as the page sends it; what repeats the candidate is no correction."""
-    verdict = None if said["label"] is None else next((v for v in VERDICTS if v == said["label"]), None)
+    verdict = None if answer["label"] is None else next((v for v in VERDICTS if v == answer["label"]), None)
     if verdict is None:
-        if said["label"] is not None:
-            raise ValueError(f"unknown label {json.dumps(said['label'])}")
+        if answer["label"] is not None:
+            raise ValueError(f"unknown label {json.dumps(answer['label'])}")
         return Label(None)
-    polarity = None if said.get("polarity") in (None, one.triplet.polarity) else _polarity(said["polarity"])
+    polarity = None if answer.get("polarity") in (None, candidate.triplet.polarity) else _polarity(answer["polarity"])
     if verdict == "YY" and polarity is not None:
         raise ValueError("YY says that the polarity is right")
-    aspect, opinion = (_spans(said.get(name), review.text) for name in ("aspect", "opinion"))
+    aspect, opinion = (_spans(answer.get(name), review.text) for name in ("aspect", "opinion"))
     return Label(
         verdict,
         polarity,
-        None if aspect == one.triplet.aspect.spans else aspect,
-        None if opinion == one.triplet.opinion.spans else opinion,
+        None if aspect == candidate.triplet.aspect.spans else aspect,
+        None if opinion == candidate.triplet.opinion.spans else opinion,
     )
 
 
 def _polarity(given: object) -> Polarity:
-    found = next((one for one in POLARITIES if one == given), None)
-    if found is None:
+    polarity = next((known for known in POLARITIES if known == given), None)
+    if polarity is None:
         raise ValueError("the polarity is POS, NEG or NEU")
-    return found
+    return polarity
 
 
 def _spans(given: Any, text: str) -> tuple[Span, ...] | None:

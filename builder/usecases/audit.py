@@ -16,7 +16,7 @@ from builder.gold.audit import READ, AuditResult, AuditSettings, draw_audit
 from builder.gold.formats import SHEETS, named
 from builder.gold.items import LabelItem, items
 from builder.records import Pool
-from builder.stages.audited import measured
+from builder.stages.parts.audit import measured
 from builder.store import audits, db, pools
 from builder.usecases.labelling import Imported, import_labels, opened, write_items
 
@@ -54,7 +54,9 @@ def draw(workdir: Path, settings: AuditSettings, sheet: Path | None = None, *, f
     if sheet is not None:
         write_items(sheet, named(None, sheet), _sheet_items(pool), force)
     read = [review for review in pool.reviews if review.stratum == READ]
-    single = sum(one.n is not None for review in pool.reviews if review.stratum != READ for one in review.candidates)
+    single = sum(
+        candidate.n is not None for review in pool.reviews if review.stratum != READ for candidate in review.candidates
+    )
     return Drawn(pool, new, single, len(read))
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from builder.files import replacing
+from builder.progress import bar
 from builder.settings import Convention
 from builder.sources.texts import STANDARD, Text, texts
-from builder.stages.context import bar
 from builder.usecases.answers import Answer, Writer, writer
 from builder.usecases.extraction import System, open_system
 

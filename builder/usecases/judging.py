@@ -15,8 +15,8 @@ from typing import Any
 from builder.errors import ConfigError
 from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of
 from builder.gold.prompt import Question, parse, questions
+from builder.progress import bar
 from builder.records import Label
-from builder.stages.context import bar
 from builder.store import db, gold, pools, reviews
 from builder.usecases.labelling import entered, opened
 
@@ -38,13 +38,13 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class JudgingPlan:
     """What is to be asked: all requests, those without an answer yet, and what these take at most."""
 
     pool: str
     model: str
     endpoint: Endpoint
-    listed: tuple[Question, ...]
+    questions: tuple[Question, ...]
     due: tuple[Question, ...]
     limits: Limits
     prompt_tokens: int
@@ -56,7 +56,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgingCounts:
     """Counts of a run; tokens are those the endpoint reports, or the estimate where it does not."""
 
     answered: int = 0
@@ -76,7 +76,7 @@ def plan(
     limits: Limits,
     batch: int = 1,
     parameters: Mapping[str, Any] | None = None,
-) -> Plan:
+) -> JudgingPlan:
     """What a run would ask, before anything is spent. ConfigError where it is over a cap, or the endpoint or key
     cannot be used.
     """
@@ -87,14 +87,14 @@ def plan(
         )
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        listed = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
-        known = gold.cached(connection, (one.hash for one in listed))
-    due = tuple(one for one in listed if one.hash not in known)
-    made = Plan(
+        asked = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
+        known = gold.cached(connection, (question.hash for question in asked))
+    due = tuple(question for question in asked if question.hash not in known)
+    made = JudgingPlan(
         pool.id,
         model,
         endpoint,
-        listed,
+        asked,
         due,
         limits,
         sum(q.prompt_tokens for q in due),
@@ -104,17 +104,17 @@ def plan(
     return made
 
 
-def judge(workdir: Path, made: Plan) -> Judged:
+def judge(workdir: Path, made: JudgingPlan) -> JudgingCounts:
     """Ask what is due and store every answer as it comes; labels of known answers are stored again without asking."""
-    done = Judged()
+    done = JudgingCounts()
     with opened(workdir) as connection:
         with db.atomic(connection):
             who = entered(connection, made.model, "llm")
-            known = gold.cached(connection, (one.hash for one in made.listed))
-            for one in made.listed:
-                if one.hash in known:
+            known = gold.cached(connection, (question.hash for question in made.questions))
+            for question in made.questions:
+                if question.hash in known:
                     done.cached += 1
-                    _label(connection, who, one, _content(known[one.hash]), done)
+                    _label(connection, who, question, _content(known[question.hash]), done)
         progress = bar(len(made.due), "judge", unit=" requests")
         try:
             with progress:
@@ -124,7 +124,7 @@ def judge(workdir: Path, made: Plan) -> Judged:
     return done
 
 
-def _capped(made: Plan) -> None:
+def _capped(made: JudgingPlan) -> None:
     tokens, limits = made.prompt_tokens + made.answer_tokens, made.limits
     if limits.tokens is not None and tokens > limits.tokens:
         raise ConfigError(
@@ -141,7 +141,12 @@ def _capped(made: Plan) -> None:
 
 
 def _store(
-    connection: sqlite3.Connection, who: int, made: Plan, outcome: Reply | Failure, done: Judged, progress: Any
+    connection: sqlite3.Connection,
+    who: int,
+    made: JudgingPlan,
+    outcome: Reply | Failure,
+    done: JudgingCounts,
+    progress: Any,
 ) -> None:
     """One outcome, whole or not at all; `Spent` once a cap is reached (a server may use more than was estimated)."""
     progress.update(1)
@@ -177,15 +182,16 @@ def _store(
         raise Spent
 
 
-def _label(connection: sqlite3.Connection, who: int, question: Question, content: str, done: Judged) -> int:
+def _label(connection: sqlite3.Connection, who: int, question: Question, content: str, done: JudgingCounts) -> int:
     """Store the labels in an answer, abstentions for what cannot be read; how many could."""
-    found = parse(content, len(question.candidates))
+    verdicts = parse(content, len(question.candidates))
     rows: Sequence[tuple[int, Label]] = [
-        (i, Label(one, note="" if one else UNPARSABLE)) for i, one in zip(question.candidates, found, strict=True)
+        (i, Label(verdict, note="" if verdict else UNPARSABLE))
+        for i, verdict in zip(question.candidates, verdicts, strict=True)
     ]
     gold.put(connection, who, rows, TOOL)
-    done.labels.update(one or UNPARSABLE for one in found)
-    return sum(one is not None for one in found)
+    done.labels.update(verdict or UNPARSABLE for verdict in verdicts)
+    return sum(verdict is not None for verdict in verdicts)
 
 
 def _content(raw: str) -> str:

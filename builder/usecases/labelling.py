@@ -50,9 +50,9 @@ def export(
     """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        said = gold.of_pool(connection, pool.id).get(annotator, {})
+        labels = gold.of_pool(connection, pool.id).get(annotator, {})
         checked = frozenset(gold.checked(connection, pool.id, annotator))
-    write_items(path, form, items(pool, said, checked), force)
+    write_items(path, form, items(pool, labels, checked), force)
     return pool.id, pool.size
 
 
@@ -65,14 +65,16 @@ def import_labels(
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         answers, faults = _checked(pool, path, form, annotator)
-        names = tuple(sorted({one.annotator for one in answers if one.label or one.missing or one.checked}))
+        names = tuple(
+            sorted({answer.annotator for answer in answers if answer.label or answer.missing or answer.checked})
+        )
         known = gold.of_pool(connection, pool.id)
         before = gold.decisions(connection, pool.id) if decide else {}
-        given = [one for one in answers if one.candidate is not None and one.label is not None]
+        given = [answer for answer in answers if answer.candidate is not None and answer.label is not None]
         changed = sum(
-            _differs((before if decide else known.get(one.annotator, {})).get(one.candidate.id), one.label)
-            for one in given
-            if one.candidate
+            _differs((before if decide else known.get(answer.annotator, {})).get(answer.candidate.id), answer.label)
+            for answer in given
+            if answer.candidate
         )
         if not faults:
             with db.atomic(connection):
@@ -80,13 +82,13 @@ def import_labels(
                     _store(
                         connection,
                         name,
-                        [one for one in answers if one.annotator == name],
+                        [answer for answer in answers if answer.annotator == name],
                         f"import {path.suffix[1:]}",
                         decide,
                     )
-    said_nothing = sum(one.candidate is not None and one.label is None for one in answers)
-    missing, complete = sum(len(one.missing) for one in answers), sum(one.checked for one in answers)
-    return Imported(pool.id, names, len(given), changed, missing, complete, said_nothing, tuple(faults))
+    abstained = sum(answer.candidate is not None and answer.label is None for answer in answers)
+    missing, complete = sum(len(answer.missing) for answer in answers), sum(answer.checked for answer in answers)
+    return Imported(pool.id, names, len(given), changed, missing, complete, abstained, tuple(faults))
 
 
 def _differs(before: Label | None, after: Label | None) -> bool:
@@ -99,10 +101,10 @@ def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tup
     """
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
-        said, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")
+        labels, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")
         decided = gold.decisions(connection, pool.id)
     disputed = agreement.disputed(pool, people)
-    return pool, agreement.agreement(pool, said), len(disputed), len(disputed.keys() - decided.keys())
+    return pool, agreement.agreement(pool, labels), len(disputed), len(disputed.keys() - decided.keys())
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +122,19 @@ def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         open_ = undecided(connection, pool)
-    listed = []
+    disputes = []
     for review in pool.reviews:
-        for one in review.candidates:
-            if one.id in open_:
-                listed.append(
-                    Dispute(str(one.n) if one.n is not None else f"+{one.id}", review.key, one, open_[one.id])
+        for candidate in review.candidates:
+            if candidate.id in open_:
+                disputes.append(
+                    Dispute(
+                        str(candidate.n) if candidate.n is not None else f"+{candidate.id}",
+                        review.key,
+                        candidate,
+                        open_[candidate.id],
+                    )
                 )
-    return pool, listed
+    return pool, disputes
 
 
 def export_queue(
@@ -143,24 +150,28 @@ def export_queue(
 
 def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:
     """Candidate id -> what each person said, of the disputes without a decision."""
-    said = gold.of_pool(connection, pool.id, "human")
+    labels = gold.of_pool(connection, pool.id, "human")
     decided = gold.decisions(connection, pool.id)
     texts = {review.id: review.text for review in pool.reviews}
-    owner = {one.id: review.id for review in pool.reviews for one in review.candidates}
-    return {i: spoken(texts[owner[i]], one) for i, one in agreement.disputed(pool, said).items() if i not in decided}
+    owner = {candidate.id: review.id for review in pool.reviews for candidate in review.candidates}
+    return {
+        i: spoken(texts[owner[i]], answers)
+        for i, answers in agreement.disputed(pool, labels).items()
+        if i not in decided
+    }
 
 
-def spoken(text: str, said: Iterable[tuple[str, Label]]) -> str:
+def spoken(text: str, labels: Iterable[tuple[str, Label]]) -> str:
     """`amy YY · bob YN → NEG`."""
 
-    def one(label: Label) -> str:
+    def describe(label: Label) -> str:
         right = [
             label.polarity or "",
             *("".join(text[s:e] for s, e in spans) for spans in (label.aspect, label.opinion) if spans),
         ]
         return label_text(label) + (" → " + " ".join(filter(None, right)) if any(right) else "")
 
-    return " · ".join(f"{who} {one(label)}" for who, label in said)
+    return " · ".join(f"{who} {describe(label)}" for who, label in labels)
 
 
 def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple[list[Answer], list[Fault]]:
@@ -174,7 +185,7 @@ def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple
             answers.append(checker.checked(filled))
         except Fault as fault:
             faults.append(fault)
-    named = [_named(one, annotator) for one in answers]
+    named = [_named(answer, annotator) for answer in answers]
     if not answers and not faults:
         raise InputError(
             "no rows", where=str(path), fix="give the file that `builder annotate export` wrote, filled in"
@@ -202,18 +213,24 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
 
 
 def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer], tool: str, decide: bool) -> None:
-    who, listed = entered(connection, name), list(answers)
-    rows = [(one.candidate.id, one.label) for one in listed if one.candidate is not None and one.label is not None]
+    who, all_answers = entered(connection, name), list(answers)
+    rows = [
+        (answer.candidate.id, answer.label)
+        for answer in all_answers
+        if answer.candidate is not None and answer.label is not None
+    ]
     added = [
-        (pools.add(connection, one.review.id, Candidate(None, t)), Label("YY")) for one in listed for t in one.missing
+        (pools.add(connection, answer.review.id, Candidate(None, t)), Label("YY"))
+        for answer in all_answers
+        for t in answer.missing
     ]
     gold.put(connection, who, added if decide else [*rows, *added], tool)
     if decide:
         gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
-    gold.check(connection, who, [one.review.id for one in listed if one.checked], tool)
+    gold.check(connection, who, [answer.review.id for answer in all_answers if answer.checked], tool)
 
 
-def write_items(path: Path, form: LabelFormat, listed: Iterable[LabelItem], force: bool) -> None:
+def write_items(path: Path, form: LabelFormat, label_items: Iterable[LabelItem], force: bool) -> None:
     """Write items beside the target, then renamed. A file that is there may hold somebody's work."""
     if path.exists() and not force:
         raise InputError(
@@ -223,6 +240,6 @@ def write_items(path: Path, form: LabelFormat, listed: Iterable[LabelItem], forc
         raise ConfigError(f"{path.name} does not end in {form.ending}", fix=f"name it {path.stem}{form.ending}")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        form.write(Path(folder) / path.name, listed)
+        form.write(Path(folder) / path.name, label_items)
         for made in sorted(Path(folder).iterdir()):
             write_atomically(path.parent / made.name, made.read_bytes())

@@ -2,7 +2,7 @@
 three that are said aloud.
 
 In: a working directory with a finished build, or none (then the shipped sample is ingested, annotated and seeded for
-the purpose). Out: a `Plan`. Stages that the crew works on divide by the workers, down to the time in which the
+the purpose). Out: a `BuildPlan`. Stages that the crew works on divide by the workers, down to the time in which the
 coordinator can write their answers; training and the rest are done by one process. Everything grows with the number
 of reviews.
 """
@@ -20,6 +20,7 @@ from itertools import cycle, islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
+from builder.dedup.assignment import HASH
 from builder.dedup.near_duplicates import HELD, links, normal, room
 from builder.dedup.texts import Texts
 from builder.errors import WorkdirError
@@ -27,10 +28,10 @@ from builder.learning.task import Example
 from builder.lexicon.resources import load_lexicon, overlays
 from builder.records import StoredTriplet
 from builder.settings import Config
-from builder.stages.context import Context
-from builder.stages.rows import KNOWN
-from builder.stages.splits import HASH, PLACED
-from builder.stages.training import examples
+from builder.stages.parts.context import Context
+from builder.stages.parts.examples import list_examples
+from builder.stages.parts.release_rows import KNOWN
+from builder.stages.parts.splits import PLACED
 from builder.store import db, reviews, runs, triplets
 
 Result = TypeVar("Result")
@@ -44,7 +45,7 @@ SPREAD = ("annotate", "seed")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SampleMeasure:
     """What was measured: `seconds` of stages for `reviews` distinct reviews with `workers`; of them, `spread` seconds
     of one worker in all; the seconds in which the coordinator writes the answers; bytes on disk; bytes of memory a
     review, and of a process with a backend; the `most` reviews that a stage trains on; bytes that a stage holds
@@ -75,7 +76,7 @@ class StagePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BuildPlan:
     """The prediction: stages in order, bytes on disk by kind, bytes of memory of each worker, what it rests on, and
     what it leaves out.
     """
@@ -85,7 +86,7 @@ class Plan:
     stages: tuple[StagePlan, ...]
     disk: Mapping[str, float]
     worker_memory: float
-    measured: Measured
+    measured: SampleMeasure
     notes: tuple[str, ...]
 
     @property
@@ -100,7 +101,7 @@ class Plan:
         return asdict(self) | {"seconds": self.seconds, "memory": self.memory}
 
 
-def predict(measured: Measured, count: int, workers: int) -> Plan:
+def predict(measured: SampleMeasure, count: int, workers: int) -> BuildPlan:
     """The plan for `count` reviews by `workers`. Pure. With what was measured it gives what was measured."""
     grown = count / measured.reviews
     stages = []
@@ -110,7 +111,7 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
         held, before = min(count, most), min(measured.reviews, most)
         alone = max(0.0, seconds - spread / measured.workers) * held / before
         fixed = measured.process + measured.fixed.get(stage, 0.0)
-        told = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
+        spread_seconds = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
         by = (
             f"{workers} workers"
             if stage in SPREAD
@@ -118,12 +119,14 @@ def predict(measured: Measured, count: int, workers: int) -> Plan:
             if spread
             else "one process"
         )
-        stages.append(StagePlan(stage, alone + grown * told, fixed + held * measured.memory.get(stage, 0.0), by))
+        stages.append(
+            StagePlan(stage, alone + grown * spread_seconds, fixed + held * measured.memory.get(stage, 0.0), by)
+        )
     disk = {kind: float(size) * (1.0 if kind == "models" else grown) for kind, size in measured.disk.items()}
-    return Plan(count, workers, tuple(stages), disk, measured.process, measured, _notes(measured, count))
+    return BuildPlan(count, workers, tuple(stages), disk, measured.process, measured, _notes(measured, count))
 
 
-def _notes(measured: Measured, count: int) -> tuple[str, ...]:
+def _notes(measured: SampleMeasure, count: int) -> tuple[str, ...]:
     out = [f"measured: {measured.what}, {measured.reviews:,} distinct reviews with {measured.workers} workers"]
     if count > 20 * measured.reviews:
         out.append(
@@ -138,7 +141,7 @@ def _notes(measured: Measured, count: int) -> tuple[str, ...]:
     return (*out, "the network, machines of other speed and workers that wait for each other are left out")
 
 
-def measure(workdir: Path, config: Config, what: str) -> Measured:
+def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:
     """What a finished or half-finished build took here; a few seconds are measured now. WorkdirError before seed is
     done.
     """
@@ -163,7 +166,9 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         memory = {"ingest": HELD + PLACED, "discriminate": training, "self_train": training, "release": HELD + KNOWN}
         most = {"discriminate": config.discriminate.most, "self_train": config.self_train.most}
         rest = {stage: process + memory.get(stage, 0.0) * min(count, most.get(stage, count)) for stage in seconds}
-        held = {stage: max(0.0, told - rest[stage]) for stage, told in runs.memory(connection).items() if stage in rest}
+        held = {
+            stage: max(0.0, memory - rest[stage]) for stage, memory in runs.memory(connection).items() if stage in rest
+        }
         spread = {stage: seconds[stage] * config.workers for stage in SPREAD} | predicted
         release = Path(str(done["release"].counts["path"])) if "release" in done else None
         disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
@@ -179,7 +184,7 @@ def measure(workdir: Path, config: Config, what: str) -> Measured:
         if stage in seconds
     ]
     spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
-    return Measured(
+    return SampleMeasure(
         what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, process,
         most, {"ingest": fixed} | held,
     )  # fmt: skip
@@ -205,7 +210,9 @@ def _prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
     items = made[:_PREDICTED]
     judging = _timed(lambda: panel.apart(items)) / len(items) * count
     tagging = (
-        _timed(lambda: panel.taggers.apart([one.id for one in items], [one.text for one in items])) / len(items) * count
+        _timed(lambda: panel.taggers.apart([item.id for item in items], [item.text for item in items]))
+        / len(items)
+        * count
     )
     return {"discriminate": 2 * judging, "self_train": tagging}, bytes_
 
@@ -219,9 +226,9 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     from builder.model.discriminator import encoded
     from builder.model.negatives import discriminator_data
 
-    made = examples(context, stored)
-    judged = [discriminator_data(one, context.config.seed, hard=True) for one in made]
-    return made, (judged, encoded(Vocabulary.of((one.text for one in made), 1), DiscriminatorConfig(), judged))
+    made = list_examples(context, stored)
+    judged = [discriminator_data(example, context.config.seed, hard=True) for example in made]
+    return made, (judged, encoded(Vocabulary.of((example.text for example in made), 1), DiscriminatorConfig(), judged))
 
 
 def _near(texts: Sequence[str]) -> float:
@@ -246,8 +253,10 @@ def _writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:
     assert source is not None, "seed is done"
     last = sample[-1][0].id
     everything = [triplets.proposed(connection, source, split) for split in ("train", "valid", "test")]
-    found = [
-        (one.review, one.triplet) for listed in everything for one in takewhile(lambda one: one.review <= last, listed)
+    proposals = [
+        (stored.review, stored.triplet)
+        for proposed in everything
+        for stored in takewhile(lambda stored: stored.review <= last, proposed)
     ]
     with tempfile.TemporaryDirectory() as folder, db.writing(Path(folder)) as other:
         with db.atomic(other):
@@ -268,7 +277,7 @@ def _writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:
             backend = reviews.begin_annotations(other, "plan", "plan", "", anew=False)
             rules = triplets.source(other, "rules", "rules", "")
         words = [(made[review.id], text) for review, text in sample]
-        kept = [(made[review], one) for review, one in found if review in made]
+        kept = [(made[review], triplet) for review, triplet in proposals if review in made]
         annotate = _timed(lambda: _write(other, lambda: reviews.annotate(other, backend, words)))
         seed = _timed(lambda: _write(other, lambda: triplets.propose(other, rules, kept)))
     return {"annotate": annotate / len(sample) * count, "seed": seed / len(sample) * count}

@@ -23,7 +23,7 @@ DISCRIMINATOR = "discriminator"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PoolResult:
     """A pool; `new` False where the very same was there already; reviews of the split; candidates by how many sources
     propose them.
     """
@@ -34,7 +34,7 @@ class Made:
     proposers: Counter[int]
 
 
-def make_pool(workdir: Path, settings: PoolSettings) -> Made:
+def make_pool(workdir: Path, settings: PoolSettings) -> PoolResult:
     """Make a pool and store it. WorkdirError where nothing has been proposed yet, or the split is empty."""
     with opened(workdir) as connection:
         systems = pools.systems(connection)
@@ -52,20 +52,24 @@ def make_pool(workdir: Path, settings: PoolSettings) -> Made:
                 fix="choose --split train, valid, test or all",
             )
         proposed = (
-            pools.proposals(connection, systems, [one.id for one in reviews]) if PROPOSED & set(settings.strata) else {}
+            pools.proposals(connection, systems, [review.id for review in reviews])
+            if PROPOSED & set(settings.strata)
+            else {}
         )
         chosen = sample(reviews, proposed, systems, settings)
-        proposed = proposed or pools.proposals(connection, systems, [one.id for one, _ in chosen])
+        proposed = proposed or pools.proposals(connection, systems, [review.id for review, _ in chosen])
         pool = make(chosen, proposed, systems, settings)
         new = not pools.exists(connection, pool.id)
         if new:
             keys = {review.id: review.key for review in reviews}
-            ids = {(keys[i], name_of(one.triplet)): one.id for i, listed in proposed.items() for one, _ in listed}
+            ids = {
+                (keys[i], name_of(proposal.triplet)): proposal.id for i, own in proposed.items() for proposal, _ in own
+            }
             with db.atomic(connection):
                 pools.write(connection, pool)
                 _keep_verdicts(connection, pools.read(connection, pool.id), ids)
-        proposers = Counter(len(one.sources) for review in pool.reviews for one in review.candidates)
-    return Made(pool, new, len(reviews), proposers)
+        proposers = Counter(len(candidate.sources) for review in pool.reviews for candidate in review.candidates)
+    return PoolResult(pool, new, len(reviews), proposers)
 
 
 def _keep_verdicts(connection: sqlite3.Connection, pool: Pool, ids: Mapping[tuple[str, str], int]) -> None:
@@ -75,9 +79,9 @@ def _keep_verdicts(connection: sqlite3.Connection, pool: Pool, ids: Mapping[tupl
         return
     verdicts = triplets.verdicts(connection, judge)
     known = [
-        (one.id, verdicts.get(ids[review.key, name_of(one.triplet)]))
+        (candidate.id, verdicts.get(ids[review.key, name_of(candidate.triplet)]))
         for review in pool.reviews
-        for one in review.candidates
+        for candidate in review.candidates
     ]
     rows = [(i, Label(verdict)) for i, verdict in known if verdict is not None]
     gold.put(connection, gold.annotator(connection, DISCRIMINATOR, "discriminator"), rows, "pool")

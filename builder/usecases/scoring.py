@@ -16,9 +16,9 @@ from builder.export.answers import File, Read
 from builder.export.answers_complete import is_complete, load_complete
 from builder.metrics import Answer
 from builder.metrics.complete import agreement, count_optional
-from builder.metrics.systems import Asked, Measured, Settings, measure, measure_complete, metrics
+from builder.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
 
-Rows = list[tuple[str, Measured]]
+Rows = list[tuple[str, SystemScores]]
 """(opinion or opinion_full, a metric of it)"""
 _MOST_FAULTS = 10
 
@@ -89,7 +89,9 @@ def _score_complete(
         hits[key] = count_optional(reviews, predicted)
         rows += [(key, row) for row in measure_complete(reviews, predicted, settings, other)]
     read = {name: file.read() for name, file in files.items()}
-    required, optional = (sum(len(getattr(one, name)) for one in reviews.values()) for name in ("required", "optional"))
+    required, optional = (
+        sum(len(getattr(review, name)) for review in reviews.values()) for name in ("required", "optional")
+    )
     agreed = agreement(reviews)
     counts: dict[str, object] = {
         "gold": len(reviews),

@@ -34,8 +34,8 @@ def main() -> None:
     from conftest import FAST, contents, small_input
 
     from builder import pipeline
+    from builder.builds import Build
     from builder.config import resolve
-    from builder.pipeline import Build
     from builder.store import reviews
 
     given = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()} | {"shard": 8}

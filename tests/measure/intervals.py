@@ -17,7 +17,7 @@ from pathlib import Path
 from builder.export import answers
 from builder.export.records import extracted
 from builder.metrics.scores import Metric
-from builder.metrics.systems import Measured, Settings, measure
+from builder.metrics.systems import Settings, SystemScores, measure
 from builder.model.tagger import in_place
 from builder.sources.texts import texts
 from builder.store import db, runs, triplets
@@ -110,7 +110,7 @@ def _line(name: str, system: str, gold: Path, kept: Path, whole: str, samples: i
     return f"| {name} ({len(due):,}) | {system} | {_shown(lenient)} | {_shown(exact)} | {_shown(paper, ('f1',))} | {gain} |"
 
 
-def _shown(one: Measured, values: tuple[str, ...] = ("precision", "recall", "f1")) -> str:
+def _shown(one: SystemScores, values: tuple[str, ...] = ("precision", "recall", "f1")) -> str:
     last = one.values["f1"]
     return " / ".join(f"{one.values[name].value:.1f}" for name in values) + f" ({last.low:.1f}–{last.high:.1f})"
 

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
+from builder.builds import Build
 from builder.config import resolve
 from builder.engine import Engine
 from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.lexicon.rules import load_rules
-from builder.pipeline import Build, run
+from builder.pipeline import run
 from builder.reader import extract, restored
 from builder.records import Review
 from builder.shards import Job, opened

@@ -42,8 +42,8 @@ class Small(nn.Module):
         self.width = config.width
         self.table, self.place = nn.Embedding(pieces, config.width, padding_idx=0), nn.Embedding(MOST, config.width)
         self.segment = nn.Embedding(2, config.width)
-        for one in (self.table, self.place, self.segment):
-            nn.init.normal_(one.weight, std=0.1)
+        for embedding in (self.table, self.place, self.segment):
+            nn.init.normal_(embedding.weight, std=0.1)
         layer = nn.TransformerEncoderLayer(
             config.width, config.heads, 4 * config.width, config.dropout, "gelu", batch_first=True, norm_first=True
         )

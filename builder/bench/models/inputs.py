@@ -81,8 +81,8 @@ def collate(rows: Sequence[PieceRow], pad: int = PAD) -> PieceBatch:
     return PieceBatch(ids, types, mask, first, inside, there, gold)
 
 
-def _table(listed: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:
-    return torch.tensor([[*one, *[fill] * (width - len(one))] for one in listed])
+def _table(rows: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:
+    return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows])
 
 
 def stretch(words: Sequence[Span], aspect: Span | None, longest: int) -> tuple[Span, ...]:
@@ -109,11 +109,11 @@ def tags(words: Sequence[Span], spans: Iterable[Span]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def spans_of(words: Sequence[Span], told: Sequence[int]) -> tuple[Span, ...]:
+def spans_of(words: Sequence[Span], tags: Sequence[int]) -> tuple[Span, ...]:
     """The spans that tags mark; an I without a B before it begins one."""
     out: list[Span] = []
     before = OUTSIDE
-    for (start, end), tag in zip(words, told, strict=False):
+    for (start, end), tag in zip(words, tags, strict=False):
         if tag == BEGIN or (tag == INSIDE and before == OUTSIDE):
             out.append((start, end))
         elif tag == INSIDE:
@@ -252,6 +252,6 @@ def paired(reader: PieceReader | EncoderReader, item: ClassifierItem, gold: tupl
     types = [0] * len(ids) + [1] * len(asked)
     marked = inside(words, item.aspect)
     if isinstance(reader, PieceReader):  # never pre-trained on pairs: which words are meant is said in the text itself
-        for at, one in zip(first, marked, strict=True):
-            types[at] = one
+        for at, mark in zip(first, marked, strict=True):
+            types[at] = mark
     return PieceRow((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)

@@ -45,7 +45,6 @@ from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import TrainingRun
 from builder.learning.seeds import seed_of
-from builder.learning.task import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,15 +62,15 @@ class TrainedClassifier:
     def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
         out: list[Prediction] = [Prediction()] * len(items)
         for chosen, batch in self._batches(items):
-            for i, said in zip(chosen, self._said([items[i] for i in chosen], batch), strict=True):
-                out[i] = said
+            for i, prediction in zip(chosen, self._predict_batch([items[i] for i in chosen], batch), strict=True):
+                out[i] = prediction
         return out
 
-    def _said(self, items: Sequence[ClassifierItem], batch: PieceBatch) -> list[Prediction]:
+    def _predict_batch(self, items: Sequence[ClassifierItem], batch: PieceBatch) -> list[Prediction]:
         if self.task == "ate":
-            told = self.network.tags(batch)  # type: ignore[operator]
+            tags = self.network.tags(batch)  # type: ignore[operator]
             return [
-                Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, told, strict=True)
+                Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, tags, strict=True)
             ]
         best = self.network(batch).softmax(-1).max(-1)
         return [
@@ -102,7 +101,6 @@ def learn(
     checkpoints: Path,
     means: Means,
     config: ClassifierConfig,
-    progress: Progress | None,
 ) -> TrainedClassifier:
     """See `fitting.fit`, which is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
@@ -119,7 +117,7 @@ def learn(
             domain,
             means.comprehension,
             config,
-            TrainingRun(seed, Checkpoints(checkpoints / "post", unique), progress),
+            TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None),
         )
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
@@ -142,7 +140,6 @@ def learn(
         config,
         seed,
         Checkpoints(checkpoints / "fit", unique),
-        progress,
     )
     facts |= {
         "valid": fitted.score,

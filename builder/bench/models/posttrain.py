@@ -68,12 +68,12 @@ class PostTraining(nn.Module):
         return functional.cross_entropy(self.encoder.scores(hidden)[at], gold[at])
 
     def _comprehension(self, asked: Sequence[PieceQuestion]) -> Tensor:
-        batch = collate([one.row for one in asked], self.reader.pad)
+        batch = collate([question.row for question in asked], self.reader.pad)
         ends = self.spans(self.encoder.hidden(batch.ids, batch.mask, batch.types)).masked_fill(
             ~batch.mask[..., None], -1e4
         )
-        start = functional.cross_entropy(ends[..., 0], torch.tensor([one.start for one in asked]))
-        return (start + functional.cross_entropy(ends[..., 1], torch.tensor([one.end for one in asked]))) / 2
+        start = functional.cross_entropy(ends[..., 0], torch.tensor([question.start for question in asked]))
+        return (start + functional.cross_entropy(ends[..., 1], torch.tensor([question.end for question in asked]))) / 2
 
 
 def masked(batch: PieceBatch, reader: PieceReader | EncoderReader) -> tuple[Tensor, Tensor]:
@@ -99,19 +99,19 @@ def post_train(
 ) -> dict[str, float]:
     """Train `encoder` in place; says on how much. Without questions the domain alone is learnt."""
     texts = [reader.read(ClassifierItem(text, words_of(text)), 0) for text in dict.fromkeys(domain) if text.strip()]
-    found = [question(one, reader) for one in read_squad(comprehension)[0]] if comprehension else []
-    questions = [one for one in found if one is not None]
+    candidates = [question(row, reader) for row in read_squad(comprehension)[0]] if comprehension else []
+    questions = [kept for kept in candidates if kept is not None]
     if comprehension and not questions:
         raise ModelError("no answer stands within the words that are read of its context", where=str(comprehension))
     network = PostTraining(encoder, reader, texts, questions)
-    lengths = [len(row) for row in texts] + [len(one.row) for one in questions]
+    lengths = [len(row) for row in texts] + [len(kept.row) for kept in questions]
     if lengths:
         loss: Callable[[list[int]], Tensor] = network.loss
         fit(network, lengths, loss, lambda: 0.0, config, seed_of(run.seed, "post"), run.checkpoints, run.progress)
     return {
         "post_texts": len(texts),
         "post_questions": len(questions),
-        "post_questions_cut": len(found) - len(questions),
+        "post_questions_cut": len(candidates) - len(questions),
     }
 
 

@@ -105,7 +105,7 @@ class Cnn(_Classes):
 
     def pooled(self, batch: PieceBatch) -> Tensor:
         x = self.embedded(batch).transpose(1, 2)
-        best = [functional.relu(one(x)).amax(-1) for one in self.filters]
+        best = [functional.relu(convolution(x)).amax(-1) for convolution in self.filters]
         return functional.relu(self.hidden(self.dropout(torch.cat(best, -1))))
 
 

@@ -42,8 +42,8 @@ class Seq2SeqTagger(nn.Module):
         return tag_loss(self._decode(batch, batch.gold.clamp(min=OUTSIDE))[0], batch.gold)
 
     def tags(self, batch: PieceBatch) -> list[list[int]]:
-        told = self._decode(batch, None)[1].tolist()
-        return [row[:n] for row, n in zip(told, batch.mask.sum(1).tolist(), strict=True)]
+        decoded = self._decode(batch, None)[1].tolist()
+        return [row[:n] for row, n in zip(decoded, batch.mask.sum(1).tolist(), strict=True)]
 
     def pooled(self, batch: PieceBatch) -> Tensor:
         return mean(self._decode(batch, None)[2], batch.mask)
@@ -54,7 +54,7 @@ class Seq2SeqTagger(nn.Module):
         keys, near = self.key(hidden), nearness(hidden.shape[1])
         state = torch.tanh(self.begin(mean(hidden, batch.mask)))
         before = torch.full((len(hidden),), _START)
-        logits, told, states = [], [], []
+        logits, labels, states = [], [], []
         for t in range(hidden.shape[1]):
             context = self._attend(state, keys, hidden, near[t], batch.mask)
             state = self.decoder(torch.cat([self.labels(before), context], -1), state)
@@ -62,10 +62,10 @@ class Seq2SeqTagger(nn.Module):
             own, word = gates.chunk(2, -1)
             mixed = own * state + word * hidden[:, t]
             logits.append(self._allowed(self.out(self.dropout(mixed)), before))
-            told.append(logits[-1].argmax(-1))
+            labels.append(logits[-1].argmax(-1))
             states.append(mixed)
-            before = told[-1] if gold is None else gold[:, t]
-        return torch.stack(logits, 1), torch.stack(told, 1), torch.stack(states, 1)
+            before = labels[-1] if gold is None else gold[:, t]
+        return torch.stack(logits, 1), torch.stack(labels, 1), torch.stack(states, 1)
 
     def _attend(self, state: Tensor, keys: Tensor, hidden: Tensor, near: Tensor, mask: Tensor) -> Tensor:
         score = self.score(torch.tanh(self.query(state)[:, None] + keys)).squeeze(-1) * near

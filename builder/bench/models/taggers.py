@@ -28,9 +28,9 @@ class Vectors(nn.Module):
     def __init__(self, tables: Tables, config: ClassifierConfig) -> None:
         super().__init__()
         self.hidden_share = config.unknown
-        self.tables = nn.ModuleList(_table(one, frozen=known and config.freeze) for one, known in tables.listed)
+        self.tables = nn.ModuleList(_table(table, frozen=known and config.freeze) for table, known in tables.weights)
         self.dropout = nn.Dropout(config.dropout)
-        self.size = sum(one.shape[1] for one, _ in tables.listed)
+        self.size = sum(table.shape[1] for table, _ in tables.weights)
 
     def forward(self, batch: PieceBatch) -> Tensor:
         ids = batch.ids

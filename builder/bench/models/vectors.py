@@ -21,12 +21,12 @@ from builder.nlp.vectors import word_vectors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """(table [words, size], whether it comes from a file or from domain text) for each kind of vectors; `found`:
+    """(table [words, size], whether it comes from a file or from domain text) for each kind of vectors; `covered`:
     words with a vector, by kind.
     """
 
-    listed: tuple[tuple[Tensor, bool], ...]
-    found: tuple[int, ...]
+    weights: tuple[tuple[Tensor, bool], ...]
+    covered: tuple[int, ...]
 
 
 def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -77,7 +77,7 @@ def table(vocabulary: dict[str, int], known: dict[str, NDArray[np.float32]], siz
     """[words, size]: known vectors scaled to a mean length of 1, others small random ones, zeros for padding."""
     draw = np.random.default_rng(seed)
     out = draw.normal(0, 0.1, (len(vocabulary) + SPECIAL, size)).astype(np.float32)
-    scale = float(np.mean([np.linalg.norm(one) for one in known.values()])) if known else 1.0
+    scale = float(np.mean([np.linalg.norm(vector) for vector in known.values()])) if known else 1.0
     for word, vector in known.items():
         if word in vocabulary:
             out[vocabulary[word]] = vector / max(scale, 1e-6)
@@ -98,11 +98,11 @@ def tables(
     """
     general = read_glove(files[0], vocabulary) if files[0] else {}
     width = len(next(iter(general.values()))) if general else size
-    listed = [(table(vocabulary, general, width, seed), bool(general))]
-    found = [len(general)]
+    tables = [(table(vocabulary, general, width, seed), bool(general))]
+    covered = [len(general)]
     if both:
         domain = read_glove(files[1], vocabulary) if files[1] else word_vectors(texts, size, 20_000, 2, seed)
         width = len(next(iter(domain.values()))) if domain else size
-        listed.append((table(vocabulary, domain, width, seed + 1), bool(domain)))
-        found.append(len(domain.keys() & vocabulary.keys()))
-    return Tables(tuple(listed), tuple(found))
+        tables.append((table(vocabulary, domain, width, seed + 1), bool(domain)))
+        covered.append(len(domain.keys() & vocabulary.keys()))
+    return Tables(tuple(tables), tuple(covered))

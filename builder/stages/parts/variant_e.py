@@ -1,9 +1,8 @@
-"""Variant E (builder.model.cotrain): what the rules and the discriminator's cross-fitted panel hold together. It
-trains nothing more.
+"""Variant E (builder.model.cotrain): the triplets that rules and the cross-fitted panel agree on. It trains nothing.
 
-Its one set S_0 is that of the train split; a second round with taggers trained on it was measured to add more wrong
-triplets than right ones. Without a judge, or with one that is not trusted, it holds what the rules hold. What it
-proposes bears a calibrated confidence where the judge is trusted, and none where it is not.
+Its one training set S_0 is that of the train split: a second round with taggers trained on it adds more wrong
+triplets than right ones. Without a judge, or with one that is not trusted, it holds the rules' triplets. They carry a
+calibrated confidence where the judge is trusted, and none elsewhere.
 """
 
 from __future__ import annotations
@@ -19,12 +18,13 @@ from builder.learning.task import Example, Judge
 from builder.metrics import matching
 from builder.metrics.matching import Answer
 from builder.model.calibration import Curve, fitted, ranked, save_curve
+from builder.progress import ModelBar
 from builder.reader import restored, review_view, to_text, to_view
 from builder.records import Review, Triplet
-from builder.stages import discriminate, gold, predicting
-from builder.stages.context import Context, ModelBar
-from builder.stages.rounds import SPLITS, Made, finish
-from builder.stages.training import beside
+from builder.stages.parts import gold, judging, predictions
+from builder.stages.parts.context import Context
+from builder.stages.parts.examples import join_rows
+from builder.stages.parts.rounds import SPLITS, RoundResult, finish_round
 from builder.store import confidence, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from builder.model.panel import Panel
 
 
-def hold(context: Context, judge: Judge | None) -> None:
+def run_round(context: Context, judge: Judge | None) -> None:
     """Round 0 of variant E, its only one."""
     from builder.model.panel import Panel
 
@@ -43,58 +43,60 @@ def hold(context: Context, judge: Judge | None) -> None:
     trusted = judge if judge is not None and judge.trust else None
     digest = judge.digest if judge is not None else triplets.RULES_REPEATED
     predictions = (
-        _ruled(context, split) if trusted is None else _held(context, trusted, split, shown) for split in SPLITS
+        _rule_triplets(context, split) if trusted is None else _agreed_triplets(context, trusted, split, shown)
+        for split in SPLITS
     )
-    finish(
-        context, judge, Made("E", 0, digest, chain.from_iterable(predictions), None), None, started, shown,
-        lambda source: _rate(context, source, trusted),
-    )  # fmt: skip
+    result = RoundResult("E", 0, digest, chain.from_iterable(predictions), None)
+    finish_round(
+        context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted)
+    )
 
 
-def _rate(context: Context, source: int, trusted: Panel | None) -> None:
+def _rate_confidence(context: Context, source: int, trusted: Panel | None) -> None:
     """Make calibrated confidences of the verdicts, and keep the curve for `extract`; none of a panel that is not
     trusted.
     """
-    curve = None if trusted is None else _curve(context, source)
-    confidence.rate(context.connection, discriminate.NAME, curve)
+    curve = None if trusted is None else _fit_curve(context, source)
+    confidence.rate(context.connection, judging.NAME, curve)
     if trusted is not None:
         save_curve(curve, context.models / "panel")
 
 
-def _ruled(context: Context, split: str) -> Iterator[tuple[int, Triplet]]:
+def _rule_triplets(context: Context, split: str) -> Iterator[tuple[int, Triplet]]:
     """The rules' triplets as they are."""
     rules = triplets.source_id(context.connection, "rules")
     assert rules is not None, "seed has run"
-    return ((one.review, one.triplet) for one in triplets.proposed(context.connection, rules, split))
+    return ((stored.review, stored.triplet) for stored in triplets.proposed(context.connection, rules, split))
 
 
-def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterator[tuple[int, Triplet]]:
-    """What rules and panel hold together of every review, in stored offsets; on the train split no tagger speaks of
-    what it learnt.
+def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterator[tuple[int, Triplet]]:
+    """The triplets that rules and panel agree on, in offsets of the stored text.
+
+    On the train split no tagger votes on a review that it was trained on.
     """
     from builder.model.cotrain import held
 
     connection = context.connection
-    rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, discriminate.NAME)
+    rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
     assert rules is not None and judge is not None, "rules and discriminator have run"
     engine = Engine(context.lexicon, context.rules, context.config.rules.convention)
-    ruled = beside(
+    judged_reviews = join_rows(
         reviews.in_split(connection, split),
         triplets.judged(connection, rules, judge, split),
-        lambda one: one.stored.review,
+        lambda verdict: verdict.stored.review,
     )
 
     def items() -> Iterator[tuple[Example, tuple[Review, View, list[JudgedTriplet]]]]:
-        for review, listed in ruled:
+        for review, verdicts in judged_reviews:
             seen = review_view(review, context.lexicon.variants)
-            yield Example(review.key, seen.text, ()), (review, seen, listed)
+            yield Example(review.key, seen.text, ()), (review, seen, verdicts)
 
-    told, folder = predicting.Told(shown, reviews.characters(connection, split)), context.models / "panel"
-    found = predicting.along(items(), partial(predicting.sure, context, panel, folder, told, apart=split == "train"))
-    for (review, seen, listed), proposals in found:
+    progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
+    ask = partial(predictions.propose_sure, context, panel, context.models / "panel", progress, apart=split == "train")
+    for (review, seen, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
             (verdict.score or 0.0, moved)
-            for verdict in listed
+            for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, seen)) is not None
         ]
         doc = (
@@ -108,12 +110,13 @@ def _held(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterat
             yield review.id, to_text(triplet, seen, review.text)
 
 
-def _curve(context: Context, source: int) -> Curve:
-    """From the discriminator's scores to confidences: by the rank among the rules' triplets, moved by gold where the
-    user has some.
+def _fit_curve(context: Context, source: int) -> Curve:
+    """The curve from the discriminator's scores to confidences.
+
+    It follows the rank among the rules' triplets, and is fitted to gold where the user has some.
     """
     connection, path = context.connection, context.config.evaluate.gold
-    curve = ranked(confidence.scores(connection, discriminate.NAME, "rules", "train"))
+    curve = ranked(confidence.scores(connection, judging.NAME, "rules", "train"))
     rows = gold.rows(path)
     if not rows:
         return curve
@@ -122,7 +125,7 @@ def _curve(context: Context, source: int) -> Curve:
     due: dict[int, list[Answer]] = {review.id: [] for review in labelled}
     for review, triplet in gold.labelled(rows, labelled, path):
         due[review].append(_answer(triplet))
-    judge = triplets.source_id(connection, discriminate.NAME)
+    judge = triplets.source_id(connection, judging.NAME)
     assert judge is not None, "there is a panel"
     return fitted(
         [

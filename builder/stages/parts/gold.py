@@ -23,7 +23,7 @@ def rows(path: str) -> list[dict[str, object]]:
     """The rows of a gold file (JSON lines with `id` and `triplets`); InputError with the line of a broken one."""
     if not path:
         return []
-    found: list[dict[str, object]] = []
+    gold_rows: list[dict[str, object]] = []
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")  # not splitlines: U+2028 may stand in a text
     except (OSError, UnicodeDecodeError) as error:
@@ -33,12 +33,12 @@ def rows(path: str) -> list[dict[str, object]]:
             continue
         try:
             row = json.loads(line)
-            found.append({"id": row["id"], "triplets": list(row["triplets"])})
+            gold_rows.append({"id": row["id"], "triplets": list(row["triplets"])})
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}'
             ) from error
-    return found
+    return gold_rows
 
 
 def labelled(rows: Iterable[dict[str, object]], reviews: Iterable[Review], path: str) -> list[tuple[int, Triplet]]:
@@ -46,9 +46,9 @@ def labelled(rows: Iterable[dict[str, object]], reviews: Iterable[Review], path:
     known = {review.key: review for review in reviews}
     out: list[tuple[int, Triplet]] = []
     for row in rows:
-        review, listed = known[str(row["id"])], row["triplets"]
-        assert isinstance(listed, list)
-        out += [(review.id, _triplet(one, review.text, f"{path}, review {review.key}")) for one in listed]
+        review, labels = known[str(row["id"])], row["triplets"]
+        assert isinstance(labels, list)
+        out += [(review.id, _triplet(label, review.text, f"{path}, review {review.key}")) for label in labels]
     return out
 
 

@@ -1,10 +1,9 @@
-"""What trained models say, in shards of `shard` reviews that the crew works on, each on one thread: the same whoever
-does it.
+"""Predictions and verdicts of trained models, computed by the crew in shards of `shard` reviews.
 
-In: a folder that a model was saved to, and its digest; a stream of items. Out: a stream of answers, one an item, in
-order; a few shards are in memory. A worker loads the model once, and refuses one of another digest. The models of the
-profile `paper` answer here, about all items at once: they have a GPU and processes of their own, and keep what they
-write.
+In: a folder that a model was saved to, its digest, and a stream of examples. Out: a stream of answers, one for each
+example, in order; only a few shards are in memory. A worker loads the model once, on one thread, so that the answers
+do not depend on the number of workers. It refuses a model of another digest. The models of the profile `paper` run in
+this process on all examples at once: they have a GPU and processes of their own, and keep what they write.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING, TypeVar
 from builder.errors import ModelError
 from builder.learning.task import Example, Judge, TripletModel
 from builder.model import kinds
+from builder.progress import ModelBar
 from builder.records import Triplet, Verdict
 from builder.shards import Job, Parcel
-from builder.stages.context import Context, ModelBar
+from builder.stages.parts.context import Context
 
 if TYPE_CHECKING:
     from builder.model.panel import Panel, Shares
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Who is told how far it is, and of about how many characters in all."""
+class CharacterProgress:
+    """A progress bar that counts characters, and about how many there are in all."""
 
     shown: ModelBar
     characters: int
@@ -44,35 +44,43 @@ _FILES = ("**/config.json", "**/weights.safetensors", "panel.json", "**/taggers.
 """What loading needs; checkpoints of the training stay here."""
 
 
-def verdicts(
-    context: Context, judge: Judge, folder: Path, told: Told, items: Iterable[Example], *, apart: bool = False
+def classify(
+    context: Context,
+    judge: Judge,
+    folder: Path,
+    progress: CharacterProgress,
+    items: Iterable[Example],
+    *,
+    apart: bool = False,
 ) -> Iterator[Verdicts]:
-    """What the judge saved in `folder` says of each item; `apart`: its members that were not trained on the item."""
+    """The verdicts of the judge saved in `folder` on each item; with `apart` only members not trained on it vote."""
     if context.config.profile in kinds.KINDS:
-        return iter((judge.apart if apart else judge.classify)(list(items), told.shown))
-    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, told, "judging")
+        return iter((judge.apart if apart else judge.classify)(list(items), progress.shown))
+    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, progress, "judging")
 
 
-def triplets(
-    context: Context, model: TripletModel, folder: Path, told: Told, items: Iterable[Example]
+def extract(
+    context: Context, model: TripletModel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[tuple[Triplet, ...]]:
-    """What the extractor saved in `folder` finds in each item's text."""
+    """The triplets that the extractor saved in `folder` predicts for each item's text."""
     if context.config.profile in kinds.KINDS:
-        return iter(kinds.predict(model, list(items), told.shown))
-    return _spread(context, _extractor, folder, model.digest, _predict, items, told, "tagging")
+        return iter(kinds.predict(model, list(items), progress.shown))
+    return _spread(context, _extractor, folder, model.digest, _predict, items, progress, "tagging")
 
 
-def unseen(context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar) -> Iterator[Shares]:
+def score_unseen(
+    context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar
+) -> Iterator[Shares]:
     """Per item [n, 3]: the probabilities of YY, YN, NX by the members saved in `folder` that were not trained on it."""
-    told = Told(shown, sum(len(item.text) for item in items))
-    return _spread(context, _members, folder, digest, _shares, items, told, "judging")
+    progress = CharacterProgress(shown, sum(len(item.text) for item in items))
+    return _spread(context, _members, folder, digest, _shares, items, progress, "judging")
 
 
-def sure(
-    context: Context, panel: Panel, folder: Path, told: Told, items: Iterable[Example], *, apart: bool
+def propose_sure(
+    context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example], *, apart: bool
 ) -> Iterator[list[Proposal]]:
-    """Per item what the panel's taggers propose with the certainty that variant E asks for (`cotrain.WIDEN`)."""
-    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, told, "tagging")
+    """What the panel's taggers propose for each item with the certainty that variant E needs (`trust.WIDEN`)."""
+    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, progress, "tagging")
 
 
 def _spread(
@@ -82,7 +90,7 @@ def _spread(
     digest: str,
     work: Callable[[State, list[Example]], list[Answer]],
     items: Iterable[Example],
-    told: Told,
+    progress: CharacterProgress,
     note: str,
 ) -> Iterator[Answer]:
     job = Job(prepare, (Parcel.of(folder, *_FILES), digest), work)
@@ -96,14 +104,14 @@ def _spread(
 
     for answers in context.crew.map(job, shards()):
         done += asked.popleft()
-        told.shown(done, max(done, told.characters), note)
+        progress.shown(done, max(done, progress.characters), note)
         yield from answers
 
 
-def along(
+def answer_pairs(
     pairs: Iterable[tuple[Example, Beside]], ask: Callable[[Iterator[Example]], Iterator[Answer]]
 ) -> Iterator[tuple[Beside, Answer]]:
-    """What stands beside each item, with the item's answer; both are streams."""
+    """Pairs of (example, value) in, pairs of (value, answer to the example) out; both are streams."""
     waiting = deque[Beside]()
 
     def items() -> Iterator[Example]:
@@ -124,7 +132,7 @@ def _judge(folder: Path, digest: str) -> Judge:
     if (folder / "panel.json").is_file():
         return _panel(folder, digest)
     judge = kinds.load_judge(folder)
-    _checked(judge.digest, digest, folder)
+    _check_digest(judge.digest, digest, folder)
     return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
 
 
@@ -132,7 +140,7 @@ def _panel(folder: Path, digest: str) -> Panel:
     from builder.model.panel import load_panel, on_one_thread
 
     panel = load_panel(folder)
-    _checked(panel.digest, digest, folder)
+    _check_digest(panel.digest, digest, folder)
     return on_one_thread(panel)
 
 
@@ -140,7 +148,7 @@ def _members(folder: Path, digest: str) -> Panel:
     from builder.model.panel import load_members, on_one_thread
 
     panel = load_members(folder)
-    _checked(panel.digest, digest, folder)
+    _check_digest(panel.digest, digest, folder)
     return on_one_thread(panel)
 
 
@@ -148,14 +156,14 @@ def _extractor(folder: Path, digest: str) -> TripletModel:
     from builder.model.tagger import Tagger
 
     model = kinds.load_extractor(folder)
-    _checked(model.digest, digest, folder)
+    _check_digest(model.digest, digest, folder)
     return replace(model, config=replace(model.config, threads=1)) if isinstance(model, Tagger) else model
 
 
-def _checked(found: str, due: str, folder: Path) -> None:
-    if found != due:
+def _check_digest(digest: str, due: str, folder: Path) -> None:
+    if digest != due:
         raise ModelError(
-            f"the model's digest is {found}, not {due}: it was replaced",
+            f"the model's digest is {digest}, not {due}: it was replaced",
             where=str(folder),
             fix="`builder resume` trains it again",
         )
@@ -180,14 +188,14 @@ def _shares(panel: Panel, items: list[Example]) -> list[Shares]:
 
 
 def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return _certain(panel.taggers.proposals([item.text for item in items]))
+    return _keep_certain(panel.taggers.proposals([item.text for item in items]))
 
 
 def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return _certain(panel.taggers.apart([item.id for item in items], [item.text for item in items]))
+    return _keep_certain(panel.taggers.apart([item.id for item in items], [item.text for item in items]))
 
 
-def _certain(found: list[list[Proposal]]) -> list[list[Proposal]]:
+def _keep_certain(proposals: list[list[Proposal]]) -> list[list[Proposal]]:
     from builder.model.trust import WIDEN
 
-    return [[one for one in listed if one[0] >= WIDEN] for listed in found]
+    return [[proposal for proposal in review if proposal[0] >= WIDEN] for review in proposals]

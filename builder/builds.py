@@ -1,0 +1,210 @@
+"""What a build is made from, and the memory of it that its working directory keeps for `resume`.
+
+In: files of reviews, a working directory, settings. Out: a `Build`, checked before any work begins; the digests of
+everything that it reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from builder import sources
+from builder.config import Resolved, flat, resolve
+from builder.errors import ConfigError, ReleaseError, WorkdirError
+from builder.lexicon.resources import Lexicon, overlays, sample_dir
+from builder.lexicon.rules import files_digest, rules_digest
+from builder.model import kinds
+from builder.settings import Config
+from builder.sources.opening import check_readable
+from builder.store import audits, db, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`."""
+
+    workdir: Path
+    out: Path
+    inputs: tuple[Path, ...]
+    resolved: Resolved
+
+
+def new_build(
+    inputs: Sequence[Path], workdir: Path, out: Path, config: Path | None, settings: Mapping[str, object]
+) -> Build:
+    """A build of review files, or of the shipped sample without any, by a TOML file and by `settings`, which go
+    before it.
+    """
+    if inputs:
+        return Build(workdir, out, tuple(inputs), resolve(config, settings))
+    sample = sample_dir()
+    chosen = resolve(config, settings).origin  # what the user's file says goes before the sample's own settings
+    fitting = {
+        "evaluate.gold": str(sample / "gold.jsonl"),
+        "release.name": "sample-restaurant-aste",
+        "release.licence": "CC-BY-4.0",
+    }
+    own = {key: value for key, value in fitting.items() if chosen[key] == "default"}
+    return Build(workdir, out, (sample / "reviews.csv",), resolve(config, {**settings, **own}))
+
+
+def changed(build: Build, settings: Mapping[str, object]) -> Build:
+    """The same build with other `settings`, by dotted key."""
+    kept = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in flat(build.resolved.config).items()
+    }
+    return replace(build, resolved=resolve(options=kept | dict(settings)))
+
+
+def remembered(workdir: Path, out: Path | None = None) -> Build:
+    """The build that a working directory was made for."""
+    with db.reading(workdir) as connection:
+        text = runs.setting(connection, "build")
+    if text is None:
+        raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
+    kept = json.loads(text)
+    options = {key: tuple(value) if isinstance(value, list) else value for key, value in kept["config"].items()}
+    try:
+        resolved = resolve(options=options)
+    except ConfigError as error:
+        raise WorkdirError(
+            f"begun by another version of builder ({error.what})",
+            where=str(workdir),
+            fix="build again, or use another --workdir",
+        ) from error
+    return Build(workdir, out or Path(kept["out"]), tuple(map(Path, kept["inputs"])), resolved)
+
+
+def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
+    """The digests of what a build reads beside the database, by the names that `Stage.data` uses."""
+    config = build.resolved.config
+    gold = config.evaluate.gold
+    return {
+        "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
+        "gold": sources.digest(Path(gold)) if gold else "",
+        "lexicons": lexicon.digest,
+        "rules": rules_digest(),
+        "models": _backend_signature(config),
+        "base": _base_digest(config),
+        "audit": _audit_digest(build.workdir),
+    }
+
+
+def file_states(build: Build) -> dict[str, object]:
+    """The state of the files that a build reads more than once: an edit in the middle would mix two versions."""
+    gold = build.resolved.config.evaluate.gold
+    files = [*build.inputs, *([Path(gold)] if gold else [])]
+    looks: dict[str, object] = {}
+    for path in files:
+        check_readable(path)
+        state = path.stat()
+        looks[str(path)] = state.st_size, state.st_mtime_ns, state.st_ino
+    return looks | {"lexicons or rules": files_digest(overlays(build.workdir))}
+
+
+def check_unchanged(began: Mapping[str, object], now: Mapping[str, object]) -> None:
+    if changed := [name for name in began if now.get(name) != began[name]]:
+        raise WorkdirError(
+            f"{', '.join(changed)} changed while the build ran", fix="`builder resume` runs again what depends on it"
+        )
+
+
+def check_build(build: Build) -> None:
+    """Fail now what would fail after an hour: unreadable files, bad release settings, a folder that is not writable."""
+    config = build.resolved.config
+    for path in (*build.inputs, *([Path(config.evaluate.gold)] if config.evaluate.gold else [])):
+        check_readable(path)
+    kinds.check(config)
+    variants = config.self_train.variants
+    if config.release.train_source and config.release.train_source not in variants:
+        raise ConfigError(
+            f"release.train_source is {config.release.train_source!r}, but self_train.variants are {', '.join(variants)}",
+            fix="choose one of them",
+        )
+    if not re.fullmatch(r"(\d+\.\d+\.\d+)?", config.release.version):
+        raise ConfigError(
+            f"release.version {config.release.version!r} is no MAJOR.MINOR.PATCH", fix='write it like "0.1.0"'
+        )
+    place = next(path for path in (build.out.resolve(), *build.out.resolve().parents) if path.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise ReleaseError(
+            "releases cannot be written here", where=str(place), fix="check the permissions, or choose another --out"
+        )
+
+
+def refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
+    """A build of other files under another name would replace all that was made here. Files may come and go as long
+    as one stays.
+    """
+    before, build_before = runs.setting(connection, "dataset"), runs.setting(connection, "build")
+    if build_before is None or "ingest" not in runs.runs(connection):
+        return
+    begun = json.loads(build_before)  # what builders before 0.3 kept alone
+    kept = json.loads(before) if before else {"name": begun["config"].get("release.name"), "inputs": begun["inputs"]}
+    now = dataset_of(build)
+    named = now["name"] == kept["name"] and build.resolved.origin["release.name"] != "default"
+    if named or set(kept["inputs"]) & set(now["inputs"]):
+        return
+    files = ", ".join(Path(path).name for path in kept["inputs"])
+    raise WorkdirError(
+        f"holds the build of another dataset ({kept['name']}, from {files})",
+        where=str(build.workdir),
+        fix="choose another --workdir, give both the same release.name, or replace it with --force",
+    )
+
+
+def dataset_of(build: Build) -> dict[str, Any]:
+    """What a working directory holds once its reviews are read: the name of the dataset and its files."""
+    return {"name": build.resolved.config.release.name, "inputs": [str(path.resolve()) for path in build.inputs]}
+
+
+def remember_build(connection: sqlite3.Connection, build: Build) -> None:
+    """Keep inputs, output folder and config in the working directory."""
+    config = flat(build.resolved.config)
+    config |= {
+        key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]
+    }
+    if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
+        config["paper.base"] = str(base.resolve())
+    kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
+    with db.atomic(connection):
+        runs.set_setting(connection, "build", json.dumps(kept))
+
+
+def _backend_signature(config: Config) -> str:
+    from builder import nlp
+
+    return nlp.load(
+        config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None
+    ).signature
+
+
+def _audit_digest(workdir: Path) -> str:
+    """What people have said of the last release's sample: a release states it."""
+    if not (workdir / db.NAME).is_file():
+        return ""
+    with db.reading(workdir) as connection:
+        return audits.digest(connection)
+
+
+def _base_digest(config: Config) -> object:
+    """The base model of the profile `paper`: its name, or what its folder holds. The embedded profile has none."""
+    base = Path(config.paper.base)
+    if config.profile != "paper" or not base.is_dir():
+        return config.paper.base if config.profile == "paper" else ""
+    return [(path.name, path.stat().st_size, _sha(path)) for path in sorted(base.iterdir()) if path.is_file()]
+
+
+def _sha(content: bytes | Path) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

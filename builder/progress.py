@@ -1,0 +1,29 @@
+"""Progress bars on stderr, silent where that is no terminal."""
+
+from __future__ import annotations
+
+from tqdm import tqdm
+
+
+def bar(total: int | None, note: str, unit: str = " reviews") -> tqdm[None]:
+    """A progress bar on stderr, silent where that is no terminal."""
+    return tqdm(
+        total=total, desc=note, unit=unit, disable=None, leave=False, dynamic_ncols=True, unit_scale=unit == "B"
+    )
+
+
+class ModelBar:
+    """Shows a model's progress; gives the model package its `Progress` without handing it a terminal."""
+
+    def __init__(self, note: str, unit: str = " chars") -> None:
+        self._note = note
+        self._bar = bar(None, note, unit=unit)
+
+    def __call__(self, done: int, total: int, note: str) -> None:
+        if self._bar.total != total or done < self._bar.n:
+            self._bar.reset(total)
+        self._bar.set_description(f"{self._note}: {note}", refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()

@@ -1,0 +1,79 @@
+"""The judge of a build: where it lies, how far it is trusted, and its verdicts on stored triplets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from builder.learning.task import Example, Judge
+from builder.model import kinds
+from builder.records import StoredTriplet
+from builder.stages.parts import predictions
+from builder.stages.parts.context import Context
+from builder.stages.parts.examples import stream_examples
+from builder.store import triplets
+
+NAME = "discriminator"
+TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
+KnownVerdicts = dict[str, predictions.Verdicts]
+"""Verdicts on the rules' triplets of a review, by its key."""
+
+
+def judge_stored(
+    context: Context,
+    judge: Judge,
+    source: int,
+    split: str,
+    stored: Iterable[StoredTriplet],
+    progress: predictions.CharacterProgress,
+    known: KnownVerdicts | None = None,
+) -> None:
+    """Judge stored triplets of a split and write the verdicts as they come, inside the caller's transaction.
+
+    Verdicts that are `known` are written without asking the judge again.
+    """
+
+    def write(ids: list[int], labels: predictions.Verdicts) -> None:
+        rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, labels, strict=True)]
+        triplets.judge(context.connection, source, rows)
+
+    def open_examples() -> Iterator[tuple[Example, list[int]]]:
+        for example, ids in stream_examples(context, stored):
+            if known and example.id in known:
+                write(ids, known[example.id])
+            else:
+                yield example, ids
+
+    ask = partial(predictions.classify, context, judge, folder_of(context), progress, apart=split == "train")
+    for ids, labels in predictions.answer_pairs(open_examples(), ask):
+        write(ids, labels)
+
+
+def load_judge(context: Context) -> Judge | None:
+    """The judge; None where there were too few reviews for one."""
+    from builder.model.panel import load_panel
+
+    if triplets.source_id(context.connection, NAME) is None:
+        return None
+    if context.config.discriminate.mode == "cross-fit":
+        return load_panel(folder_of(context))
+    return kinds.load_judge(folder_of(context))
+
+
+def read_trust(context: Context) -> float | None:
+    """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
+    path = context.models / "panel" / "panel.json"
+    if (
+        context.config.discriminate.mode != "cross-fit"
+        or triplets.source_id(context.connection, NAME) is None
+        or not path.is_file()
+    ):
+        return None
+    return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
+
+
+def folder_of(context: Context) -> Path:
+    """Where the judge of the config's mode is saved."""
+    return context.models / ("panel" if context.config.discriminate.mode == "cross-fit" else NAME)

@@ -1,0 +1,127 @@
+"""One review as a release shows it: masked, in the wanted script, one opinion of one place once.
+
+In: a review and its stored triplets. Out: its row, and every triplet that it loses with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from builder.edges import shared, tidied
+from builder.engine.evidence import categories as story_categories
+from builder.export.records import Judged, ReviewRow, TripletRow, triplet_row
+from builder.lexicon.categories import Categories
+from builder.privacy import masking as privacy
+from builder.records import Element, Review, StoredTriplet, Triplet
+from builder.stages.parts.context import Context
+from builder.store import triplets
+from builder.store.queries import public_id
+from builder.store.released import Provenance, provenance
+from builder.text import same_script
+
+Dropped = tuple[str, str, str, int, int | None]
+"""(triplet or review as the release names it, reason, detail, row id of the review, row id of the triplet)."""
+_UNKNOWN = Provenance()
+_Kept = list[tuple[Triplet, TripletRow]]
+
+
+def build_row(
+    context: Context, categories: Categories, review: Review, annotation: str, stored: Sequence[StoredTriplet]
+) -> tuple[ReviewRow, list[Dropped]]:
+    """A review as it is released, and the triplets that it loses.
+
+    Where two sources mark one place differently, the rules win, then the triplet that stands first.
+    """
+    masked = privacy.mask(review.text, [review.place] if review.place else [])
+    text = masked.in_script(lambda part: same_script(part, context.config.release.script))
+    key = public_id(review.key) if context.config.release.ids == "hash" else review.key
+    known = provenance(context.connection, review.id) if stored else {}
+    kept: _Kept = []
+    dropped: list[Dropped] = []
+    for candidate in sorted(stored, key=lambda triplet: _precedence(triplet, known)):
+        origin = known.get(candidate.id, _UNKNOWN)
+        id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
+        released = _release(context, review, candidate.triplet, annotation, origin, masked, text)
+        reason = released if isinstance(released, tuple) else _conflict(kept, released)
+        if reason is not None:
+            dropped.append((id_, *reason, review.id, candidate.id))
+        elif isinstance(released, Triplet):
+            judged = _judgement(categories, candidate.triplet, origin, annotation)
+            kept.append((released, triplet_row(id_, released, origin.sources, origin.rules, judged)))
+    rows = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
+    row: ReviewRow = {
+        "id": key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
+        "rating": review.rating, "source": review.source or None, "annotation": annotation,
+        "unverified_negative": annotation == "silver" and not rows, "triplets": rows,
+    }  # fmt: skip
+    return row, dropped
+
+
+def _precedence(stored: StoredTriplet, known: Mapping[int, Provenance]) -> tuple[bool, int, int, int]:
+    """Sorts what the rules found first, then by place in the text."""
+    by_rules = "rules" in known.get(stored.id, _UNKNOWN).sources
+    return not by_rules, stored.triplet.opinion.start, stored.triplet.aspect.start, stored.id
+
+
+def _release(
+    context: Context,
+    review: Review,
+    triplet: Triplet,
+    annotation: str,
+    origin: Provenance,
+    masked: privacy.Masked,
+    text: str,
+) -> Triplet | tuple[str, str]:
+    """The triplet over the released text, or the (reason, detail) why it is left out."""
+    least = context.config.release.min_confidence
+    if annotation == "silver" and origin.confidence is not None and origin.confidence < least:
+        return "unsure", f"its confidence is {origin.confidence:.2f}, below release.min_confidence {least:g}"
+    tidy = tidied(review.text, triplet) if annotation == "silver" else triplet
+    if tidy is None:
+        return "span", "aspect and opinion overlap, or a mark stands inside the aspect"
+    moved = _mask(tidy, masked, text)
+    return ("masked", "it overlaps what privacy masks") if moved is None else moved
+
+
+def _conflict(kept: _Kept, triplet: Triplet) -> tuple[str, str] | None:
+    """The (reason, detail) why a triplet cannot stand beside one that comes first; None where it can."""
+    for earlier, _ in kept:
+        if shared(earlier.aspect, triplet.aspect) and shared(earlier.opinion, triplet.opinion):
+            if (earlier.aspect.spans, earlier.opinion.spans) == (triplet.aspect.spans, triplet.opinion.spans):
+                return "contradiction", f"the pair is {earlier.polarity} from a source that comes first"
+            return "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}"
+    return None
+
+
+def _judgement(categories: Categories, triplet: Triplet, known: Provenance, annotation: str) -> Judged:
+    """Confidence, verdict and categories of a triplet.
+
+    What people labelled needs no confidence. A category that the rule did not record comes from the lexicon.
+    """
+    aspect, opinion = story_categories(known.story)
+    confidence = None if known.confidence is None or annotation == "gold" else round(known.confidence, 4)
+    return Judged(
+        confidence,
+        known.verdict,
+        aspect or categories.aspect(triplet.aspect.text),
+        opinion or categories.opinion(triplet.opinion.text),
+    )
+
+
+def _mask(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
+    """The triplet over the masked text in its released script; None if a mask covers a part of its opinion, or other
+    than a name of its aspect.
+
+    Who is judged may be masked: an aspect in a name becomes the mask of the name, else the review would seem to judge
+    nobody there.
+    """
+    opinions = (*triplet.opinion.spans, *triplet.opinion_full.spans)
+    if any(masked.to_masked(span) is None for span in opinions):
+        return None
+
+    def move(element: Element) -> Element | None:
+        spans = [masked.around(span) for span in element.spans]
+        whole = tuple(dict.fromkeys(span for span in spans if span is not None))
+        return Element("".join(text[start:end] for start, end in whole), whole) if None not in spans else None
+
+    return triplet.mapped(move)
