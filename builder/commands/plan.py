@@ -52,7 +52,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
     from builder import builds, pipeline
     from builder.config import resolve
     from builder.lexicon.resources import sample_dir
-    from builder.usecases.planning import measure
+    from builder.usecases.measuring import measure
 
     if workdir is not None:
         return measure(workdir, builds.remembered(workdir).resolved.config, str(workdir))

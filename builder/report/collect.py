@@ -11,7 +11,7 @@ from builder import __version__
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.privacy import masking as privacy
-from builder.report import made, quality, yardsticks
+from builder.report import contents, discriminator, process, quality, yardsticks
 from builder.report.blocks import MarkedExample, Report, Section
 from builder.store import released, runs
 from builder.store import report as asked
@@ -35,23 +35,23 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
         ),
     )
     sections = (
-        made.in_and_out(connection),
-        made.triplets(connection),
+        contents.in_and_out(connection),
+        contents.triplets(connection),
         _examples(connection, examples),
         scores,
         quality.audit(connection),
-        made.growth(connection),
-        quality.discriminator(connection, measured),
+        process.growth(connection),
+        discriminator.discriminator(connection, measured),
         quality.beyond_lexicon(connection, lexicon, measured),
-        made.contribution(connection),
-        made.words(connection),
-        made.sharing(connection),
+        process.contribution(connection),
+        contents.words(connection),
+        contents.sharing(connection),
         quality.annotators(connection),
-        made.running(connection, lexicon.digest),
+        process.running(connection, lexicon.digest),
     )
     done = runs.runs(connection)
     version = str(done["release"].counts["version"]) if "release" in done else "not released yet"
-    name = made.config(connection, "release.name", "restaurant-aste")
+    name = process.config(connection, "release.name", "restaurant-aste")
     subtitle = "Aspect sentiment triplets of Chinese restaurant reviews, made by rules and models without human labels"
     foot = f"builder {__version__} · intervals from {settings.samples} bootstrap samples, seed {settings.seed} · lexicons {lexicon.digest}"
     return Report(f"{name} {version}", subtitle, _tiles(connection, head), sections, foot)
@@ -86,7 +86,7 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
 
 def _examples(connection: sqlite3.Connection, number: int) -> Section:
     """Reviews in which privacy finds nothing to mask; ids as they are released."""
-    hashed = made.config(connection, "release.ids", "keep") == "hash"
+    hashed = process.config(connection, "release.ids", "keep") == "hash"
     people = [source.name for source in asked.sources(connection) if source.kind == "human"]
     names = [*people, *yardsticks.final_systems(connection)]
     shown: list[MarkedExample] = []
