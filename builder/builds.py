@@ -111,6 +111,7 @@ def file_states(build: Build) -> dict[str, object]:
 
 
 def check_unchanged(began: Mapping[str, object], now: Mapping[str, object]) -> None:
+    """Raise WorkdirError where a file changed since the build began."""
     if changed := [name for name in began if now.get(name) != began[name]]:
         raise WorkdirError(
             f"{', '.join(changed)} changed while the build ran", fix="`builder resume` runs again what depends on it"
@@ -126,7 +127,8 @@ def check_build(build: Build) -> None:
     variants = config.self_train.variants
     if config.release.train_source and config.release.train_source not in variants:
         raise ConfigError(
-            f"release.train_source is {config.release.train_source!r}, but self_train.variants are {', '.join(variants)}",
+            f"release.train_source is {config.release.train_source!r}, but self_train.variants are "
+            f"{', '.join(variants)}",
             fix="choose one of them",
         )
     if not re.fullmatch(r"(\d+\.\d+\.\d+)?", config.release.version):

@@ -1,4 +1,6 @@
-"""The command line: parse, call one function, print counts. Every error of ours is one line on stderr and exit code 2."""
+"""The command line: parse, call one function, print counts. Every error of ours is one line on stderr and exit
+code 2.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,9 @@ for _command in (command for commands in GROUPS.values() for command in commands
 
 def main() -> None:
     """Run the command line; the only place where our errors are caught."""
-    # Read when torch loads. Threads that wait for work soon sleep, for workers and other programs share the cores; but not at once: the gaps of a training
-    # step are shorter than a sleep, and for waiting some microseconds a build on two idle cores takes two thirds of the time (beside a busy one a third more).
+    # Read when torch loads. Threads that wait for work soon sleep, for workers and other programs share the cores; but
+    # not at once: the gaps of a training step are shorter than a sleep, and for waiting some microseconds a build on
+    # two idle cores takes two thirds of the time (beside a busy one a third more).
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000")}
     signal.signal(signal.SIGTERM, _terminate)

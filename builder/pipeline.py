@@ -43,7 +43,8 @@ from builder.store import db, runs
 class Stage:
     """One stage of the build.
 
-    `reads` and `writes` are tables, `settings` config keys or their prefixes, `data` names of what else goes in. Its code is builder/stages/NAME.py and all that this module imports: an edit of any of it makes the stage stale.
+    `reads` and `writes` are tables, `settings` config keys or their prefixes, `data` names of what else goes in. Its
+    code is builder/stages/NAME.py and all that this module imports: an edit of any of it makes the stage stale.
     """
 
     name: str
@@ -170,8 +171,17 @@ def run(
             else:
                 report(f"{stage.name}: {stage.about}")
                 context = Context(
-                    connection, config, build.workdir, build.inputs, out_folder, lexicon, rules, keys[stage.name], keys, crew
-                )  # fmt: skip
+                    connection,
+                    config,
+                    build.workdir,
+                    build.inputs,
+                    out_folder,
+                    lexicon,
+                    rules,
+                    keys[stage.name],
+                    keys,
+                    crew,
+                )
                 forced = stage.name in force
                 finished.append(_run(stage, context, forced, lambda: check_unchanged(began, file_states(build))))
             if stage is STAGES[0]:
@@ -226,7 +236,8 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(stage.module)
     footprint.begin()
-    # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was made before.
+    # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was
+    # made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
         with db.atomic(connection):
             for name in _downstream(stage):

@@ -199,8 +199,15 @@ def rewritten(
         return None
     whole = tuple(triplet for triplet in triplets if triplet is not None)
     return replace(
-        row, id=f"{row.id}+{n}", text=text, marks=marks, label=label or row.label, aspect=aspect, triplets=whole, source=row.id
-    )  # fmt: skip
+        row,
+        id=f"{row.id}+{n}",
+        text=text,
+        marks=marks,
+        label=label or row.label,
+        aspect=aspect,
+        triplets=whole,
+        source=row.id,
+    )
 
 
 def _triplet(triplet: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
@@ -228,10 +235,14 @@ def first(rows: Iterable[BenchRow], copies: int) -> Iterator[BenchRow]:
 def _as_json(judged: Judgement) -> dict[str, object]:
     """What is kept of a method's proposals: the edits, for the texts follow from them."""
     kept = [
-        {"source": trial.source.id, "edits": [asdict(edit) for edit in trial.candidate.edits], "label": trial.candidate.label,
-         "marks": [asdict(mark) for mark in trial.marks if mark]}
+        {
+            "source": trial.source.id,
+            "edits": [asdict(edit) for edit in trial.candidate.edits],
+            "label": trial.candidate.label,
+            "marks": [asdict(mark) for mark in trial.marks if mark],
+        }
         for trial in judged.kept
-    ]  # fmt: skip
+    ]
     return {"rejected": judged.reasons, "kept": kept}
 
 

@@ -142,6 +142,7 @@ def _domain(path: Path | None) -> tuple[str, ...]:
 
 
 def describe_rows(what: str, data: Data, more: str) -> str:
+    """How many rows were read from where, and how many were left out, by reason."""
     left = ", ".join(f"{reason} {n:,}" for reason, n in data.skipped)
     return (
         f"{what}: {len(data.rows):,} rows of {data.name}"

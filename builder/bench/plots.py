@@ -21,7 +21,8 @@ _MARKERS = "osD^vPX*"
 _INK, _FAINT, _GREY = "#222222", "#d8d8d8", "#8a8a8a"
 _STYLE: Any = {
     "svg.hashsalt": "builder", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11, "text.color": _INK,
-    "axes.edgecolor": _GREY, "axes.labelcolor": _INK, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.spines.top": False,
+    "axes.edgecolor": _GREY, "axes.labelcolor": _INK, "axes.titlesize": 11, "axes.titleweight": "bold",
+    "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": _FAINT, "grid.linewidth": 0.6,
     "xtick.color": _INK, "ytick.color": _INK, "xtick.major.size": 0, "ytick.major.size": 0, "legend.frameon": False,
 }  # fmt: skip
@@ -82,8 +83,14 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
                 x, y = [line.copies for line in shown], [spread.mean for spread in spreads]
                 error = [spread.deviation for spread in spreads]
                 axes.errorbar(
-                    x, y, error, fmt=f"-{_MARKERS[number % len(_MARKERS)]}", color=COLOURS[number % len(COLOURS)], capsize=3, label=name
-                )  # fmt: skip
+                    x,
+                    y,
+                    error,
+                    fmt=f"-{_MARKERS[number % len(_MARKERS)]}",
+                    color=COLOURS[number % len(COLOURS)],
+                    capsize=3,
+                    label=name,
+                )
             axes.set_title(model)
             axes.set_xticks(sorted({line.copies for line in lines}))
             axes.set_xlabel("copies a source row")
@@ -131,14 +138,19 @@ def page(title: str, lead: str, table: str, foot: Sequence[str], figures: Sequen
     )
     notes = "".join(f"<p>{html.escape(line)}</p>" for line in foot)
     style = (
-        "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:64rem;margin:2rem auto;padding:0 1rem}"
-        "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;border-bottom:1px solid #ddd;text-align:right}"
-        "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2){text-align:left}figure{margin:2rem 0;overflow-x:auto}"
+        "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:64rem;margin:2rem "
+        "auto;padding:0 1rem}"
+        "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;border-bottom:1px solid "
+        "#ddd;text-align:right}"
+        "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2){text-align:left}figure{margin:2rem "
+        "0;overflow-x:auto}"
         "svg{max-width:100%;height:auto}figcaption,p{color:#555}.best{font-weight:600}"
     )
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}'
-        f"</title><style>{style}</style><h1>{html.escape(title)}</h1><p>{html.escape(lead)}</p>{table}{notes}{drawn}</html>\n"
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width"><title>{html.escape(title)}'
+        f"</title><style>{style}</style><h1>{html.escape(title)}</h1><p>{html.escape(lead)}</p>"
+        f"{table}{notes}{drawn}</html>\n"
     )
 
 

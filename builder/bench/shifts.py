@@ -66,8 +66,10 @@ def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple
     firsts = [shift for shift in shifts if shift.seed == plan.first_seed]
     rows = [_row(shifts, first.model, place.name, len(place.points)) for first in firsts for place in first.sets]
     foot = [
-        "overlap: of the convex hulls with the test set's in one t-SNE of all sets, 0 to 1, more is better; skewness: |x| + |y|, less is better",
-        f"at most {MOST_POINTS} rows a set; features of a model trained on the source alone; mean ± deviation of {plan.seeds} "
+        "overlap: of the convex hulls with the test set's in one t-SNE of all sets, 0 to 1, more is better; skewness: "
+        "|x| + |y|, less is better",
+        f"at most {MOST_POINTS} rows a set; features of a model trained on the source alone; mean ± deviation of "
+        f"{plan.seeds} "
         f"trainings, each with a t-SNE of its seed; the figure is of seed {plan.first_seed}",
     ]
     table = tabulate(rows, headers=HEADS, disable_numparse=True, colalign=["left", "left", *["right"] * 5])

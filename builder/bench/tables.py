@@ -94,7 +94,8 @@ def footer(rows: Sequence[TableLine], seeds: int, task: str) -> list[str]:
     """How to read the table, and what a reader must know before believing it."""
     main = SHOWN[MAIN[task]]
     out = [
-        f"{seeds} seed{'s' * (seeds > 1)}; mean ± standard deviation, percent; gain: {main}, points on the source alone; p: Wilcoxon rank-sum, two-sided"
+        f"{seeds} seed{'s' * (seeds > 1)}; mean ± standard deviation, percent; gain: {main}, points on the source "
+        "alone; p: Wilcoxon rank-sum, two-sided"
     ]
     if seeds > 1 and least_p(seeds) > LEVEL:
         out.append(

@@ -88,7 +88,8 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
             + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True)
         )
         click.echo(
-            f"\nall of them labelled {result.everyone:,} candidates: same label {_shown(result.raw)}, Fleiss' kappa {_shown(result.fleiss)}"
+            f"\nall of them labelled {result.everyone:,} candidates: same label {_shown(result.raw)}, Fleiss' kappa "
+            f"{_shown(result.fleiss)}"
         )
     click.echo(f"pool {made.id}: {made.size:,} candidates, {disputed:,} disputed, {open_:,} of them undecided")
 
@@ -197,7 +198,8 @@ def report_import(path: Path, done: Imported) -> None:
             fix="correct them and import again",
         )
     click.echo(
-        f"pool {done.pool}: {done.labels:,} labels of {', '.join(done.annotators) or 'nobody'} ({done.changed:,} changed), {done.missing:,} missing triplets,"
+        f"pool {done.pool}: {done.labels:,} labels of {', '.join(done.annotators) or 'nobody'} ({done.changed:,} "
+        f"changed), {done.missing:,} missing triplets,"
         f" complete reviews: {done.checked:,}, {done.open:,} candidates still open"
     )
 

@@ -57,14 +57,16 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "--models",
     required=True,
     callback=_names,
-    help="lstm, cnn, rnn, encoder, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger (aste). NAME=BASE loads an encoder.",
+    help="lstm, cnn, rnn, encoder, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger "
+    "(aste). NAME=BASE loads an encoder.",
 )
 @click.option(
     "--set",
     "sets",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods NAME:key=value.",
+    help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods "
+    "NAME:key=value.",
 )
 @click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Trainings of each cell.")
 @click.option(
@@ -85,7 +87,8 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "--copies",
     default="",
     callback=_numbers,
-    help="Augmented rows a source row, one or several numbers (1,2,4 gives curves). All of a file, 4 of a method, if not given.",
+    help="Augmented rows a source row, one or several numbers (1,2,4 gives curves). All of a file, 4 of a method, if "
+    "not given.",
 )
 @click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
 @click.option("--vectors", type=_PATH, help="General word vectors in GloVe's format (bilstm-crf, seq2seq, de-cnn).")

@@ -76,9 +76,15 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--force", is_flag=True, help="Replace what the working directory holds of another dataset.")
 @click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(
-    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], force: bool, show_config: bool,
+    inputs: tuple[Path, ...],
+    config: Path | None,
+    workdir: Path,
+    out: Path,
+    sets: tuple[str, ...],
+    force: bool,
+    show_config: bool,
     **options: object,
-) -> None:  # fmt: skip
+) -> None:
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
     INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
@@ -179,11 +185,11 @@ def _settings(sets: tuple[str, ...]) -> dict[str, object]:
     from builder.errors import ConfigError
 
     out: dict[str, object] = {}
-    for one in sets:
-        key, equals, value = one.partition("=")
+    for setting in sets:
+        key, equals, value = setting.partition("=")
         if not equals:
             raise ConfigError(
-                f"{one!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1"
+                f"{setting!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1"
             )
         try:
             out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
@@ -198,7 +204,7 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
 
     from builder.store import db, queries
 
-    rows = [(one.stage, f"{one.seconds:.1f}" if one.ran else "kept", _counts(one.counts)) for one in done]
+    rows = [(stage.stage, f"{stage.seconds:.1f}" if stage.ran else "kept", _counts(stage.counts)) for stage in done]
     click.echo(_stage_table(rows, ["stage", "seconds", "counts"]))
     with db.reading(workdir) as connection:
         columns, table = queries.named(connection, "summary", {})
@@ -207,7 +213,8 @@ def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
         click.echo(f"\nrelease: {done[-1].counts['path']}")
         if not licensed:
             click.echo(
-                "no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that has it"
+                "no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that "
+                "has it"
             )
 
 

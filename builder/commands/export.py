@@ -51,7 +51,8 @@ def export(release: Path | None, name: str | None, to: Path | None, splits: tupl
     written = export_release(release, name, target, splits, cast("Opinion", opinion))
     for split in written:
         click.echo(
-            f"{split.path}: {split.reviews:,} reviews, {split.labels:,} labels{_exceptions(split.in_full, split.skipped, split.lost)}"
+            f"{split.path}: {split.reviews:,} reviews, {split.labels:,} "
+            f"labels{_exceptions(split.in_full, split.skipped, split.lost)}"
         )
     totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost")]
     click.echo(f"{target}: {sum(split.labels for split in written):,} labels{_exceptions(*totals)}")

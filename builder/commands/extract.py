@@ -48,9 +48,16 @@ if TYPE_CHECKING:
 @click.option("--convention", type=click.Choice(["natural", "paper"]), default="natural", show_default=True)
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True)
 def extract(
-    given: tuple[str, ...], source: Path | None, target: Path | None, shape: str | None, system: str, workdir: Path | None,
-    convention: str, workers: int, **reading: str | None,
-) -> None:  # fmt: skip
+    given: tuple[str, ...],
+    source: Path | None,
+    target: Path | None,
+    shape: str | None,
+    system: str,
+    workdir: Path | None,
+    convention: str,
+    workers: int,
+    **reading: str | None,
+) -> None:
     """Extract triplets from texts.
 
     TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come

@@ -65,7 +65,8 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
     empty = sum(not review.candidates for review in reviews)
     click.echo(_proposed(made))
     click.echo(
-        f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a candidate), {made.pool.size:,} candidates"
+        f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a "
+        f"candidate), {made.pool.size:,} candidates"
     )
 
 
@@ -151,12 +152,15 @@ def judge(
     from builder.gold.judge import Endpoint
     from builder.usecases import judging
 
-    limits = judging.Limits(rest["price_in"], rest["price_out"], rest["max_tokens"], rest["max_cost"])  # type: ignore[arg-type]
+    caps = (rest[name] for name in ("price_in", "price_out", "max_tokens", "max_cost"))
+    limits = judging.Limits(*caps)  # type: ignore[arg-type]
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
-    made = judging.plan(workdir, pool_id, where, model, limits, rest["batch"], _parameters(rest["params"]))  # type: ignore[arg-type]
+    batch, parameters = rest["batch"], _parameters(rest["params"])  # type: ignore[arg-type]
+    made = judging.plan(workdir, pool_id, where, model, limits, batch, parameters)  # type: ignore[arg-type]
     cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
     click.echo(
-        f"pool {made.pool}: {len(made.questions):,} requests, {len(made.questions) - len(made.due):,} answered before; {len(made.due):,} to ask:"
+        f"pool {made.pool}: {len(made.questions):,} requests, {len(made.questions) - len(made.due):,} answered "
+        f"before; {len(made.due):,} to ask:"
         f" at most about {made.prompt_tokens:,} prompt and {made.answer_tokens:,} answer tokens{cost}"
     )
     if made.due and not rest["yes"]:
@@ -175,7 +179,8 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
         else ""
     )
     click.echo(
-        f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and {done.completion_tokens:,} answer tokens{cost}"
+        f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and "
+        f"{done.completion_tokens:,} answer tokens{cost}"
     )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")

@@ -14,7 +14,8 @@ FORMAT = click.option(
 SAFE = click.option(
     "--safe",
     is_flag=True,
-    help="In CSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are as stored.",
+    help="In CSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are as "
+    "stored.",
 )
 LIMIT = click.option(
     "--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows."

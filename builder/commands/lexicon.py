@@ -80,8 +80,8 @@ def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, work
         click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}")
         return
     click.echo(
-        f"{folder}: {len(overlay.opinions):,} opinions, {len(overlay.aspects):,} aspects, {len(overlay.refused):,} refused"
-        + (f" ({refused}{where})" if refused else "")
+        f"{folder}: {len(overlay.opinions):,} opinions, {len(overlay.aspects):,} aspects, {len(overlay.refused):,} "
+        "refused" + (f" ({refused}{where})" if refused else "")
     )
 
 
@@ -109,10 +109,12 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
         )
     write_candidates(candidates, target)
     click.echo(
-        f"{target}: {len(candidates.opinions)} opinions, {len(candidates.aspects)} aspects from {candidates.reviews:,} reviews"
+        f"{target}: {len(candidates.opinions)} opinions, {len(candidates.aspects)} aspects from "
+        f"{candidates.reviews:,} reviews"
     )
     click.echo(
-        f"the sign of a known opinion is found in {100 * candidates.agreement:.0f}% of cases; write yes or no into the column accept, then `builder lexicon accept`"
+        f"the sign of a known opinion is found in {100 * candidates.agreement:.0f}% of cases; write yes or no into "
+        "the column accept, then `builder lexicon accept`"
     )
 
 

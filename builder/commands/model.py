@@ -97,7 +97,9 @@ def trim(
     columns = sources.Columns(text=text_column or None)
     rows = (row for path in inputs for row in sources.read(path, columns, encoding or None))
     texts = [row.text for row in rows if isinstance(row, RawReview)]
-    asked = [one.text + answer for path in files for one in read_squad(path)[0] for answer in one.answers]
+    asked = [
+        question.text + answer for path in files for question in read_squad(path)[0] for answer in question.answers
+    ]
     done = cut(load_base(base), [*(view(text, variants).text for text in texts), *texts, *asked], out)
     click.echo(
         f"{out}: {done.before:,} rows cut to {done.after:,} ({done.used:,} used by {len(texts):,} reviews), "

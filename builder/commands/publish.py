@@ -34,7 +34,8 @@ def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
             )
         )
         click.echo(
-            f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes sends"
+            f"would send {whole} to {repository} as one commit {planned.title!r} with the tag {planned.tag}; --yes "
+            "sends"
         )
         return
     done = hub.send(planned, private, report=lambda line: click.echo(line, err=True))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     help="Bootstrap samples for the intervals; 0: none.",
 )
 @click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
-def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:  # fmt: skip
+def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, samples: int, seed: int) -> None:
     """Report what a build made and how good it is.
 
     One HTML page, Markdown, or the paper's tables as data.
@@ -66,7 +66,8 @@ def _page(made: Report, target: Path) -> None:
     write_atomically(target, content)
     tables = sum(bool(table.rows) for table in made.tables())
     click.echo(
-        f"{target}: {len(made.sections)} sections, {tables} tables, {len(made.tables()) - tables} not there yet, {len(content) / 1000:.0f} kB"
+        f"{target}: {len(made.sections)} sections, {tables} tables, {len(made.tables()) - tables} not there yet, "
+        f"{len(content) / 1000:.0f} kB"
     )
 
 
@@ -79,9 +80,10 @@ def _data(made: Report, workdir: Path, folder: Path) -> None:
     for table in made.tables():
         write_atomically(folder / f"{table.name}.csv", as_csv(table))
     write_atomically(folder / "tables.md", tables(made).encode("utf-8", "surrogatepass"))
-    listed = list(cells(made))
+    numbers = list(cells(made))
     with db.lock(workdir), db.writing(workdir) as connection, db.atomic(connection):
-        store.keep_cells(connection, listed)
+        store.keep_cells(connection, numbers)
     click.echo(
-        f"{folder}: {len(made.tables())} tables, {len(listed):,} numbers; also in the database (report_cells)", err=True
+        f"{folder}: {len(made.tables())} tables, {len(numbers):,} numbers; also in the database (report_cells)",
+        err=True,
     )

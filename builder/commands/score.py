@@ -35,7 +35,8 @@ class _ScoreOptions:
     "--gold",
     type=_FILE,
     required=True,
-    help="Gold: ours or a release, the paper's format, dimABSA's files, ASTE-Data-V2, Span-ASTE, PyABSA, or a folder with A.jsonl and "
+    help="Gold: ours or a release, the paper's format, dimABSA's files, ASTE-Data-V2, Span-ASTE, PyABSA, or a folder "
+    "with A.jsonl and "
     "B.jsonl of two annotators.",
 )
 @click.option("--pred", type=_FILE, required=True, help="Predictions, in any of the formats of one file or a release.")

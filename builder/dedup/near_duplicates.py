@@ -50,6 +50,7 @@ def bigrams(text: str) -> frozenset[str]:
 
 
 def alike(first: Set[object], second: Set[object]) -> bool:
+    """Whether the Jaccard index of two sets of bigrams is at least 0.7."""
     shared = len(first & second)
     return TEN * shared >= SEVEN * (len(first) + len(second) - shared)
 
@@ -104,7 +105,9 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
         long = np.flatnonzero(TEN * sizes > SEVEN * _LONG)
         _compare(long, _sketches([texts[i] for i in long.tolist()], _WIDE), forest, near)
     for who, start, end in groups(texts, sizes, _LONG):
-        if not every:  # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared again
+        # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared
+        # again
+        if not every:
             compare(*_neighbours(who, start, end, sketches, forest))
             mixed = forest.mixed(who, start, end)
             start, end = start[mixed], end[mixed]

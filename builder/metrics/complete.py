@@ -86,7 +86,9 @@ def count_optional(gold: CompleteGold, predicted: Answers, polarity: bool = True
 
 
 def _count(review: Complete, predicted: Sequence[Answer], polarity: bool) -> tuple[int, int, int]:
-    """Each prediction takes the first required triplet left that it fits; then each of the rest the first optional one."""
+    """Each prediction takes the first required triplet left that it fits; then each of the rest the first
+    optional one.
+    """
     distinct = list(dict.fromkeys(predicted))
     rest = _unmatched(distinct, review.required, polarity)
     wrong = _unmatched(rest, review.optional, polarity)

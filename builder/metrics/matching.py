@@ -26,7 +26,9 @@ def distinct(answers: Iterable[Answer], part: Part) -> list[Answer]:
 
 
 def right(gold: Sequence[Answer], predicted: Sequence[Answer], match: Match) -> int:
-    """How many of `predicted` have a gold answer of their own; both sides distinct. Greedy: each takes the first left."""
+    """How many of `predicted` have a gold answer of their own; both sides distinct. Greedy: each takes the
+    first left.
+    """
     if match == "exact":
         return len(set(gold) & set(predicted))
     meets = MEETS[match]

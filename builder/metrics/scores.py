@@ -115,6 +115,7 @@ def share(part: float, whole: float, other: float) -> float:
 
 
 def f1(precision: float, recall: float) -> float:
+    """The harmonic mean; 0 where both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 

@@ -17,7 +17,8 @@ from builder.metrics.scores import Metric, Mode, Tally, signature, tally
 
 Asked = Literal["all", "exact", "lenient", "paper", "complete"]
 ALL: tuple[Metric, ...] = (
-    Metric("exact", "triplet"), Metric("exact", "pair"), Metric("exact", "aspect"), Metric("exact", "opinion"), Metric("exact", "polarity"),
+    Metric("exact", "triplet"), Metric("exact", "pair"), Metric("exact", "aspect"), Metric("exact", "opinion"),
+    Metric("exact", "polarity"),
     Metric("lenient", "triplet"), Metric("lenient", "pair"), Metric("lenient", "aspect"), Metric("lenient", "opinion"),
     Metric("lenient", "polarity"),
     Metric("paper", "triplet"),
@@ -63,7 +64,9 @@ def metrics(asked: Asked = "all", mode: Mode = "open") -> tuple[Metric, ...]:
 def measure(
     gold: Answers, predicted: Answers, chosen: Iterable[Metric], settings: Settings, other: Answers | None = None
 ) -> list[SystemScores]:
-    """Each of `chosen` of `predicted` over the reviews of `gold`; with `other`, its paired difference to that system."""
+    """Each of `chosen` of `predicted` over the reviews of `gold`; with `other`, its paired difference to that
+    system.
+    """
     chosen_metrics = tuple(chosen)
     ours = [tally(gold, predicted, metric, settings.mode) for metric in chosen_metrics]
     theirs = None if other is None else [tally(gold, other, metric, settings.mode) for metric in chosen_metrics]

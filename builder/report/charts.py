@@ -24,9 +24,11 @@ _VARIABLES = dict(
 _MARKERS, _DASHES = "osD^v", ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1, 2)), (0, (1, 1)))
 _STYLE = {
     "svg.hashsalt": "builder", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 12, "text.color": _INK,
-    "axes.edgecolor": _FAINT, "axes.labelcolor": _QUIET, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "axes.edgecolor": _FAINT, "axes.labelcolor": _QUIET, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True,
     "axes.axisbelow": True, "grid.color": _FAINT, "grid.linewidth": 0.6, "xtick.color": _QUIET, "ytick.color": _QUIET,
-    "xtick.major.size": 0, "ytick.major.size": 0, "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none",
+    "xtick.major.size": 0, "ytick.major.size": 0, "figure.facecolor": "none", "axes.facecolor": "none",
+    "savefig.facecolor": "none",
 }  # fmt: skip
 
 
@@ -116,7 +118,9 @@ def _histogram(figure: ReportFigure, axes: Any) -> None:
 
 
 def _tidy(text: str, name: str) -> str:
-    """Only the element; sizes to the page; ids of its own, for several figures share one page; sentinels as variables."""
+    """Only the element; sizes to the page; ids of its own, for several figures share one page; sentinels as
+    variables.
+    """
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*(<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->)", "", text, flags=re.S)
     text = re.sub(

@@ -53,7 +53,10 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
     version = str(done["release"].counts["version"]) if "release" in done else "not released yet"
     name = process.config(connection, "release.name", "restaurant-aste")
     subtitle = "Aspect sentiment triplets of Chinese restaurant reviews, made by rules and models without human labels"
-    foot = f"builder {__version__} · intervals from {settings.samples} bootstrap samples, seed {settings.seed} · lexicons {lexicon.digest}"
+    foot = (
+        f"builder {__version__} · intervals from {settings.samples} bootstrap samples, seed {settings.seed} · "
+        f"lexicons {lexicon.digest}"
+    )
     return Report(f"{name} {version}", subtitle, _tiles(connection, head), sections, foot)
 
 
@@ -93,7 +96,11 @@ def _examples(connection: sqlite3.Connection, number: int) -> Section:
     for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):
         if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:
             shown.append(MarkedExample(public_id(key) if hashed else key, text, tuple(triplets)))
-    lead = "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance among short reviews with two to five triplets, those with several polarities first; nothing in them needs masking."
+    lead = (
+        "Aspects are underlined, opinions coloured by polarity, behind each triplet who found it. Chosen by chance "
+        "among short reviews with two to five triplets, those with several polarities first; nothing in them needs "
+        "masking."
+    )
     return Section(
         "examples", "Examples", lead if shown else "No review with two to five triplets yet.", examples=tuple(shown)
     )

@@ -48,7 +48,10 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
     ]
     left += [(f"ingest: duplicate, {kind}", n, "rows") for kind, n in asked.duplicates(connection)]
     left.sort(key=lambda row: (row[2], -whole_number(row[1])))
-    note = "Nothing is lost: rejected rows stay in the table `rejected` with their text, duplicates in `reviews` with the first of them."
+    note = (
+        "Nothing is lost: rejected rows stay in the table `rejected` with their text, duplicates in `reviews` with "
+        "the first of them."
+    )
     columns = ("stage: reason", "number", "of")
     rejected = Table(
         "rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out."
@@ -60,7 +63,11 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
 def _lead_in(counts: runs.Counts) -> str:
     if not counts:
         return "Nothing was ingested yet."
-    return f"{whole_number(counts['rows']):,} rows became {whole_number(counts['reviews']):,} distinct reviews: {whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, {whole_number(counts['test']):,} to test on."
+    return (
+        f"{whole_number(counts['rows']):,} rows became {whole_number(counts['reviews']):,} distinct reviews: "
+        f"{whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, "
+        f"{whole_number(counts['test']):,} to test on."
+    )
 
 
 def _released(connection: sqlite3.Connection) -> Table:
@@ -112,7 +119,10 @@ def triplets(connection: sqlite3.Connection) -> Section:
     number, aspects, opinions, covered = asked.totals(connection)
     out = released.totals(connection)["triplets"]
     outcome = f"; {out:,} of them are released" if out else "; nothing is released yet"
-    lead = f"{number:,} different candidates in {covered:,} reviews, with {aspects:,} different aspects and {opinions:,} different opinions, from all sources together{outcome}."
+    lead = (
+        f"{number:,} different candidates in {covered:,} reviews, with {aspects:,} different aspects and "
+        f"{opinions:,} different opinions, from all sources together{outcome}."
+    )
     return Section("triplets", "Triplets", lead, (sources, table_2), (_histogram(counted),) if counted else ())
 
 
@@ -188,7 +198,10 @@ def sharing(connection: sqlite3.Connection) -> Section:
         )
         for source in chosen
     )
-    note = "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. People label the test split alone, so their column is low."
+    note = (
+        "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. People "
+        "label the test split alone, so their column is low."
+    )
     table = Table(
         "sharing",
         "How far the sources agree",

@@ -24,8 +24,10 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
     rules, judge = by_kind.get("rules"), by_kind.get("discriminator")
     table_1 = Table(
         "table-1", "Table 1 of the paper: the discriminator's data", ("split", "triplets", "YY", "YN", "NX"),
-        tuple(asked.discriminator_data(connection, rules.id)) if rules else (), missing="No triplets yet: `builder run seed`.",
-        note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as many unpaired aspects and opinions as NX.",
+        tuple(asked.discriminator_data(connection, rules.id)) if rules else (),
+        missing="No triplets yet: `builder run seed`.",
+        note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as "
+            "many unpaired aspects and opinions as NX.",
     )  # fmt: skip
     rows = (
         [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)]
@@ -74,7 +76,10 @@ def _confusion(yardstick: Yardstick, number: int) -> Table:
     caught = sum(n for (due, verdict), n in cells.items() if due != "YY" and verdict in ("YN", "NX"))
     right = sum(n for (due, _), n in cells.items() if due == "YY")
     kept = sum(n for (due, verdict), n in cells.items() if due == "YY" and verdict not in ("YN", "NX"))
-    note = f"It catches {_of(caught, wrong)} wrong candidates and keeps {_of(kept, right)} right ones. A candidate near a gold triplet is YY, near its pair only YN, else NX, where people did not label it themselves."
+    note = (
+        f"It catches {_of(caught, wrong)} wrong candidates and keeps {_of(kept, right)} right ones. A candidate near "
+        "a gold triplet is YY, near its pair only YN, else NX, where people did not label it themselves."
+    )
     columns = (f"{yardstick.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
     name = "figure-6" + ("" if number == 1 else f"-{number}")
     return Table(
@@ -117,6 +122,9 @@ def _labelling(pool: LabelPool, number: int) -> Table:
             )
         )
     columns = ("method", "kind", "labels", "YY", "YN", "NX", "(a, o) right %", "(a, o, p) right %")
-    note = "Against what people decided (adjudicated, else the majority). (a, o): whether there is a pair; (a, o, p): the very label."
+    note = (
+        "Against what people decided (adjudicated, else the majority). (a, o): whether there is a pair; (a, o, p): "
+        "the very label."
+    )
     name = "table-4" + ("" if number == 1 else f"-{number}")
     return Table(name, f"Table 4 of the paper: labelling methods on pool {pool.id}", columns, tuple(rows), note=note)

@@ -57,7 +57,8 @@ def _cell(cell: Cell, decimals: int) -> str:
 def _numeric(table: Table) -> list[bool]:
     """Which columns are set right: those without words."""
     return [
-        all(cell is None or not isinstance(cell, str) or cell[:1] in "+-0123456789" for cell in column) and any(cell is not None for cell in column)
+        all(cell is None or not isinstance(cell,
+            str) or cell[:1] in "+-0123456789" for cell in column) and any(cell is not None for cell in column)
         for column in (zip(*table.rows, strict=True) if table.rows else ())
     ]  # fmt: skip
 

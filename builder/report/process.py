@@ -37,7 +37,10 @@ def growth(connection: sqlite3.Connection) -> Section:
         for done in rounds
     )
     columns = ("model", "reviews", "triplets in S", "proposed", "accepted", "new", "accepted %", "seconds")
-    note = "S: the training set. Round 0 takes the rules' triplets (A and C: those the discriminator calls YY); later rounds add what the last model proposes and the variant accepts."
+    note = (
+        "S: the training set. Round 0 takes the rules' triplets (A and C: those the discriminator calls YY); later "
+        "rounds add what the last model proposes and the variant accepts."
+    )
     missing = (
         'No round yet: `builder run self_train`; all variants with --set \'self_train.variants=["A","B","C","D"]\'.'
     )
@@ -68,8 +71,10 @@ def growth(connection: sqlite3.Connection) -> Section:
 def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
     """What each rule and each lexicon file gave."""
     rules = Table(
-        "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"), tuple(asked.by_rule(connection)),
-        note="Accepted: the share of all that the discriminator calls YY. `builder rules` shows overlaps and conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
+        "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
+        tuple(asked.by_rule(connection)),
+        note="Accepted: the share of all that the discriminator calls YY. `builder rules` shows overlaps and "
+            "conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):

@@ -98,14 +98,17 @@ def audit(connection: sqlite3.Connection) -> Section:
     ) or "Not measured: no person has judged a sample of this release."
     table = Table(
         "audit", "What people found in a sample", ("measure", "answers", "percent", "from", "to"), tuple(rows),
-        note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are weighted by their sizes.",
+        note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are "
+            "weighted by their sizes.",
         missing="No answers yet: `builder audit draw`.",
     )  # fmt: skip
     return Section("audit", "Audit", lead, (table,))
 
 
 def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks: list[Yardstick]) -> Section:
-    """Tables 6 and 8: what the final models find although no lexicon holds its opinion, and how much of that is right."""
+    """Tables 6 and 8: what the final models find although no lexicon holds its opinion, and how much of that is
+    right.
+    """
     by_name = {source.name: source for source in asked.sources(connection)}
     judged = {key: label for yardstick in reversed(yardsticks) for key, label in yardstick.judged.items()}
     rows: list[tuple[Cell, ...]] = []
@@ -133,7 +136,10 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
                 )
             )
     columns = ("split", "model", "reviews", "triplets", "out of lexicon", "‰", "YY", "YN", "NX", "right %")
-    note = "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by human labels, where there are any."
+    note = (
+        "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by human "
+        "labels, where there are any."
+    )
     missing = "" if rows else "No model yet: `builder run self_train`."
     table = Table(
         "table-6",

@@ -61,8 +61,14 @@ def paper_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
         rows.append((name, len(yardstick.gold), *values, *_interval(paper), *_gain(paper)))
     ceiling = next(iter(done.values()))[0].ceiling if done else 100.0
     empty = sum(not answers for answers in yardstick.gold.values())
-    note = "From, to: the 95% interval. Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's released scorer computes it). "
-    note += f"A review without gold triplets counts 0, so that nothing can pass {ceiling:.1f}: {empty} of {len(yardstick.gold):,} are empty."
+    note = (
+        "From, to: the 95% interval. Example-based, the mean over reviews (Zhang and Zhou 2014, as the paper's "
+        "released scorer computes it). "
+    )
+    note += (
+        f"A review without gold triplets counts 0, so that nothing can pass {ceiling:.1f}: {empty} of "
+        f"{len(yardstick.gold):,} are empty."
+    )
     columns = ("system", "reviews", "A", "P", "R", "F1", "F1 from", "F1 to", *_GAINS)
     title = f"Table 5 of the paper: systems by {yardstick.name} ({yardstick.split} split)"
     return _table(f"table-5{_suffix(number)}", title, columns, rows, note)
@@ -97,7 +103,10 @@ def micro_table(yardstick: Yardstick, done: Scored, number: int) -> Table:
         "polarity right",
         *_GAINS,
     )
-    note = "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference scorer's match). "
+    note = (
+        "Micro-averaged triplets. Lenient: one aspect contains the other and the opinions are near (the reference "
+        "scorer's match). "
+    )
     note += "Pair: without the polarity. From, to: the 95% interval."
     if any(metric.against for measured in done.values() for metric in measured):
         note += " Gain: lenient F1 less that of the rules, paired by review; p by a permutation test."
@@ -148,7 +157,10 @@ def template_table(
         (paper,) = measure(rules, predicted, _SHOWN[:1], Settings(settings.mode, 0, settings.seed))
         values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
         rows.append((name, sum(map(len, predicted.values())), accepted.get(name), *values))
-    note = f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. YY over all splits. "
+    note = (
+        f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. YY "
+        "over all splits. "
+    )
     note += (
         "The paper compares its two templates so; the systems here are the models that this working directory holds."
     )

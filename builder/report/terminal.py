@@ -27,7 +27,8 @@ def text(report: Report) -> str:
         for example in section.examples:
             lines += ["", f"- {_marked(example.text, example.triplets)}"]
             lines += [
-                f"  - {triplet.polarity} {markdown(triplet.aspect)} · {markdown(triplet.opinion)} ({markdown(triplet.sources)})"
+                f"  - {triplet.polarity} {markdown(triplet.aspect)} · {markdown(triplet.opinion)} "
+                f"({markdown(triplet.sources)})"
                 for triplet in example.triplets
             ]
         for figure in section.figures:

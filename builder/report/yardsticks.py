@@ -18,7 +18,10 @@ from builder.store.report import ProposedTriplet, StoredSource
 
 Answers = dict[str, list[Answer]]
 
-NO_GOLD = "No human labels here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder run evaluate --set evaluate.gold=FILE`."
+NO_GOLD = (
+    "No human labels here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder "
+    "run evaluate --set evaluate.gold=FILE`."
+)
 
 
 @dataclass(frozen=True, slots=True)

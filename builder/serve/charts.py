@@ -96,8 +96,10 @@ def verdicts(rows: Sequence[Row]) -> tuple[Bar, ...]:
     longest = max((number(row["judged"]) for row in rows), default=1) or 1
     return tuple(
         Bar(
-            str(row["model"]), "", stacked({kind: number(row[kind]) for kind in ("YY", "abstained", "YN", "NX")}, longest), f"{number(row['judged']):,.0f}",
-            f"{row['rejected_percent']}%", f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} with doubted polarity, {row['NX']} with a doubted pair",
+            str(row["model"]), "", stacked({kind: number(row[kind]) for kind in ("YY", "abstained", "YN", "NX")},
+            longest), f"{number(row['judged']):,.0f}",
+            f"{row['rejected_percent']}%", f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} "
+                f"with doubted polarity, {row['NX']} with a doubted pair",
         )
         for row in rows
     )  # fmt: skip

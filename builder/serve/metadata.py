@@ -11,7 +11,8 @@ from builder.store.descriptions import describe_tables
 DATABASE = "builder"
 
 _TRIPLET_LIST = (
-    "Candidates: every triplet that a source proposes, released or not. The id leads to its story, the review to its page.",
+    "Candidates: every triplet that a source proposes, released or not. The id leads to its story, the review to its "
+    "page.",
     {
         "id": "Number of the triplet; leads to its story.",
         "review": "Id of the review in the input.",

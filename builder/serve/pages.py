@@ -79,18 +79,24 @@ def _overview(connection: sqlite3.Connection) -> dict[str, Any]:
         return [row for row in queried[name][:15] if row["released"]]
 
     shown = [
-        charts.Chart("Sources", "candidates by who proposes them, and what is released", "summary", charts.LEGEND, charts.by_polarity(queried["summary"], "source")),
-        charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")), charts.growth(queried["growth"])),
+        charts.Chart("Sources", "candidates by who proposes them, and what is released", "summary", charts.LEGEND,
+        charts.by_polarity(queried["summary"], "source")),
+        charts.Chart("Growth", "training sets, round by round", "growth", (("kept", "had"), ("added", "added")),
+        charts.growth(queried["growth"])),
         charts.Chart(
             "Verdicts", "what the discriminator says of each model's findings; it rejects so many", "rejects-by-round",
-            (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")), charts.verdicts(queried["rejects-by-round"]),
+            (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")),
+            charts.verdicts(queried["rejects-by-round"]),
         ),
         charts.Chart(
-            "Rules", "candidates by the rule that made them; the discriminator accepts so many", "by-rule", charts.LEGEND,
+            "Rules", "candidates by the rule that made them; the discriminator accepts so many", "by-rule",
+            charts.LEGEND,
             charts.by_polarity(queried["by-rule"], "rule", rules, "accepted_percent"),
         ),
-        charts.Chart("Aspects", "named most in the release", "top-aspects", charts.LEGEND, charts.by_polarity(most("top-aspects"), "aspect", aspects)),
-        charts.Chart("Opinions", "used most in the release", "top-opinions", charts.LEGEND, charts.by_polarity(most("top-opinions"), "opinion", opinions)),
+        charts.Chart("Aspects", "named most in the release", "top-aspects", charts.LEGEND,
+        charts.by_polarity(most("top-aspects"), "aspect", aspects)),
+        charts.Chart("Opinions", "used most in the release", "top-opinions", charts.LEGEND,
+        charts.by_polarity(most("top-opinions"), "opinion", opinions)),
     ]  # fmt: skip
     return {
         "totals": totals,

@@ -1,4 +1,6 @@
-"""The marked text of a review (`builder.markup`) as the templates take it: safe HTML, and the hits of a search in it."""
+"""The marked text of a review (`builder.markup`) as the templates take it: safe HTML, and the hits of a search
+in it.
+"""
 
 from __future__ import annotations
 

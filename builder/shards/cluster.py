@@ -39,7 +39,9 @@ _STORE = "builder-parcels"
 
 
 class DaskCrew:
-    """All workers of the cluster at `scheduler`, however many; with no scheduler, `workers` processes of this machine."""
+    """All workers of the cluster at `scheduler`, however many; with no scheduler, `workers` processes of this
+    machine.
+    """
 
     def __init__(self, workers: int, scheduler: str) -> None:
         self._workers, self._scheduler = workers, scheduler
@@ -130,7 +132,8 @@ class DaskCrew:
                 raise WorkerLost(
                     f"no worker has joined in {JOIN:.0f} s",
                     where=self._scheduler or "a cluster of this machine",
-                    fix=f"start some with `dask worker {self._scheduler or 'ADDRESS'} --nthreads 1 --nworkers 8`, then `builder resume`",
+                    fix=f"start some with `dask worker {self._scheduler or 'ADDRESS'} --nthreads 1 --nworkers 8`, "
+                    "then `builder resume`",
                 )
             time.sleep(0.1)
 

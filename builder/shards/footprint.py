@@ -1,4 +1,6 @@
-"""The most memory that this process held, stage by stage, from what the kernel counts (Linux; elsewhere nobody knows)."""
+"""The most memory that this process held, stage by stage, from what the kernel counts (Linux; elsewhere nobody
+knows).
+"""
 
 from __future__ import annotations
 

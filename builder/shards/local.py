@@ -97,7 +97,8 @@ class LocalCrew:
                 if deaths > TRIES:
                     raise WorkerLost(
                         f"worker processes were killed {deaths} times over one task",
-                        fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: the same command)",
+                        fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: "
+                        "the same command)",
                     ) from error
                 self._close()
                 for flight in flying:

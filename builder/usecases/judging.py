@@ -26,7 +26,9 @@ TOOL = "judge"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Prices per million tokens; caps on tokens and on cost, None: no cap. ConfigError for a cost cap without prices."""
+    """Prices per million tokens; caps on tokens and on cost, None: no cap. ConfigError for a cost cap without
+    prices.
+    """
 
     price_in: float = 0.0
     price_out: float = 0.0

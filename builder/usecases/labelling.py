@@ -1,4 +1,6 @@
-"""`builder annotate`: pools out to files and the page, labels back in, agreement, and decisions where people disagree."""
+"""`builder annotate`: pools out to files and the page, labels back in, agreement, and decisions where people
+disagree.
+"""
 
 from __future__ import annotations
 

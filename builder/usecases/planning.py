@@ -16,7 +16,8 @@ SPREAD = ("annotate", "seed")
 
 @dataclass(frozen=True, slots=True)
 class SampleMeasure:
-    """What was measured on a build of `reviews` distinct reviews with `workers`; mappings are by stage, or kind of file.
+    """What was measured on a build of `reviews` distinct reviews with `workers`; mappings are by stage, or kind of
+    file.
 
     Attributes:
         seconds: time of a stage.

@@ -36,7 +36,8 @@ class Scored:
 
 
 def score_files(
-    gold: Path, pred: Path, against: Path | None = None, *, asked: Asked = "all", keys: tuple[str, ...] = ("opinion", "opinion_full"),
+    gold: Path, pred: Path, against: Path | None = None, *, asked: Asked = "all", keys: tuple[str, ...] = ("opinion",
+    "opinion_full"),
     settings: Settings | None = None, strict: bool = False,
 ) -> Scored:  # fmt: skip
     """Score `pred`, and its difference to `against`. `keys`: which opinion of our own rows is scored. `strict`: a
@@ -100,7 +101,10 @@ def _score_complete(
         "agreement_f1": agreed,
     }
     counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
-    head = f"gold: {len(reviews)} reviews, {required} required and {optional} optional triplets; F1 of one annotator against the other {agreed:.1f}"
+    head = (
+        f"gold: {len(reviews)} reviews, {required} required and {optional} optional triplets; F1 of one annotator "
+        f"against the other {agreed:.1f}"
+    )
     tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(
         f"{n} by {key}" for key, n in hits.items()
     )
@@ -136,7 +140,8 @@ def _notes(gold: Mapping[str, object], read: Mapping[str, Read], mode: str) -> l
             notes.append(f"note: --{name} and --gold have no id in common: are these the same reviews?")
         if predictions.given and mode == "open":
             notes.append(
-                f"note: the questions of --{name} name the aspects: where a model was asked so, score it with --mode given-aspects"
+                f"note: the questions of --{name} name the aspects: where a model was asked so, score it with --mode "
+                "given-aspects"
             )
     return notes
 

@@ -21,7 +21,8 @@ from builder.learning import hub
 
 MOST = 512
 HEADS = ("cls", "lm_head")
-"""What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces."""
+"""What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces.
+"""
 
 
 class EncoderLayers(Protocol):
@@ -85,7 +86,9 @@ class PretrainedEncoder(nn.Module):
 
 
 def load(source: str, longest: int, with_head: bool = False) -> tuple[PretrainedEncoder, EncoderReader]:
-    """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or incomplete."""
+    """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or
+    incomplete.
+    """
     wanted = "a complete encoder, such as BERT, RoBERTa or DeBERTa"
     hub.load_config(source)  # says it where there is no model at all
     tokenizer = hub.load_tokenizer(source)

@@ -49,7 +49,9 @@ class Seq2SeqTagger(nn.Module):
         return mean(self._decode(batch, None)[2], batch.mask)
 
     def _decode(self, batch: PieceBatch, gold: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits [B, T, 3], labels [B, T] and gated states [B, T, D]; the labels before are `gold`, or the model's own."""
+        """Logits [B, T, 3], labels [B, T] and gated states [B, T, D]; the labels before are `gold`, or the
+        model's own.
+        """
         hidden = recurrent(self.encoder, self.vectors(batch), batch.mask)
         keys, near = self.key(hidden), nearness(hidden.shape[1])
         state = torch.tanh(self.begin(mean(hidden, batch.mask)))

@@ -38,7 +38,8 @@ REASONS = (
 UNTRUSTED = "The discriminator's panel is not trusted"
 NO_JUDGE = "There were too few reviews for a judge"
 _WITHOUT_EFFECT = (
-    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
+    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump",
+    "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
 
@@ -112,7 +113,10 @@ def _describe_panel(context: Context) -> str:
         return ""
     trust, variant = judging.read_trust(context), train_source(context)[0]
     if trust is None:
-        return f"{NO_JUDGE}: {context.config.discriminate.least:,} reviews with triplets are needed. The release holds what the rules hold."
+        return (
+            f"{NO_JUDGE}: {context.config.discriminate.least:,} reviews with triplets are needed. The release holds "
+            "what the rules hold."
+        )
     if not trust:
         effect = (
             "Variant E adds, lengthens and drops nothing by it: the release holds what the rules hold."
@@ -124,7 +128,8 @@ def _describe_panel(context: Context) -> str:
         return "The discriminator's panel is trusted."
     limits = TrustLimits.of(trust)
     return (
-        f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives less than {limits.drop:g},"
+        f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives "
+        f"less than {limits.drop:g},"
         f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that speaks."
     )
 

@@ -50,7 +50,8 @@ def build_row(
             kept.append((released, triplet_row(id_, released, origin.sources, origin.rules, judged)))
     rows = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     row: ReviewRow = {
-        "id": key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script, "zh"),
+        "id": key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script,
+        "zh"),
         "rating": review.rating, "source": review.source or None, "annotation": annotation,
         "unverified_negative": annotation == "silver" and not rows, "triplets": rows,
     }  # fmt: skip

@@ -119,9 +119,11 @@ def _refuse_drop(context: Context, numbering: _Numbering) -> None:
     drops = numbering.diff.drops(settings.max_drop) if numbering.diff and not settings.drop_reason else []
     if drops:
         raise ReleaseError(
-            f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone ({'; '.join(drops)})",
+            f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone "
+            f"({'; '.join(drops)})",
             where=str(context.out),
-            fix='if that is meant, say why: `builder release --because "…"`; for another dataset set release.name or --out',
+            fix='if that is meant, say why: `builder release --because "…"`; for another dataset set release.name or '
+            "--out",
         )
 
 

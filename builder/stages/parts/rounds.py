@@ -77,7 +77,8 @@ def finish_round(
         read, total, kept = triplets.training_counts(connection, result.variant, result.number, rules)
         counts = counts or RoundCounts(triplets.count(connection, rules, "train"), kept, total - kept)
         done = runs.Round(
-            result.variant, result.number, context.key, result.digest, read, total, counts.predicted, counts.accepted, counts.added,
+            result.variant, result.number, context.key, result.digest, read, total, counts.predicted, counts.accepted,
+            counts.added,
             time.monotonic() - started,
         )  # fmt: skip
         runs.finish_round(connection, done)
