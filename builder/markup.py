@@ -80,6 +80,11 @@ def escape(text: str) -> str:
     return text.translate(_ENTITIES)
 
 
+def visible(text: str) -> str:
+    """Text, not yet escaped, whose control and direction characters stand as their numbers."""
+    return HIDDEN.sub(lambda match: f"U+{ord(match[0]):04X}", text)
+
+
 def plain(text: str) -> str:
     """Escaped text whose control and direction characters are named instead of obeyed."""
     parts, at = [], 0

@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -261,6 +262,94 @@ def test_nothing_can_be_written_or_downloaded(served: Any) -> None:
     assert get(served, "/builder.json?sql=attach+'x'+as+y").status_code == 400
     assert get(served, "/builder.db").status_code in (403, 404)
     assert served.get_database("builder").is_mutable is False
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select zeroblob(2000000)",
+        "select hex(zeroblob(450000000))",
+        "with recursive c(n) as (select 1 union all select n + 1 from c limit 900) select zeroblob(200000) from c",
+        "with t0 as (select 1 x), "
+        + ", ".join(f"t{n} as (select 1 x from t{n - 1} a, t{n - 1} b)" for n in range(1, 30))
+        + " select * from t29",
+    ],
+)
+def test_no_question_takes_much_memory_or_time(served: Any, sql: str) -> None:
+    started = time.process_time()
+    answer = asyncio.run(served.client.get("/builder.json", params={"sql": sql}))
+    assert answer.status_code in (400, 500)
+    assert len(answer.content) < 10_000
+    assert time.process_time() - started < 5
+
+
+def test_an_answer_of_allowed_size_is_given_again_and_again(served: Any) -> None:
+    sql = (
+        "with recursive c(n) as (select 1 union all select n + 1 from c limit 30) select hex(zeroblob(100000)) x from c"
+    )
+    for _ in range(3):
+        assert asyncio.run(served.client.get("/builder.json", params={"sql": sql})).status_code == 200
+
+
+def test_a_page_of_another_site_is_refused(served: Any) -> None:
+    own = {"host": "localhost:8001"}
+    for headers in (
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://localhost:9999"},
+        {"sec-fetch-site": "cross-site"},
+        {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
+    ):
+        assert get(served, "/builder.json?sql=select+1", **own, **headers).status_code == 403
+    for headers in ({"origin": "http://localhost:8001"}, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}):
+        assert get(served, "/builder.json?sql=select+1", **own, **headers).status_code == 200
+
+
+def test_a_search_of_a_thousand_words_is_not_answered(served: Any) -> None:
+    for words in (" ".join(map(chr, range(0x4E00, 0x4E00 + 1000))), "湯 " * 33):
+        asked = asyncio.run(served.client.get("/search", params={"q": words}))
+        assert asked.status_code == 400
+        assert "up to 32 words" in check(asked.text).review + asked.text
+
+
+def test_a_search_that_takes_too_long_says_so(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(connection: sqlite3.Connection, *_: object) -> Any:
+        return connection.execute(
+            "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT sum(n) FROM c"
+        ).fetchone()
+
+    monkeypatch.setattr(search, "find", endless)
+    monkeypatch.setattr(served, "sql_time_limit_ms", 50)
+    asked = get(served, "/search?q=湯")
+    assert asked.status_code == 400 and "takes too long" in asked.text
+
+
+def test_characters_that_turn_text_round_stand_as_their_numbers_on_every_page(tmp_path: Path) -> None:
+    text = "湯\u202e頭\x1b[31m很鹹"
+    with db.writing(tmp_path / "w") as connection, db.atomic(connection):
+        row = ("k\u202e", text, "web", None, None, "in.csv", 1, "traditional", "zh", "h", "n")
+        reviews.insert(connection, [row])
+        search.index(connection)
+        rules = triplets.source(connection, "rules", "rules", "s")
+        ids = triplets.propose(connection, rules, [(1, triplet(text, (0, 3), ((9, 10),)))])
+        released.add_reviews(connection, [released.ReleasedReview(1, "0.1.0", "train", "silver", False)])
+        released.add_triplets(
+            connection,
+            [released.ReleasedTriplet(ids[0], "0.1.0", "train", "silver", "x:1", 0.9, "YY", "subject", None, None)],
+        )
+    shown = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "a \u202e title\x1b[2J", "a \u2066 source")
+    for path in (
+        "/",
+        "/search?q=湯",
+        "/review/1",
+        f"/triplet/{ids[0]}",
+        "/queries",
+        "/builder/triplet_list",
+        "/nowhere",
+    ):
+        page = get(shown, path).text
+        assert not re.search(HIDDEN, page), path
+    assert "湯U+202E頭" in get(shown, "/").text
 
 
 def test_every_named_query_is_a_page_with_its_title(served: Any) -> None:
@@ -602,6 +691,39 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
     assert "resume" not in rest, "no advice about a build: leaving is how it ends"
     assert list(tmp_path.iterdir()) == []
     process.stderr.close()
+
+
+def test_the_server_has_a_limit_of_memory(running: Running) -> None:
+    lines = Path(f"/proc/{running.process.pid}/limits").read_text(encoding="ascii").splitlines()
+    limit = next(line for line in lines if line.startswith("Max address space")).split()[3]
+    assert int(limit) < 8 << 30
+
+
+def test_a_copy_that_a_killed_server_left_is_removed_by_the_next_one_and_that_of_a_living_one_is_not(
+    workdir: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
+
+    def start() -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command, env=environment() | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        next(line for line in process.stderr if line.startswith("http://"))
+        return process
+
+    killed, living = start(), start()
+    killed.kill()
+    killed.communicate()
+    left = set(tmp_path.iterdir())
+    assert len(left) == 2
+    third = start()
+    now = set(tmp_path.iterdir())
+    assert len(now) == 2 and len(now & left) == 1
+    for process in (living, third):
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_extra_the_command_says_what_to_install(

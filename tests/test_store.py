@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -721,6 +722,31 @@ def test_a_query_that_runs_too_long_is_interrupted(filled: sqlite3.Connection, m
     with pytest.raises(QueryError, match=r"took longer than 0 s; add a LIMIT"):
         queries.free(filled, endless, None)
     assert queries.free(filled, "SELECT 1", None)[1] == [(1,)]
+
+
+def test_a_cell_or_an_answer_that_is_too_large_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    with db.writing(tmp_path):
+        pass
+    many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT zeroblob(900000) FROM n"
+    with db.reading(tmp_path, cell=1 << 20) as connection:
+        with pytest.raises(QueryError, match=r"longer than 1 MB; .*--megabytes"):
+            queries.free(connection, "SELECT hex(zeroblob(450000000))", None)
+        with pytest.raises(QueryError, match=r"the answer is larger than 8 MB; .*LIMIT"):
+            queries.free(connection, many, None, megabytes=8)
+        assert len(queries.free(connection, many, 5, megabytes=8)[1]) == 5
+    with db.reading(tmp_path) as connection, pytest.raises(QueryError, match="longer than 64 MB"):
+        queries.free(connection, "SELECT zeroblob(100000000)", None)
+
+
+def test_a_query_of_long_cells_is_interrupted_in_time(tmp_path: Path) -> None:
+    with db.writing(tmp_path):
+        pass
+    slow = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(length(hex(zeroblob(500000)))) FROM n"
+    with db.reading(tmp_path, cell=1 << 20) as connection:
+        started = time.monotonic()
+        with pytest.raises(QueryError, match="took longer"):
+            queries.free(connection, slow, None, seconds=0.2)
+        assert time.monotonic() - started < 10
 
 
 def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(filled: sqlite3.Connection) -> None:

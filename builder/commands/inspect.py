@@ -35,15 +35,24 @@ LIMIT = click.option(
     show_default=True,
     help="Stop a query that takes longer.",
 )
-def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, seconds: float) -> None:
+@click.option(
+    "--megabytes",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="The longest value; an answer may hold 64 times as much.",
+)
+def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, seconds: float, megabytes: int) -> None:
     """Run one SQL QUERY over a build.
 
     SQLite refuses everything but reading.
     """
-    from builder.store import db, queries
+    from builder.store import db, limits, queries
 
-    with db.reading(workdir) as connection:
-        columns, rows = queries.free(connection, statement, limit + 1, seconds=seconds)
+    with db.reading(workdir, cell=megabytes << 20, heap=limits.HEAP_OF_SQL) as connection:
+        columns, rows = queries.free(
+            connection, statement, limit + 1, seconds=seconds, megabytes=megabytes * queries.MEGABYTES
+        )
     _print(columns, rows, shape, limit, safe)
 
 

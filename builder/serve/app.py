@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from builder import markup
 from builder.errors import ConfigError, install_command
 from builder.serve.database import of_release, of_workdir, read_manifest
+from builder.serve.folder import folder_of_server
 from builder.serve.metadata import metadata
 
 _SETTINGS = {
@@ -21,6 +23,8 @@ _SETTINGS = {
     "max_returned_rows": 1000,
     "suggest_facets": False,
 }
+MEMORY = 1 << 30
+"""Bytes that the server may take beyond what it has when it begins to listen."""
 
 
 def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") -> Any:
@@ -37,12 +41,19 @@ def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") 
 
         builder_site = Site(title, source, host)
 
-    return Served(
+    served = Served(
         immutables=[str(database)],
         metadata=metadata(title, source),
         template_dir=str(Path(__file__).parent / "templates"),
         settings=_SETTINGS,
     )
+    served.jinja_env.finalize = _visible
+    return served
+
+
+def _visible(value: object) -> object:
+    """What a template writes, with characters that reorder or hide text shown by their numbers."""
+    return markup.visible(value) if type(value) is str else value
 
 
 def _library() -> Any:
@@ -59,22 +70,22 @@ def _library() -> Any:
 
 
 def serve(workdir: Path, release: Path | None, host: str, port: int, report: Callable[[str], None]) -> None:
-    """Serve until interrupted. `told` hears the address once the socket is open."""
+    """Serve until interrupted. `report` hears the address once the socket is open."""
     _library()  # before a large copy is made
-    with tempfile.TemporaryDirectory(prefix="builder-serve-") as folder:
+    with folder_of_server() as folder:
         if release is not None:
             manifest = read_manifest(release)
             title = f"{manifest.get('name', release.name)} {manifest.get('version', '')}".strip()
             source = f"release {release}"
             report(f"reading {release}")
-            database = of_release(release, Path(folder))
+            database = of_release(release, folder)
         else:
             title, source = (
                 f"working directory {workdir.resolve().name}",
                 f"{workdir}, as it was when the server started",
             )
             report(f"copying {workdir}")
-            database = of_workdir(workdir, Path(folder))
+            database = of_workdir(workdir, folder)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
             _run(datasette(database, title, source, host).app(), host, port, report)
 
@@ -86,7 +97,20 @@ def _run(app: Any, host: str, port: int, report: Callable[[str], None]) -> None:
     shown = f"[{host}]" if ":" in host else host
     report(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
+    _limit_memory()
     server.run(sockets=[opened])
+
+
+def _limit_memory() -> None:
+    """Whatever is asked of the server, it takes no more than MEMORY beyond what it has now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:  # not Linux: SQLite's own limit stays
+        return
+    limit = pages * resource.getpagesize() + MEMORY
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or limit < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 def _listen(host: str, port: int) -> socket.socket:

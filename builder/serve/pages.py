@@ -18,6 +18,8 @@ from builder.serve.metadata import DATABASE
 from builder.store import browse, queries, runs, search, stories
 
 PAGE = 20
+MOST_WORDS = 32
+"""Words of a search: each is a look into the index."""
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 _OVERVIEW = ("summary", "growth", "rejects-by-round", "by-rule", "top-aspects", "top-opinions", "rejected")
@@ -56,7 +58,7 @@ async def overview(request: Any, datasette: Any) -> Any:
     shown = site(datasette)
     assert shown is not None
     if shown.overview is None:
-        shown.overview = await _ask(datasette, _overview)
+        shown.overview = await datasette.get_database(DATABASE).execute_fn(_overview)
     return await _page(datasette, request, "overview.html", shown.overview)
 
 
@@ -121,7 +123,16 @@ async def find(request: Any, datasette: Any) -> Any:
             hits = search.find(connection, words, PAGE, (number - 1) * PAGE, split, polarity)
             return hits, browse.polarities(connection, [hit.id for hit in hits.shown])
 
-        hits, triplets_of = await _ask(datasette, work)
+        if len(words) > MOST_WORDS:
+            return await _refused(
+                datasette, request, f"a search takes up to {MOST_WORDS} words; {len(words)} were given"
+            )
+        try:
+            hits, triplets_of = await _ask(datasette, work)
+        except sqlite3.OperationalError as error:
+            if "interrupted" not in str(error):
+                raise
+            return await _refused(datasette, request, "this search takes too long; use fewer or longer words")
         folded = [fold(word) for word in words]
         context["total"], context["more"] = hits.total, hits.total > number * PAGE
         context["hits"] = [
@@ -224,8 +235,14 @@ ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
 
 
 async def _ask(datasette: Any, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-    """`work` on one of Datasette's connections, in its threads."""
-    answer: Answer = await datasette.get_database(DATABASE).execute_fn(work)
+    """`work` on one of Datasette's connections, in its threads, within the time of any query."""
+    from datasette.utils import sqlite_timelimit
+
+    def limited(connection: sqlite3.Connection) -> Answer:
+        with sqlite_timelimit(connection, datasette.sql_time_limit_ms):
+            return work(connection)
+
+    answer: Answer = await datasette.get_database(DATABASE).execute_fn(limited)
     return answer
 
 
@@ -237,6 +254,10 @@ async def _page(datasette: Any, request: Any, template: str, context: dict[str, 
 
 async def _missing(datasette: Any, request: Any, error: QueryError) -> Any:
     return await _page(datasette, request, "missing.html", {"message": error.what}, status=404)
+
+
+async def _refused(datasette: Any, request: Any, message: str) -> Any:
+    return await _page(datasette, request, "missing.html", {"message": message, "heading": "Not answered"}, status=400)
 
 
 def _number(text: str, least: int) -> int:

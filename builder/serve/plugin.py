@@ -16,6 +16,7 @@ from builder.serve import guard, pages
 from builder.serve.metadata import DATABASE
 from builder.serve.spans import plain
 from builder.sources.opening import one_line
+from builder.store import limits
 
 hookimpl = HookimplMarker("datasette")
 
@@ -31,6 +32,13 @@ def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
     """What guards every answer."""
     site = pages.site(datasette)
     return lambda app: guard.guarded(app, site.host, pages.own) if site else app
+
+
+@hookimpl
+def prepare_connection(conn: Any, database: str, datasette: Any) -> None:
+    """No question of a stranger takes all memory."""
+    if pages.site(datasette):
+        limits.limit_strangers(conn)
 
 
 @hookimpl

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from builder.errors import QueryError, WorkdirError
+from builder.store import limits
 
 APPLICATION_ID = 0x41535445  # "ASTE"
 NAME = "builder.db"
@@ -71,9 +72,9 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
+def reading(workdir: Path, cell: int = limits.CELL, heap: int | None = None) -> Iterator[sqlite3.Connection]:
     """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other
-    files, settings.
+    files, settings, and values of more than `cell` bytes. `heap` limits SQLite's memory in the whole process.
     """
     path = workdir / NAME
     if not path.is_file():
@@ -92,6 +93,9 @@ def reading(workdir: Path) -> Iterator[sqlite3.Connection]:
         if version < schema()[-1][0]:  # an older builder made it
             with lock(workdir), writing(workdir):
                 pass
+        limits.limit_cells(connection, cell)
+        if heap is not None:
+            limits.limit_heap(connection, heap)
         connection.set_authorizer(_reads_only)
         yield connection
 

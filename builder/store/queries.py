@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from builder.errors import ConfigError, QueryError
+from builder.store.limits import bytes_of
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 SECONDS = 60.0
 """A query may take so long before it is interrupted."""
+MEGABYTES = 64
+"""An answer may hold so many."""
+_SMALLER = "add a LIMIT or a WHERE, ask for fewer columns, or raise --megabytes of `builder sql`"
 
 
 def public_id(key: str) -> str:
@@ -80,19 +84,27 @@ def free(
     limit: int | None,
     params: Mapping[str, str] | None = None,
     seconds: float | None = None,
+    megabytes: int = MEGABYTES,
 ) -> Table:
-    """Run one statement and fetch up to `limit` rows; QueryError with SQLite's own words if it refuses, or after
-    `seconds` (SECONDS).
+    """Run one statement and fetch up to `limit` rows; QueryError with SQLite's own words if it refuses, after
+    `seconds` (SECONDS), or where the answer is larger than `megabytes`.
     """
     allowed = SECONDS if seconds is None else seconds
     stop = time.monotonic() + allowed
-    connection.set_progress_handler(lambda: int(time.monotonic() > stop), 10_000)
+    # A step may take a millisecond where cells are long, so the clock is looked at often.
+    connection.set_progress_handler(lambda: int(time.monotonic() > stop), 1000)
     try:
         cursor = connection.execute(statement, dict(params or {}))
-        rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+        rows = _fetch(cursor, limit, megabytes)
+    except MemoryError as error:
+        raise QueryError("the query takes too much memory", fix=_SMALLER) from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         if "interrupted" in str(error):
             raise QueryError(f"the query took longer than {allowed:.0f} s", fix="add a LIMIT or a WHERE") from error
+        if "too big" in str(error):
+            longest = connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH)
+            what = f"a value or row of the query is longer than {longest / (1 << 20):g} MB"
+            raise QueryError(what, fix="cut it with substr, or raise --megabytes of `builder sql`") from error
         if any(words in str(error) for words in ("not authorized", "authorization denied", "readonly database")):
             raise QueryError("this is no reading, and nothing else is allowed here", fix=_READING) from error
         raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error
@@ -103,6 +115,17 @@ def free(
             "the query asks nothing", fix='for example "SELECT * FROM reviews"; `builder query` lists named queries'
         )
     return tuple(column[0] for column in cursor.description), rows
+
+
+def _fetch(cursor: sqlite3.Cursor, limit: int | None, megabytes: int) -> list[tuple[object, ...]]:
+    """Up to `limit` rows; QueryError once they hold more than `megabytes`."""
+    rows, size = [], 0
+    for row in itertools.islice(cursor, limit):
+        rows.append(row)
+        size += bytes_of(row)
+        if size > megabytes << 20:
+            raise QueryError(f"the answer is larger than {megabytes} MB", fix=_SMALLER)
+    return rows
 
 
 def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
