@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn, TextIO, cast
@@ -37,7 +38,7 @@ from builder.commands import (
     serve,
 )
 from builder.commands.terminal import TameTerminal
-from builder.errors import BuilderError, printable
+from builder.errors import BuilderError, BuilderWarning, printable
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Build": (build.build, build.run, build.status, build.resume, plan.plan),
@@ -90,6 +91,7 @@ def main() -> None:
         os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000")}
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _lost
+    warnings.formatwarning = _format_warning
     if sys.stdout.isatty():
         sys.stdout = cast(TextIO, TameTerminal(sys.stdout))
     try:
@@ -133,6 +135,18 @@ def _launched() -> Iterator[None]:
         yield
     finally:
         devices.dismiss()
+
+
+_format_other = warnings.formatwarning
+
+
+def _format_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning of ours as one line; others as Python writes them."""
+    if issubclass(category, BuilderWarning):
+        return f"builder: warning: {printable(str(message))}\n"
+    return _format_other(message, category, filename, lineno, line)
 
 
 class _Terminated(BaseException):

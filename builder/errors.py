@@ -47,6 +47,10 @@ class BuilderError(Exception):
         super().__init__(": ".join(part for part in (where, what) if part) + (f"; {fix}" if fix else ""))
 
 
+class BuilderWarning(UserWarning):
+    """What a user should know although the work goes on; the command line prints its one line."""
+
+
 class InputError(BuilderError):
     """The input file cannot be used as it is."""
 

@@ -55,6 +55,7 @@ FAST_FILES = (
     *(
         "test_answers.py",
         "test_architecture.py",
+        "test_bombs.py",
         "test_config.py",
         "test_docs.py",
         "test_engine.py",

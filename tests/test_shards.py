@@ -10,14 +10,18 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, environment
 
-from builder.errors import BuilderError, ConfigError, ResourceError, WorkerLost, install_command
+from builder.errors import BuilderError, BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
 from builder.shards import Crew, Job, Parcel, opened
+from builder.shards import cluster as shard_cluster
+from builder.shards.cluster import DaskCrew
 from builder.shards.parcels import folder_of, pack, parcels_in, put_in_place, unpack
 
 pytest.importorskip("distributed", reason="the extra scale is not installed")
@@ -90,6 +94,37 @@ def test_a_worker_that_dies_over_a_task_costs_nothing(engine: str, tmp_path: Pat
         found = answers(crew, Job(ready, (parcel(tmp_path, f"|{mark}"), (), 2), deadly))
     assert mark.exists(), "one died"
     assert found == [(2 * i, "done") for i in range(23)]
+
+
+def test_nobody_without_its_key_reaches_the_cluster_of_this_machine(tmp_path: Path) -> None:
+    from distributed import Client, Security
+
+    with opened("dask", 1) as crew:
+        running = crew.map(Job(ready, (parcel(tmp_path), (), 2), times), range(5))
+        first = next(running)
+        assert isinstance(crew, DaskCrew)
+        address = crew._cluster.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        port = crew._cluster.scheduler.http_server.port
+        for path in ("", "info/main/workers.html", "status", "json/counts.json", "metrics", "health"):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}")
+            assert refused.value.code == 404
+            refused.value.close()
+        for strange, security in ((address.replace("tls", "tcp"), None), (address, Security.temporary())):
+            with pytest.raises(OSError, match=r"closed|reset|TLS|Timed out|connect"):
+                Client(strange, security=security, timeout=2, set_as_default=False)
+        assert [first, *running] == [(2 * i, "湯") for i in range(5)]
+
+
+def test_a_scheduler_without_tls_is_warned_about(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_cluster, "JOIN", 0.2)
+    with (
+        opened("dask", 1, address) as crew,
+        pytest.warns(BuilderWarning, match=r"tcp://.* can run code as you; .*tls://"),
+        pytest.raises(WorkerLost),
+    ):
+        list(crew.map(Job(ready, (parcel(tmp_path), (), 2), times), range(3)))
 
 
 def test_workers_that_do_not_close_in_time_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from builder.export.records import ReviewRow
 from builder.release.manifest import Content, Stored
 from builder.release.reading import FORMAT
+from builder.sources.batches import read_batches
 
 COLUMNS = {
     "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string", "annotation": "string",
@@ -134,16 +135,24 @@ class Twin:
         return self.same and self._group == self._file.num_row_groups
 
     def _check(self) -> None:
-        import pyarrow as pa
-
         if self.same and self._group < self._file.num_row_groups:
-            self.same = bool(
-                self._file.read_row_group(self._group).equals(pa.Table.from_pylist(self._waiting, schema=self._shape))
-            )
+            claimed = self._file.metadata.row_group(self._group).num_rows  # first: a small file may claim millions
+            self.same = claimed == len(self._waiting) and self._holds()
         elif self._waiting:
             self.same = False
         self._group += 1
         self._waiting = []
+
+    def _holds(self) -> bool:
+        """Whether the group holds the rows that wait; what follows the first difference is not read."""
+        import pyarrow as pa
+
+        due, at = pa.Table.from_pylist(self._waiting, schema=self._shape), 0
+        for batch in read_batches(self._file, due.schema.names, [self._group]):
+            if not pa.Table.from_batches([batch], self._shape).equals(due.slice(at, len(batch))):
+                return False
+            at += len(batch)
+        return at == len(due)
 
     def close(self) -> None:
         self._file.close()

@@ -12,6 +12,7 @@ from builder.errors import ReleaseError
 from builder.export.records import ReviewRow, TripletRow, completed
 from builder.export.records import triplet as triplet_of
 from builder.release.reading import NAME, inside
+from builder.sources.batches import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
@@ -84,8 +85,10 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         from pyarrow import parquet
 
         for path in tables:
-            for batch in parquet.ParquetFile(inside(release, path)).iter_batches(_BATCH):
-                yield from map(completed, batch.to_pylist())
+            with parquet.ParquetFile(inside(release, path)) as file:
+                names = file.schema_arrow.names
+                for batch in read_bounded(file, path.stat().st_size, names, str(path)):
+                    yield from map(completed, batch.to_pylist())
     else:
         raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")
 

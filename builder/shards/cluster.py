@@ -2,9 +2,10 @@
 
 A worker on another machine has builder installed as it is here, and no disk in common: what a job needs comes to it
 once, as parcels, which every worker is given when it joins (a dask worker plugin) and checks. A worker whose code or
-libraries are others than here is refused: its answers might differ. What goes over the network is pickled, so a
-scheduler is to be trusted as this machine is: use dask's TLS outside a network of your own. dask gives a dead
-worker's tasks to others.
+libraries are others than here is refused: its answers might differ. dask gives a dead worker's tasks to others.
+
+What goes over the network is pickled: whoever reaches a scheduler runs code as its user. The cluster of this machine
+therefore has a key of its own, which never leaves its processes; a scheduler elsewhere without TLS is warned about.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import importlib.metadata
 import multiprocessing
 import platform
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -24,7 +26,7 @@ from types import TracebackType
 from typing import Any
 
 from builder import __version__
-from builder.errors import ConfigError, ResourceError, WorkerLost, install_command
+from builder.errors import BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
 from builder.shards import TRIES, Answer, Job, Parcel, State, Task
 from builder.shards.local import perform, undisturbed
 from builder.shards.parcels import folder_of, pack, parcels_in, unpack
@@ -36,6 +38,9 @@ CALL = 15.0
 JOIN = 60.0
 """Seconds in which a worker must be there, at the start and whenever the last one has gone."""
 _STORE = "builder-parcels"
+_NO_PAGES: Mapping[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""The web servers that dask always starts have no key, so they show nothing."""
+_OPEN = "{}: whoever reaches this scheduler can run code as you; start it with dask's TLS and name it by tls://"
 
 
 class DaskCrew:
@@ -100,7 +105,8 @@ class DaskCrew:
     def _call(self, library: Any) -> None:
         try:
             if not self._scheduler:
-                with undisturbed():
+                key = _key(library)
+                with undisturbed(), library.dask.config.set(_NO_PAGES):
                     self._others = set(multiprocessing.active_children())
                     self._cluster = _started(
                         lambda: library.LocalCluster(
@@ -109,10 +115,14 @@ class DaskCrew:
                             processes=True,
                             host="127.0.0.1",
                             dashboard_address="127.0.0.1:0",
-                            worker_dashboard_address="127.0.0.1:0",
+                            worker_dashboard_address=None,
                             silence_logs="CRITICAL",
+                            security=key,
+                            scheduler_kwargs={"dashboard": False},
                         )
                     )
+            elif not self._scheduler.startswith("tls://"):
+                warnings.warn(_OPEN.format(self._scheduler), BuilderWarning, stacklevel=2)
             self._client = _started(
                 lambda: library.Client(self._cluster or self._scheduler, timeout=CALL, set_as_default=False)
             )
@@ -205,6 +215,16 @@ def _library() -> Any:
     except ImportError as error:
         raise ConfigError(f"the engine dask needs {error.name}", fix=install_command("scale")) from error
     return distributed
+
+
+def _key(library: Any) -> Any:
+    """TLS with a certificate of its own for one cluster: it is in memory only, so nobody else can join or ask."""
+    try:
+        return library.Security.temporary()
+    except ImportError as error:
+        raise ConfigError(
+            "a cluster of this machine needs cryptography, for nobody else to join it", fix=install_command("scale")
+        ) from error
 
 
 @cache

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from builder.errors import InputError
+from builder.sources.batches import read_bounded
 from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.guessing import LOOK_AT
 from builder.sources.opening import Source, door, one_line
-
-_BATCH = 2_048
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
@@ -22,10 +21,9 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
             names = list(file.schema_arrow.names)
             picks = resolve(names, columns, source, lambda: _sample(source, parquet)).used
             wanted = [None if i is None else names[i] for i in picks]
-            share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(
-                _BATCH, columns=[name for name in wanted if name is not None], use_threads=False
-            ):
+            size, due = source.path.stat().st_size, [name for name in wanted if name is not None]
+            share = size / max(file.metadata.num_rows, 1)
+            for batch in read_bounded(file, size, due, source.where):
                 read_names = list(batch.schema.names)
                 cells = [
                     [None] * len(batch) if name is None else _cells(batch.column(read_names.index(name)))
@@ -61,7 +59,14 @@ def _cells(column: Any) -> list[object]:
         return list(column.to_pylist())
     except UnicodeDecodeError:
         strings = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
-        return [
-            None if cell.as_buffer() is None else cell.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
-            for cell in strings
-        ]
+        return [_cell(scalar) for scalar in strings]
+
+
+def _cell(scalar: Any) -> object:
+    """A value; what is nested and holds invalid UTF-8 becomes a list, which no role of a review takes."""
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return (
+            scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape") if hasattr(scalar, "as_buffer") else []
+        )

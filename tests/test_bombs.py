@@ -1,0 +1,114 @@
+"""Small files that would become large: each is refused with one clear line, in seconds and in hundreds of megabytes."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, environment
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+MEMORY = 1 << 30
+SECONDS = 10
+READ = """
+import sys
+from pathlib import Path
+from builder.errors import BuilderError
+from builder.sources import read
+try:
+    print(sum(1 for _ in read(Path(sys.argv[1]))), "rows")
+except BuilderError as error:
+    print(error)
+"""
+VERIFY = """
+import sys
+from pathlib import Path
+from builder.release.verify import verify
+print(*verify(Path(sys.argv[1])), sep="\\n")
+"""
+
+
+def limited(script: str, path: Path) -> str:
+    """What a process says that may take `MEMORY` beyond its libraries (2 GB of addresses) and `SECONDS` of a core."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (2 << 30), resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 5, resource.RLIM_INFINITY))
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        env=environment() | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip()
+
+
+def write(path: Path, texts: list[object], **options: Any) -> Path:
+    pq.write_table(pa.table({"text": pa.array(texts)}), path, compression="zstd", **options)
+    return path
+
+
+def test_a_parquet_file_that_refers_thousands_of_times_to_one_long_text_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", ["湯" * 100_000] * 4096)
+    assert path.stat().st_size < 5_000
+    assert "unpacks to over 200 times its size" in limited(READ, path)
+
+
+def test_a_parquet_file_of_long_common_beginnings_is_refused(tmp_path: Path) -> None:
+    texts: list[object] = ["湯" * 100_000 + str(number) for number in range(2000)]
+    path = write(tmp_path / "a.parquet", texts, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})
+    assert path.stat().st_size < 5_000
+    assert "unpacks to over 200 times its size" in limited(READ, path)
+
+
+def test_a_parquet_file_that_claims_more_rows_than_it_has_bytes_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", ["湯很鹹"] * 1_000_000)
+    assert path.stat().st_size < 10_000
+    assert limited(READ, path).split(": ", 1)[1].startswith("claims 1,000,000 rows in ")
+
+
+def test_a_parquet_file_of_one_text_again_and_again_is_read_where_it_is_not_large(tmp_path: Path) -> None:
+    assert limited(READ, write(tmp_path / "a.parquet", ["湯很鹹"] * 50_000)) == "50000 rows"
+
+
+def test_a_release_with_a_parquet_bomb_has_other_rows_and_is_not_read_whole(tmp_path: Path) -> None:
+    from builder.release import parquet
+    from builder.release.manifest import sums
+
+    release = Path(shutil.copytree(sorted((ROOT / "releases").glob("v*"))[-1], tmp_path / "release"))
+    victim = release / "parquet" / "valid-silver.parquet"
+    row = pq.read_table(victim).to_pylist()[0] | {"text": "湯" * 100_000}
+    layout = 2 if "source" not in row else 3
+    pq.write_table(pa.Table.from_pylist([row] * 3000, schema=parquet.schema(layout)), victim, compression="zstd")
+    assert victim.stat().st_size < 100_000
+    reseal(release, sums)
+    assert "valid-silver.parquet: holds other reviews than data/" in limited(VERIFY, release)
+
+
+def reseal(release: Path, sums: Any) -> None:
+    """Give every file the checksum that it now has."""
+    import hashlib
+    import json
+
+    def digest(path: Path) -> str:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    path = release / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    for name in manifest["files"]:
+        manifest["files"][name] = {"bytes": (release / name).stat().st_size, "sha256": digest(release / name)}
+    path.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    files = [one for one in release.rglob("*") if one.is_file() and one.name != "SHA256SUMS"]
+    listed = {one.relative_to(release).as_posix(): digest(one) for one in files}
+    (release / "SHA256SUMS").write_text(sums(listed), encoding="utf-8")
