@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
-from builder.engine.symbols import ASPECT, DE, NEG, VERB, symbol_set
+from builder.engine.symbols import ASPECT, DE, NEG, NOMINALS, VERB, symbol_set
 from builder.engine.vocabulary import Unit
 from builder.lexicon.resources import Lexicon
 
@@ -32,6 +32,7 @@ class AssertionRule:
     with one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典), some of them,
     `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat (喜歡 咖啡
     的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
+    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點).
     """
 
     bare: frozenset[str] = frozenset()
@@ -45,6 +46,7 @@ class AssertionRule:
     likings: tuple[str, ...] = ()
     persons: frozenset[str] = frozenset()
     naming: tuple[str, ...] = ()
+    measures: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -57,7 +59,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     unit = units[k]
     word = unit.word
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
-    if after is not None and _belongs_to_next(word, after, plain, rule):
+    touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
+    if after is not None and _belongs_to_next(word, after, plain, touches, rule):
         return False
     if word in comparison.common and k and units[k - 1].word in comparison.introducers:
         return False
@@ -65,17 +68,21 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if not plain:
         return True
-    touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
     if word in rule.gradable:
         return touches and word in rule.predicates and k + 1 == len(units)
     if touches:  # 湯濃麵硬: said of the aspect it touches
         return True
-    return not (len(word) == 1 and word not in rule.bare and after is not None and after.symbol in _NAMED)
+    if after is None or after.symbol not in _NAMED or after.word in rule.measures:
+        return True
+    return len(word) > 1 or word in rule.bare
 
 
-def _belongs_to_next(word: str, after: Unit, plain: bool, rule: AssertionRule) -> bool:
-    """Whether an opinion word modifies, counts or continues the unit that it touches."""
-    if word in rule.adverbial and (after.symbol in _MODIFIED if plain else after.symbol == VERB):
+def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: AssertionRule) -> bool:
+    """Whether an opinion word modifies, counts or continues the unit behind it.
+
+    動作快翻桌率高: what `touches` an aspect before it is no adverb of a noun behind it.
+    """
+    if word in rule.adverbial and (after.symbol in _MODIFIED if plain and not (touches and after.symbol in NOMINALS) else after.symbol == VERB):
         return True
     if word in rule.quantities and after.symbol in _COUNTED and (plain or not after.word.startswith(rule.numerals)):
         return True

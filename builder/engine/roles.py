@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.symbols import ADV, ASPECT, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, CONJ, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
@@ -21,7 +21,7 @@ _JUDGED_BEHIND = symbol_set("DEG NEG")
 _JUDGED_BEHIND_HAVING = symbol_set("DEG NEG HAVE")
 """What an opinion stands behind that may be an aspect as well."""
 _LACK_ENDS = symbol_set("PART DE")
-_LACK_ENDS_BEHIND_ASPECT = symbol_set("ASPECT CONJ")
+_LACK_ENDS_BEHIND_ASPECT = symbol_set("ASPECT")
 _CONTINUING = symbol_set("DE ASPECT NOUN")
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 
@@ -105,7 +105,7 @@ def _settle_role(
 
 def _closes_phrase(word: str, before: str, after: str) -> bool:
     """Whether a lack (不夠) stands where nothing is left that it could deny."""
-    if not after or after in _LACK_ENDS:
+    if not after or after in _LACK_ENDS or after == CONJ:
         return True
     return after in _LACK_ENDS_BEHIND_ASPECT and before == ASPECT and word[-1] != "了"
 
