@@ -82,7 +82,9 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
 
     動作快翻桌率高: what `touches` an aspect before it is no adverb of a noun behind it.
     """
-    if word in rule.adverbial and (after.symbol in _MODIFIED if plain and not (touches and after.symbol in NOMINALS) else after.symbol == VERB):
+    if word in rule.adverbial and (
+        after.symbol in _MODIFIED if plain and not (touches and after.symbol in NOMINALS) else after.symbol == VERB
+    ):
         return True
     if word in rule.quantities and after.symbol in _COUNTED and (plain or not after.word.startswith(rule.numerals)):
         return True

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from builder.engine import pairing
 from builder.engine.asserting import AssertionRule
 from builder.engine.comparing import ComparisonRule
+from builder.engine.deciding import DecisionRule
 from builder.engine.extent import ExtentRule
 from builder.engine.lexicon_changes import VocabularyRule, change_lexicon
 from builder.engine.naming import DishGrammar, DishRule
@@ -74,6 +75,7 @@ DECLARED: Mapping[str, type] = {
     "compatible": CompatibleRule,
     "block": BlockRule,
     "conjunction": NoParams,
+    "decision": DecisionRule,
     "vocabulary": VocabularyRule,
 }
 """Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
@@ -97,6 +99,8 @@ class Compiled:
     joining: frozenset[str]
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
+    decision: DecisionRule | None
+    decision_name: str
     excess: tuple[ExcessRule, ...]
     denials: tuple[DenialRule, ...]
     irrealis: frozenset[str]
@@ -174,6 +178,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         ),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
+        decision=next(iter(chosen.params("decision", DecisionRule)), None),
+        decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
         excess=tuple(chosen.params("excess", ExcessRule)),
         denials=tuple(chosen.params("denial", DenialRule)),
         irrealis=frozenset(kind for params in irrealis for kind in params.kinds),

@@ -9,14 +9,15 @@ a rule.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from builder.engine.comparing import bar_standards
-from builder.engine.compiled import Compiled, compile_rules
-from builder.engine.constituents import Constituent, Phrase, Term, is_dish, is_kind
-from builder.engine.coordination import add_coordinated
+from builder.engine.compiled import compile_rules
+from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.deciding import Before, Weighed, weigh_candidates
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
@@ -24,6 +25,7 @@ from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valenc
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.symbols import BLOCKED, DE, IRREALIS, JUDGING, OPINION, symbol_set
 from builder.engine.terms import bar_refused, join_terms
+from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
@@ -34,6 +36,8 @@ from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
+SHOWN = 5
+"""Candidates that the story of a triplet names at most."""
 _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
 """What belongs to `aspect_full` right in front of an aspect."""
 _OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
@@ -41,11 +45,15 @@ _OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
 
 
 class Pairing(NamedTuple):
-    """The rule that decided, the aspects, and the detail for the story of the triplet."""
+    """The rule that decided, the aspects, and the detail for the story of the triplet.
+
+    `weighed`: the candidates, where they were weighed (`engine.deciding`).
+    """
 
     rule: str
     aspects: tuple[Constituent, ...]
     detail: str
+    weighed: Sequence[Weighed] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ class Engine:
                 continue
             for aspect in pairing.aspects:
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
-                triplet = self._make_triplet(doc, scene, aspect, rule, pairing.detail)
+                triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
                 out.setdefault(triplet.key, triplet)
         return tuple(out.values())
 
@@ -97,7 +105,11 @@ class Engine:
             phrase = scene.opinion.phrase
             assert phrase is not None
             choices = {name: choice for name, pairer in self._rules.pairers if (choice := pairer(scene))}
-            places = {name: choice.aspects[0].start for name, choice in choices.items() if self._fits(phrase, choice)}
+            places = {
+                name: choice.aspects[0].start
+                for name, choice in choices.items()
+                if self._fits(phrase, choice.aspects[0])
+            }
             yield (pairing.rule if pairing else None), places
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
@@ -135,18 +147,25 @@ class Engine:
         sentences: dict[int, list[Constituent]] = {}
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
-        for clause in read:
+        described: set[int] = set()
+        reach = self._rules.decision.clauses if self._rules.decision else 0
+        for number, clause in enumerate(read):
             line = "".join([item.symbol for item in clause.items])
             paired: list[Constituent] = []
+            before = Before(
+                [(part.items, part.sentence) for part in read[max(0, number - reach) : number + 1]], described
+            )
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
-                pairing = self._pair(scene)
-                paired += pairing.aspects if pairing else ()
+                pairing = self._pair(scene, before)
+                if pairing is not None:
+                    paired += pairing.aspects
+                    described.update(aspect.start for aspect in pairing.aspects)
                 yield scene, pairing, pairing is not None and (clause.asked or self._is_unreal(clause.items, index))
-            topic = _next_topic(clause.items, paired, topic, self._rules)
+            topic = next_topic(clause.items, paired, topic, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -172,26 +191,41 @@ class Engine:
                 out.append(_Clause(join_terms(candidates, text, lexicon, rules.terms), clause.sentence, asked))
         return out
 
-    def _pair(self, scene: Scene) -> Pairing | None:
-        """The first rule that finds an aspect that the opinion can describe, and the aspects coordinated with it."""
+    def _pair(self, scene: Scene, before: Before) -> Pairing | None:
+        """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
+        candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
+        """
         phrase = scene.opinion.phrase
         assert phrase is not None
         if phrase.entry.word in self._rules.blocked:
             return None
+        proposal = self._propose(scene, phrase)
+        decision = self._rules.decision
+        if decision is None or (proposal and proposal[0] in decision.sure):
+            return proposal and Pairing(
+                proposal[0], share(scene.items, proposal[1].aspects, self._rules), proposal[1].detail
+            )
+        weighed = weigh_candidates(scene, proposal, before, partial(self._fits, phrase), decision)
+        if not weighed or weighed[0].score <= 0:
+            return None
+        best = weighed[0]
+        if best.choice is not None:
+            return Pairing(best.rule, share(scene.items, best.choice.aspects, self._rules), best.choice.detail, weighed)
+        aspects = share(best.clause, (best.aspect,), self._rules)
+        return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
+
+    def _propose(self, scene: Scene, phrase: Phrase) -> tuple[str, AspectChoice] | None:
+        """The first rule that finds an aspect that the opinion can describe, with its answer."""
         for name, pairer in self._rules.pairers:
             choice = pairer(scene)
-            if choice and self._fits(phrase, choice):
-                aspects = (
-                    _share(scene.items, choice.aspects, self._rules) if self._rules.conjunction else choice.aspects
-                )
-                return Pairing(name, aspects, choice.detail)
+            if choice and self._fits(phrase, choice.aspects[0]):
+                return name, choice
         return None
 
-    def _fits(self, phrase: Phrase, choice: AspectChoice) -> bool:
+    def _fits(self, phrase: Phrase, aspect: Constituent) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit
         all.
         """
-        aspect = choice.aspects[0]
         assert aspect.term is not None
         if find_context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
             return True
@@ -214,7 +248,7 @@ class Engine:
                 return False
         return False
 
-    def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, detail: str) -> Triplet:
+    def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.term, item.phrase
         assert term is not None
@@ -240,7 +274,14 @@ class Engine:
             valence=round(value, 2),
             owner=_make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
             rules=(rule,),
-            evidence=(("aspect", self._describe(aspect)), *evidence, *negators, ("pairing", detail), ("path", path)),
+            evidence=(
+                ("aspect", self._describe(aspect)),
+                *evidence,
+                *negators,
+                ("pairing", pairing.detail),
+                *_list_candidates(pairing.weighed),
+                ("path", path),
+            ),
         )
 
     def _describe(self, aspect: Constituent) -> str:
@@ -269,6 +310,15 @@ def _find_full_start(clause: Sequence[Constituent], aspect: Constituent, determi
     return clause[at].start
 
 
+def _list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
+    """The candidates with their scores, the best first, as a step of the triplet's story."""
+    if not weighed:
+        return []
+    scores = [(candidate.score, candidate.aspect.word) for candidate in weighed]
+    scores = sorted([*scores, (0.0, "none")], key=lambda pair: -pair[0])
+    return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
+
+
 def _make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element, Element]:
     """The opinion of a phrase, its core with its negators, and the whole stretch."""
     full = _make_element(text, ((item.start, item.end),))
@@ -287,31 +337,3 @@ def _make_element(text: str, spans: Sequence[Span]) -> Element:
         else:
             merged.append((start, end))
     return Element("".join(text[start:end] for start, end in merged), tuple(merged))
-
-
-def _share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
-    return add_coordinated(clause, aspects, rules.terms.rule.gathering, rules.terms.rule.list_touching)
-
-
-def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
-    """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
-    first, last = named[0], named[-1]
-    if is_kind(first) or not (first.term and first.term.cls.startswith(("food", "drink"))):
-        return last
-    return first if any(item.word in joining and first.end <= item.start < last.start for item in clause) else last
-
-
-def _next_topic(
-    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled
-) -> Topic | None:
-    """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
-    named = [item for item in clause if item.term is not None]
-    if not paired and not named:
-        return topic
-    last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
-    aspects = _share(clause, (last,), rules)
-    if is_dish(last):
-        return Topic(aspects, not paired, None)
-    dishes = [item for item in named if item.start < last.start and is_dish(item)]
-    before = (topic.aspects[-1] if is_dish(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, dishes[-1] if dishes else before)

@@ -106,6 +106,13 @@ def _table(value: object) -> Mapping[str, tuple[str, ...]] | None:
     return table if len(table) == len(value) else None
 
 
+def _numbers(value: object) -> Mapping[str, float] | None:
+    if not isinstance(value, Mapping):
+        return None
+    table = {str(name): number for name, cell in value.items() if (number := _number(cell)) is not None}
+    return table if len(table) == len(value) else None
+
+
 _READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
     str: ("a string", lambda value: value if isinstance(value, str) else None),
     bool: ("true or false", lambda value: value if isinstance(value, bool) else None),
@@ -114,6 +121,7 @@ _READERS: Mapping[object, tuple[str, Callable[[object], object | None]]] = {
     float | None: ("a number", _number),
     tuple[str, ...]: ("a list of strings", _strings),
     frozenset[str]: ("a list of strings", _string_set),
+    Mapping[str, float]: ("a table of numbers", _numbers),
     Mapping[str, tuple[str, ...]]: ("a table of lists of strings", _table),
 }
 """Type of a parameter -> what a person calls it, and its reader, which answers None for a value of another type."""

@@ -1,0 +1,45 @@
+"""What a clause leaves for the next one: the topic that may stay unsaid there, and the aspects that share an opinion.
+
+In: the constituents of a clause and what was paired in it. Out: the `Topic` of the clauses behind it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from builder.engine.compiled import Compiled
+from builder.engine.constituents import Constituent, is_dish, is_kind
+from builder.engine.coordination import add_coordinated
+from builder.engine.scene import Topic
+
+
+def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
+    """The aspects with those coordinated with them in their clause, where the convention has a rule of coordination."""
+    if not rules.conjunction:
+        return aspects
+    return add_coordinated(clause, aspects, rules.terms.rule.gathering, rules.terms.rule.list_touching)
+
+
+def next_topic(
+    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled
+) -> Topic | None:
+    """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
+    named = [item for item in clause if item.term is not None]
+    if not paired and not named:
+        return topic
+    last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
+    terms = rules.terms.rule
+    aspects = add_coordinated(clause, (last,), terms.gathering, terms.list_touching)
+    if is_dish(last):
+        return Topic(aspects, not paired, None)
+    dishes = [item for item in named if item.start < last.start and is_dish(item)]
+    before = (topic.aspects[-1] if is_dish(topic.aspects[-1]) else topic.whole) if topic else None
+    return Topic(aspects, not paired, dishes[-1] if dishes else before)
+
+
+def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
+    """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
+    first, last = named[0], named[-1]
+    if is_kind(first) or not (first.term and first.term.cls.startswith(("food", "drink"))):
+        return last
+    return first if any(item.word in joining and first.end <= item.start < last.start for item in clause) else last

@@ -1,0 +1,71 @@
+"""Where no construction is sure, all candidates and none are weighed; the story of a triplet shows the scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+from reading import reader
+
+from builder.engine import Engine
+from builder.engine.deciding import DecisionRule
+from builder.errors import ResourceError
+from builder.lexicon.rules import Rule
+
+
+def decision_with(**params: object) -> list[Rule]:
+    """The shipped rules with other parameters of the decision."""
+    rules = reader().rules
+    return [
+        replace(rule, params=MappingProxyType({**rule.params, **params})) if rule.kind == "decision" else rule
+        for rule in rules
+    ]
+
+
+def made(rules: list[Rule], text: str) -> list[str]:
+    engine = Engine(reader().lexicon, rules)
+    return [f"{t.aspect.text}|{t.opinion.text}|{t.rules[0]}" for t in engine.extract(reader().docs([text])[0])]
+
+
+def test_a_verdict_on_the_visit_goes_to_no_attribute_named_before() -> None:
+    assert reader().found("價位偏高！值得推薦") == {"價位|偏高|NEG"}
+
+
+def test_a_candidate_that_no_rule_proposes_wins_by_its_weights() -> None:
+    weights = {"any": 1.0, "clauses back 2": 5.0}
+    text = "雞排很脆，醬料很香，真的不錯"
+    assert "雞排|不錯|decision" in made(decision_with(weights=weights), text)
+
+
+def test_none_wins_where_every_candidate_scores_below_zero() -> None:
+    text = "雞排很脆，非常好吃"
+    assert made(decision_with(weights={"any": -1.0}), text) == []
+    assert len(made(decision_with(weights={"any": 1.0}), text)) == 2
+
+
+def test_a_sure_rule_is_not_weighed() -> None:
+    text = "好吃的牛肉麵"
+    assert made(decision_with(weights={"any": -9.0}), text) == ["牛肉麵|好吃|attributive"]
+
+
+def test_the_story_names_the_candidates_with_their_scores_and_none() -> None:
+    *_, last = reader().read("雞排皮很脆，醬料很香")
+    story = dict(last.evidence)
+    assert story["candidates"].startswith("醬料 ")
+    assert "none 0.0" in story["candidates"]
+
+
+def test_groups_are_named_by_the_longest_prefix() -> None:
+    rule = DecisionRule(frozenset(), 1, {}, {"dish": ("food",), "part": ("food.part",)}, {})
+    assert [rule.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")] == [
+        "part",
+        "dish",
+        "other",
+        "none listed",
+    ]
+
+
+def test_a_weight_that_is_no_number_is_refused_with_its_line() -> None:
+    with pytest.raises(ResourceError, match="weights is not a table of numbers"):
+        Engine(reader().lexicon, decision_with(weights={"any": "much"}))
