@@ -68,12 +68,12 @@ class Weighed(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What stands before the clause of an opinion: its own clause last, with the sentence of each.
+    """What stands before the clause of an opinion: its own clause last, each with its sentence and whether a colon ends it.
 
     `described`: where the aspects start that have an opinion already.
     """
 
-    clauses: Sequence[tuple[Sequence[Constituent], int]]
+    clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
     described: Collection[int]
 
 
@@ -108,6 +108,8 @@ def weigh_candidates(
             between -= sum(1 for other, *_ in candidates[number + 1 :] if other.start > opinion.start)
         features += ["aspect between"] * min(between, _MANY)
         if back:
+            if back == 1 and before.clauses[-2][2] and aspect is clause[-1]:
+                features.append("label of the clause")
             features += [f"clauses back {back}", *surroundings, *(["sentence border"] * min(borders, _BORDERS))]
         elif aspect.start < opinion.start:
             features.append("same clause")
@@ -133,7 +135,7 @@ def _find_candidates(
     own = before.clauses[-1][1]
     last = len(before.clauses) - 1
     seen = False
-    for at, (clause, sentence) in enumerate(before.clauses):
+    for at, (clause, sentence, _) in enumerate(before.clauses):
         for item in clause:
             if proposed is not None and item.start == proposed.start:
                 seen = True

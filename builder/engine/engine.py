@@ -36,6 +36,7 @@ from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
+COLONS = frozenset(":：")
 SHOWN = 5
 """Candidates that the story of a triplet names at most."""
 _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
@@ -71,11 +72,15 @@ class Doc:
 
 
 class _Clause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets."""
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
+
+    `label`: a colon ends it (環境：).
+    """
 
     items: list[Constituent]
     sentence: int
     asked: bool
+    label: bool
 
 
 class Engine:
@@ -153,7 +158,8 @@ class Engine:
             line = "".join([item.symbol for item in clause.items])
             paired: list[Constituent] = []
             before = Before(
-                [(part.items, part.sentence) for part in read[max(0, number - reach) : number + 1]], described
+                [(part.items, part.sentence, part.label) for part in read[max(0, number - reach) : number + 1]],
+                described,
             )
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
@@ -180,6 +186,7 @@ class Engine:
             asked = (
                 doc.text[clause.end : clause.end + 1] in rules.questions or doc.text[clause.end - 1] in rules.questions
             )
+            label = doc.text[clause.end : clause.end + 1] in COLONS
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
                 units = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
@@ -188,7 +195,7 @@ class Engine:
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
-                out.append(_Clause(join_terms(candidates, text, lexicon, rules.terms), clause.sentence, asked))
+                out.append(_Clause(join_terms(candidates, text, lexicon, rules.terms), clause.sentence, asked, label))
         return out
 
     def _pair(self, scene: Scene, before: Before) -> Pairing | None:

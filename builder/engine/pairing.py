@@ -17,8 +17,11 @@ from builder.engine.params import read_params
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import compile_pattern, spell_symbols
 from builder.engine.scene import AspectChoice, Pairer, Scene
-from builder.engine.symbols import ASPECT, NOUN
+from builder.engine.symbols import ASPECT, NOUN, symbol_set
 from builder.lexicon.rules import Rule
+
+_NAME_PARTS = symbol_set("NOUN PART")
+"""Units of a name that no lexicon holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +168,23 @@ def pair_in_sentence(rule: Rule) -> Pairer:
 class NounParams:
     """`pattern`: from the noun to the opinion. `shortest`: characters of the noun; `relations`: dependencies it may
     have, all if none.
+
+    `objects`: whether the pattern leads from the opinion to a name of several words behind it (最愛 牛 翼板), and
+    `categories` which opinions have such objects, all if none.
     """
 
     pattern: str
     shortest: int
     relations: tuple[str, ...] = ()
+    objects: bool = False
+    categories: tuple[str, ...] = ()
 
 
 def pair_with_noun(rule: Rule) -> Pairer:
     """A noun that no lexicon holds, where the parse or the word order makes it the subject of the opinion."""
     params = read_params(rule, NounParams)
+    if params.objects:
+        return _pair_with_object(rule, params)
     expression = compile_pattern(params.pattern.replace("TARGET", "NOUN"), rule.at("pattern"))
     shortest, relations = params.shortest, params.relations
 
@@ -188,6 +198,32 @@ def pair_with_noun(rule: Rule) -> Pairer:
             return None
         aspect = Constituent(item.start, item.end, ASPECT, item.word, item.last, term=Term(""))
         return AspectChoice((aspect,), f"{item.word} {scene.tokens[item.last].rel}")
+
+    return find
+
+
+def _pair_with_object(rule: Rule, params: NounParams) -> Pairer:
+    """A name behind the opinion that no lexicon holds: the nouns that touch there, up to the end of the clause."""
+    expression = compile_pattern(params.pattern.replace("TARGET", "(NOUN|PART)*NOUN"), rule.at("pattern"))
+
+    def find(scene: Scene) -> AspectChoice | None:
+        phrase = scene.opinion.phrase
+        assert phrase is not None
+        if NOUN not in scene.symbols or not phrase.entry.category.startswith(params.categories or ("",)):
+            return None
+        match = expression.search(scene.marked)
+        if match is None:
+            return None
+        first = match.end() - 1
+        while first - 1 > scene.at and scene.symbols[first - 1] in _NAME_PARTS:
+            first -= 1
+        parts = scene.items[first : match.end()]
+        start, end = parts[0].start, parts[-1].end
+        word = "".join(part.word for part in parts)
+        if len(word) != end - start or len(word) < params.shortest:
+            return None
+        aspect = Constituent(start, end, ASPECT, word, parts[-1].last, term=Term(""))
+        return AspectChoice((aspect,), f"{word} behind {scene.opinion.word}")
 
     return find
 

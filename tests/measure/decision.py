@@ -100,7 +100,10 @@ def collect(complete: Path, dimabsa: Path) -> list[Case]:
 
 
 def fit(cases: Sequence[Case], prior: float) -> dict[str, float]:
-    """Weights of the features by the likelihood of right candidates, or of none where none is right."""
+    """Weights of the features by the likelihood of right candidates, or of none where none is right.
+
+    That a rule proposes a candidate never counts against it.
+    """
     counts = Counter(name for case in cases for candidate in case.candidates for name in set(candidate.features))
     names = sorted(name for name, count in counts.items() if count >= LEAST)
     column = {name: i for i, name in enumerate(names)}
@@ -127,7 +130,8 @@ def fit(cases: Sequence[Case], prior: float) -> dict[str, float]:
         return total, slope
 
     best = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x
-    return {name: round(float(weight), 2) for name, weight in zip(names, best, strict=True)}
+    weights = {name: round(float(weight), 2) for name, weight in zip(names, best, strict=True)}
+    return {name: max(weight, 0.0) if name.startswith("rule ") else weight for name, weight in weights.items()}
 
 
 def main() -> None:
