@@ -22,6 +22,7 @@ from builder.commands import (
     augment,
     bench,
     build,
+    completion,
     diff,
     export,
     extract,
@@ -36,18 +37,23 @@ from builder.commands import (
     report,
     score,
     serve,
+    setup,
+    tables,
 )
 from builder.commands.terminal import TameTerminal
 from builder.errors import BuilderError, BuilderWarning, printable
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Build": (build.build, build.run, build.status, build.resume, plan.plan),
-    "Look": (inspect.sql, inspect.query, inspect.search, inspect.explain, serve.serve, inspect.rules, report.report),
+    "Build": (build.build, build.run, build.status, build.resume, plan.plan, setup.init, setup.config),
+    "Look": (
+        inspect.search, inspect.explain, inspect.query, inspect.sql, tables.tables, tables.schema, serve.serve,
+        inspect.rules, report.report,
+    ),
     "Gold": (gold.pool, annotate.annotate, gold.judge, audit.audit, score.score),
     "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),
     "Augment": (augment.augment, bench.bench),
-    "Tools": (extract.extract, lexicon.lexicon, nlp.nlp, model.model),
-}
+    "Tools": (extract.extract, setup.doctor, lexicon.lexicon, nlp.nlp, model.model, completion.completion),
+}  # fmt: skip
 """The commands by what a user wants to do, in the order of `builder --help`."""
 
 

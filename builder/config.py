@@ -45,7 +45,9 @@ class Resolved:
         for key in sorted(self.origin):
             section, _, name = key.rpartition(".")
             origin = printable(self.origin[key])
-            sections.setdefault(section, []).append(f"{name} = {_written(attrgetter(key)(self.config))}  # {origin}")
+            sections.setdefault(section, []).append(
+                f"{name} = {written_value(attrgetter(key)(self.config))}  # {origin}"
+            )
         return (
             "\n\n".join("\n".join([f"[{name}]", *lines] if name else lines) for name, lines in sorted(sections.items()))
             + "\n"
@@ -164,10 +166,10 @@ def _checked(key: str, hint: Any, value: object, where: str) -> object:
     return value
 
 
-def _written(value: object) -> str:
+def written_value(value: object) -> str:
     """A value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"[{', '.join(map(_written, value))}]" if isinstance(value, tuple) else repr(value)
+    return f"[{', '.join(map(written_value, value))}]" if isinstance(value, tuple) else repr(value)

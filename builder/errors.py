@@ -4,6 +4,8 @@ The command line catches `BuilderError` once, prints its one line and exits with
 defect of ours and keeps its traceback.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 DISTRIBUTION = "review-triplets"
@@ -29,6 +31,13 @@ def printable(text: str, kept: str = "") -> str:
         if text.isprintable()
         else "".join(char if char.isprintable() or char in kept else _code(char) for char in text)
     )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names what is most like `name`, with a space behind it; empty where nothing is."""
+    by_lower = {choice.lower(): choice for choice in known}
+    close = get_close_matches(name.lower(), by_lower, 1)
+    return f"did you mean {by_lower[close[0]]}? " if close else ""
 
 
 def _code(char: str) -> str:

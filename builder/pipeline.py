@@ -30,7 +30,7 @@ from builder.builds import (
 )
 from builder.code import code_digest
 from builder.config import flat
-from builder.errors import ConfigError
+from builder.errors import ConfigError, did_you_mean
 from builder.lexicon.resources import Lexicon, load_lexicon, overlays
 from builder.lexicon.rules import load_rules
 from builder.release.reading import shelf_of
@@ -145,8 +145,7 @@ def run(
     replace it.
     """
     for name in (until, *force):
-        if name not in _BY_NAME:
-            raise ConfigError(f"unknown stage {name!r}", fix="stages: " + ", ".join(_BY_NAME))
+        known_stage(name)
     check_build(build)
     lexicon, rules = load_lexicon(overlays=overlays(build.workdir)), load_rules()
     config = build.resolved.config
@@ -189,6 +188,14 @@ def run(
                     runs.set_setting(connection, "dataset", json.dumps(dataset_of(build)))
     progress(len(due), len(due), "done")
     return finished
+
+
+def known_stage(name: str) -> str:
+    """The name of a stage; ConfigError for another one."""
+    if name not in _BY_NAME:
+        hint = did_you_mean(name.replace("-", "_"), _BY_NAME)
+        raise ConfigError(f"unknown stage {name!r}", fix=f"{hint}stages: " + ", ".join(_BY_NAME))
+    return name
 
 
 def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:

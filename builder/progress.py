@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
 from tqdm import tqdm
+
+_HIDDEN = "BUILDER_NO_BARS"
+
+
+def hide_bars() -> None:
+    """Draw no progress bars from now on, here and in processes that this one starts."""
+    os.environ[_HIDDEN] = "1"
 
 
 def bar(total: int | None, note: str, unit: str = " reviews") -> tqdm[None]:
-    """A progress bar on stderr, silent where that is no terminal."""
+    """A progress bar on stderr, silent where that is no terminal or bars are hidden."""
+    hidden = True if os.environ.get(_HIDDEN) else None
     return tqdm(
-        total=total, desc=note, unit=unit, disable=None, leave=False, dynamic_ncols=True, unit_scale=unit == "B"
+        total=total, desc=note, unit=unit, disable=hidden, leave=False, dynamic_ncols=True, unit_scale=unit == "B"
     )
 
 

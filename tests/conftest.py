@@ -275,7 +275,8 @@ def built(tmp_path_factory: pytest.TempPathFactory, builder: Command, small: tup
     folder = tmp_path_factory.mktemp("built")
     workdir, out = folder / "workdir", folder / "releases"
     reviews, gold = small
-    ran = builder("build", reviews, "--workdir", workdir, "--out", out, *settings(evaluate__gold=str(gold)))
+    words = ("--workdir", workdir, "--out", out, "--verbose")
+    ran = builder("build", reviews, *words, *settings(evaluate__gold=str(gold)))
     assert ran.code == 0, ran.err
     return Built(reviews, gold, workdir, out, ran)
 

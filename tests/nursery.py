@@ -158,7 +158,7 @@ def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: in
             code = running.end()
             if code == -signal.SIGKILL:
                 done += 1
-                struck = running.said.splitlines()[-1].split(":")[0]
+                struck = running.said.splitlines()[-1].split(":")[0].split()[-1]
                 met[struck], here[struck] = met[struck] + 1, here[struck] + 1
             else:
                 assert code == 0 or re.search("no build was begun here|no database here", running.said), running.said

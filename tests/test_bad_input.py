@@ -58,7 +58,14 @@ def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
 def kept_stages(built: Built, here: Command, workdir: Path) -> int:
     """How many stages the good build finds done."""
     ran = here(
-        "build", built.reviews, "--workdir", workdir, "--out", built.out, *settings(evaluate__gold=str(built.gold))
+        "build",
+        built.reviews,
+        "--workdir",
+        workdir,
+        "--out",
+        built.out,
+        "--verbose",
+        *settings(evaluate__gold=str(built.gold)),
     )
     assert ran.code == 0, ran.err
     return len(re.findall(r"^\w+ +kept ", ran.out, re.M))
@@ -669,7 +676,7 @@ def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_o
             "seed",
         ]
         enlarge(disk)
-        ran = here("run", "discriminate", "--workdir", disk / "w")
+        ran = here("run", "discriminate", "--workdir", disk / "w", "--verbose")
         assert ran.code == 0, ran.err
         assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == ["ingest", "annotate", "seed"]
 

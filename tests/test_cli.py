@@ -60,17 +60,28 @@ def test_build_ends_with_a_table_of_what_went_in_what_came_out_and_how_long_it_t
 
 
 def test_build_names_each_stage_and_draws_no_progress_bar_where_there_is_no_terminal(built: Built) -> None:
-    assert [line.split(":")[0] for line in built.ran.err.splitlines()] == STAGES
+    lines = built.ran.err.splitlines()
+    assert re.findall(r"^(\d)/7 (\w+): ", built.ran.err, re.M) == [(str(n), name) for n, name in enumerate(STAGES, 1)]
+    assert lines[0] == "reviews.csv: 35 rows, UTF-8"
+    assert not any("%" in line for line in lines)
 
 
 def test_a_second_build_does_nothing(built: Built, builder: Command, fast: Callable[..., list[str]]) -> None:
     before, rows = contents(built.out), dump(built.workdir)
     ran = builder(
-        "build", built.reviews, "--workdir", built.workdir, "--out", built.out, *fast(evaluate__gold=str(built.gold))
+        "build",
+        built.reviews,
+        "--workdir",
+        built.workdir,
+        "--out",
+        built.out,
+        "--verbose",
+        *fast(evaluate__gold=str(built.gold)),
     )
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
-    assert ran.err == ""
+    assert not re.search(r"^\d/7", ran.err, re.M), "no stage runs"
+    assert "Nothing has changed since the last build." in ran.out
     assert contents(built.out) == before
     assert dump(built.workdir) == rows
 
@@ -85,7 +96,7 @@ def dump(workdir: Path) -> list[str]:
 
 def test_resume_of_a_finished_build_does_nothing_either(built: Built, here: Command) -> None:
     before = contents(built.out)
-    ran = here("resume", "--workdir", built.workdir)
+    ran = here("resume", "--workdir", built.workdir, "--verbose")
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
     assert contents(built.out) == before
@@ -100,7 +111,7 @@ def test_status_shows_every_stage_done_with_its_counts(built: Built, here: Comma
 
 def test_run_stops_after_its_stage_and_what_reads_from_it_is_due(built: Built, here: Command, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
-    ran = here("run", "seed", "--force", "--workdir", workdir)
+    ran = here("run", "seed", "--force", "--workdir", workdir, "--verbose")
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == ["ingest", "annotate"]
     assert re.search(r"^seed +\d+\.\d +triplets [1-9]", ran.out, re.M), ran.out

@@ -66,7 +66,7 @@ Make = Callable[..., Made]
 def make(built: Built, here: Command, fast: Settings, tmp_path: Path) -> Make:
     def run(**settings: str) -> Made:
         options = fast(self_train__variants='["E"]', ingest__test_share="0.2", **settings)
-        ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", *options)
+        ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--verbose", *options)
         assert ran.code == 0, ran.err
         return Made(tmp_path / "w", tmp_path / "r" / "v0.1.0", " ".join(ran.out.split()))
 

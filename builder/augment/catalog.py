@@ -12,7 +12,7 @@ from typing import cast
 
 from builder.augment.records import Method
 from builder.augment.settings import AugmentSettings
-from builder.errors import ConfigError
+from builder.errors import ConfigError, did_you_mean
 
 METHODS: dict[str, tuple[str, str]] = {
     "synonym": ("words replaced by words that mean the same: lexicons/ and a thesaurus (Chinese), WordNet (English)", "builder.augment.methods.synonym:load"),
@@ -35,7 +35,9 @@ METHODS: dict[str, tuple[str, str]] = {
 def check(name: str) -> None:
     """ConfigError, with the known names, for one that is not known."""
     if name not in METHODS:
-        raise ConfigError(f"unknown augmentation method {name!r}", fix=f"known: {', '.join(METHODS)}")
+        raise ConfigError(
+            f"unknown augmentation method {name!r}", fix=f"{did_you_mean(name, METHODS)}known: {', '.join(METHODS)}"
+        )
 
 
 def load(name: str, settings: AugmentSettings) -> Method:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from builder.commands.build_tables import counts_text, stage_table
+from builder.commands.build_voice import DEFAULT_WORKDIR, Voice, chosen_manner, seconds_before, voice_options
+from builder.commands.completion import complete_columns, complete_stages
+
 if TYPE_CHECKING:
     from builder.builds import Build
-    from builder.pipeline import Done
+    from builder.usecases.preview import Preview
 
 WORKDIR = click.option(
     "--workdir",
     type=click.Path(path_type=Path),
-    default=Path("workdir"),
+    default=DEFAULT_WORKDIR,
     show_default=True,
     help="Working directory: database, models, checkpoints.",
 )
@@ -55,7 +58,9 @@ COLUMNS = {
 def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     for name, about in reversed(COLUMNS.items()):
         command = click.option(
-            f"--{name}-column", help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}."
+            f"--{name}-column",
+            shell_complete=complete_columns,
+            help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}.",
         )(command)
     return command
 
@@ -74,53 +79,66 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @SCHEDULER
 @SET
 @click.option("--force", is_flag=True, help="Replace what the working directory holds of another dataset.")
+@click.option(
+    "--until",
+    metavar="STAGE",
+    shell_complete=complete_stages,
+    help="Stop after this stage, such as seed; `builder resume` goes on.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what was understood of the input, and stop.")
+@voice_options
 @click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(
-    inputs: tuple[Path, ...],
-    config: Path | None,
-    workdir: Path,
-    out: Path,
-    sets: tuple[str, ...],
-    force: bool,
-    show_config: bool,
-    **options: object,
-) -> None:
+    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], force: bool, until: str | None,
+    dry_run: bool, quiet: bool, verbose: bool, json: bool, show_config: bool, **options: object,
+) -> None:  # fmt: skip
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
     INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
     """
     from builder import pipeline
+    from builder.builds import check_build
 
     made = _build(inputs, config, workdir, out, sets, options)
     if show_config:
         click.echo(made.resolved.toml(), nl=False)
         return
-    licensed = bool(made.resolved.config.release.licence)
-    _summary(
-        pipeline.run(made, report=lambda line: click.echo(line, err=True), overwrite=force), made.workdir, licensed
-    )
+    voice = Voice(chosen_manner(quiet, verbose, json), workdir, seconds_before(workdir))
+    last = pipeline.known_stage(until or pipeline.STAGES[-1].name)
+
+    def read_inputs() -> list[Preview]:
+        from builder.usecases.preview import preview
+
+        return [preview(path, made.resolved.config) for path in made.inputs]
+
+    if dry_run:
+        check_build(made)
+    voice.preview(read_inputs, dry_run)
+    if not dry_run:
+        voice.ended(pipeline.run(made, last, report=voice.report, overwrite=force, progress=voice.progress))
 
 
 @click.command()
-@click.argument("stage")
+@click.argument("stage", shell_complete=complete_stages)
 @WORKDIR
 @click.option("--force", is_flag=True, help="Run the stage even if it is done.")
 @ENGINE
 @SCHEDULER
 @SET
+@voice_options
 def run(
-    stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...]
-) -> None:
+    stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...],
+    quiet: bool, verbose: bool, json: bool,
+) -> None:  # fmt: skip
     """Run the build of a working directory up to STAGE."""
     from builder import builds, pipeline
 
+    manner = chosen_manner(quiet, verbose, json)
     made = builds.changed(builds.remembered(workdir), crew(engine, scheduler) | _settings(sets))
-    _summary(
-        pipeline.run(
-            made, until=stage, force=(stage,) if force else (), report=lambda line: click.echo(line, err=True)
-        ),
-        workdir,
-    )
+    last = pipeline.known_stage(stage)
+    voice = Voice(manner, workdir, seconds_before(workdir))
+    forced = (stage,) if force else ()
+    voice.ended(pipeline.run(made, last, forced, report=voice.report, progress=voice.progress))
 
 
 @click.command()
@@ -130,10 +148,10 @@ def status(workdir: Path) -> None:
     from builder import pipeline
 
     rows = [
-        (s.name, state, f"{done.seconds:.1f}" if done else "", _counts(done.counts) if done else s.about)
+        (s.name, state, f"{done.seconds:.1f}" if done else "", counts_text(done.counts) if done else s.about)
         for s, state, done in pipeline.status(workdir)
     ]
-    click.echo(_stage_table(rows, ["stage", "state", "seconds", "counts"]))
+    click.echo(stage_table(rows, ["stage", "state", "seconds", "counts"]))
 
 
 @click.command()
@@ -141,12 +159,17 @@ def status(workdir: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Where releases go; as before if not given.")
 @ENGINE
 @SCHEDULER
-def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str | None) -> None:
+@voice_options
+def resume(
+    workdir: Path, out: Path | None, engine: str | None, scheduler: str | None, quiet: bool, verbose: bool, json: bool
+) -> None:
     """Go on with a build that was stopped or killed."""
     from builder import builds, pipeline
 
+    manner = chosen_manner(quiet, verbose, json)
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler))
-    _summary(pipeline.run(made, report=lambda line: click.echo(line, err=True)), workdir)
+    voice = Voice(manner, workdir, seconds_before(workdir))
+    voice.ended(pipeline.run(made, report=voice.report, progress=voice.progress))
 
 
 def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:
@@ -196,58 +219,3 @@ def _settings(sets: tuple[str, ...]) -> dict[str, object]:
         except tomllib.TOMLDecodeError:
             out[key.strip()] = value
     return out
-
-
-def _summary(done: list[Done], workdir: Path, licensed: bool = True) -> None:
-    """The table at the end: what went in, what came out, how long it took."""
-    from tabulate import tabulate
-
-    from builder.store import db, queries
-
-    rows = [(stage.stage, f"{stage.seconds:.1f}" if stage.ran else "kept", _counts(stage.counts)) for stage in done]
-    click.echo(_stage_table(rows, ["stage", "seconds", "counts"]))
-    with db.reading(workdir) as connection:
-        columns, table = queries.named(connection, "summary", {})
-    click.echo("\n" + tabulate(table, headers=columns))
-    if done[-1].stage == "release":
-        click.echo(f"\nrelease: {done[-1].counts['path']}")
-        if not licensed:
-            click.echo(
-                "no licence is stated, and the release says so; `builder release --licence CC-BY-4.0` makes one that "
-                "has it"
-            )
-
-
-def _stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
-    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a
-    line a stage.
-    """
-    import shutil
-    import sys
-
-    from tabulate import tabulate
-
-    width = None
-    if sys.stdout.isatty():
-        # tabulate gives a header two characters more than it has, and two stand between columns
-        before = sum(
-            2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1]
-        )
-        width = max(20, shutil.get_terminal_size().columns - before)
-    return str(
-        tabulate(
-            rows,
-            headers=headers,
-            maxcolwidths=[*[None] * (len(headers) - 1), width],
-            disable_numparse=[len(headers) - 1],
-        )
-    )
-
-
-def _counts(counts: object) -> str:
-    from collections.abc import Mapping
-
-    assert isinstance(counts, Mapping)
-    return ", ".join(
-        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items()
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
+from builder.commands.completion import complete_columns
 from builder.commands.terminal import counted, shows_colour, styled_output
 
 if TYPE_CHECKING:
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
     type=click.Choice(["jsonl", "csv", "table"]),
     help="How to write it: by default as the ending of --output says, and without --output a table.",
 )
-@click.option("--text-column", help="Column with the text; guessed if not given.")
-@click.option("--id-column", help="Column with ids; guessed if not given, else the number of the row.")
+@click.option("--text-column", shell_complete=complete_columns, help="Column with the text; guessed if not given.")
+@click.option(
+    "--id-column",
+    shell_complete=complete_columns,
+    help="Column with ids; guessed if not given, else the number of the row.",
+)
 @click.option("--encoding", help="Encoding of the file, if it is not Unicode.")
 @click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
 @click.option(

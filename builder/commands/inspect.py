@@ -7,25 +7,18 @@ from pathlib import Path
 import click
 
 from builder.commands.build import WORKDIR
+from builder.commands.completion import complete_queries
+from builder.commands.printing import FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
 
-FORMAT = click.option(
-    "--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
-)
-SAFE = click.option(
-    "--safe",
-    is_flag=True,
-    help="In CSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are as "
-    "stored.",
-)
-LIMIT = click.option(
-    "--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows."
-)
+_FILE = 16
+"""How many times more an answer may hold that is written to a file."""
 
 
 @click.command()
 @click.argument("statement", metavar="QUERY")
 @WORKDIR
 @FORMAT
+@OUTPUT
 @SAFE
 @LIMIT
 @click.option(
@@ -42,7 +35,10 @@ LIMIT = click.option(
     show_default=True,
     help="The longest value; an answer may hold 64 times as much.",
 )
-def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, seconds: float, megabytes: int) -> None:
+def sql(
+    statement: str, workdir: Path, shape: str | None, target: Path | None, safe: bool, limit: int | None, seconds: float,
+    megabytes: int,
+) -> None:  # fmt: skip
     """Run one SQL QUERY over a build.
 
     SQLite refuses everything but reading.
@@ -50,35 +46,35 @@ def sql(statement: str, workdir: Path, shape: str, safe: bool, limit: int, secon
     from builder.store import db, limits, queries
 
     with db.reading(workdir, cell=megabytes << 20, heap=limits.HEAP_OF_SQL) as connection:
-        columns, rows = queries.free(
-            connection, statement, limit + 1, seconds=seconds, megabytes=megabytes * queries.MEGABYTES
-        )
-    _print(columns, rows, shape, limit, safe)
+        size = megabytes * queries.MEGABYTES * (_FILE if target else 1)
+        columns, rows = queries.free(connection, statement, fetched(limit, target), seconds=seconds, megabytes=size)
+    put_rows(columns, rows, shape, limit, safe, target)
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_queries)
 @WORKDIR
 @FORMAT
+@OUTPUT
 @SAFE
 @LIMIT
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A value for a query that takes one.")
-def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, params: tuple[str, ...]) -> None:
+def query(
+    name: str | None, workdir: Path, shape: str | None, target: Path | None, safe: bool, limit: int | None,
+    params: tuple[str, ...],
+) -> None:  # fmt: skip
     """Run the named query NAME; without one, list them."""
     from builder.store import db, queries
 
     if name is None:
-        named = [queries.lookup(query) for query in queries.names()]
-        _print(
-            ("query", "answers", "takes"),
-            [(query.name, query.title, ", ".join(query.params)) for query in named],
-            shape,
-            limit,
-        )
+        shipped = [queries.lookup(known) for known in queries.names()]
+        about: list[tuple[object, ...]] = [(known.name, known.title, ", ".join(known.params)) for known in shipped]
+        put_rows(("query", "answers", "takes"), about, shape, limit, safe, target)
         return
     with db.reading(workdir) as connection:
-        columns, rows = queries.named(connection, name, dict(param.partition("=")[::2] for param in params), limit + 1)
-    _print(columns, rows, shape, limit, safe)
+        values = dict(param.partition("=")[::2] for param in params)
+        columns, rows = queries.named(connection, name, values, fetched(limit, target))
+    put_rows(columns, rows, shape, limit, safe, target)
 
 
 @click.command()
@@ -90,8 +86,9 @@ def query(name: str | None, workdir: Path, shape: str, safe: bool, limit: int, p
 @SAFE
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many reviews.")
 def search(
-    words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str, safe: bool, limit: int
-) -> None:
+    words: tuple[str, ...], workdir: Path, split: str | None, polarity: str | None, shape: str | None, safe: bool,
+    limit: int,
+) -> None:  # fmt: skip
     """Find the reviews that hold all WORDS.
 
     In Traditional or Simplified characters; a word with blanks is searched as it is.
@@ -104,7 +101,7 @@ def search(
     with db.reading(workdir) as connection:
         hits = index.find(connection, words, limit, 0, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
-    _print(("review", "split", "triplets", "text"), rows, shape, limit, safe)
+    put_rows(("review", "split", "triplets", "text"), rows, shape, limit, safe)
     click.echo(
         f"{hits.total:,} reviews" + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""),
         err=True,
@@ -130,7 +127,7 @@ def explain(identifier: str, workdir: Path) -> None:
 @WORKDIR
 @click.option("--reviews", default=2000, show_default=True, help="Look at so many annotated reviews.")
 @FORMAT
-def rules(workdir: Path, reviews: int, shape: str) -> None:
+def rules(workdir: Path, reviews: int, shape: str | None) -> None:
     """Report what each pairing rule contributes.
 
     What it finds, decides, shares with other rules and disputes.
@@ -148,33 +145,5 @@ def rules(workdir: Path, reviews: int, shape: str) -> None:
     engine = Engine(lexicon, load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
-    _print(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
+    put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
     click.echo(f"{opinions} opinions", err=True)
-
-
-def _print(
-    columns: tuple[str, ...], rows: list[tuple[object, ...]], shape: str, limit: int, safe: bool = False
-) -> None:
-    import csv
-    import json
-    import sys
-
-    if len(rows) > limit:
-        click.echo(f"only the first {limit} rows are shown; --limit takes more", err=True)
-        rows = rows[:limit]
-    rows = [tuple(cell.hex() if isinstance(cell, bytes) else cell for cell in row) for row in rows]
-    if shape == "json":
-        click.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], ensure_ascii=False, indent=1))
-    elif shape == "csv":
-        from builder.gold.sheet import escaped
-
-        writer = csv.writer(sys.stdout)
-        writer.writerow(columns)
-        writer.writerows([escaped(cell) if safe and isinstance(cell, str) else cell for cell in row] for row in rows)
-    else:
-        from tabulate import tabulate
-
-        words = [
-            i for i in range(len(columns)) if any(isinstance(row[i], str) for row in rows)
-        ]  # the text 007 is no number
-        click.echo(tabulate(rows, headers=columns, maxcolwidths=60, disable_numparse=words))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, did_you_mean
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.export.labels import Label, Labelled, Opinion, Skipped, label, labelled, surface, untokenisable
 from builder.export.records import ReviewRow
@@ -137,7 +137,7 @@ def export(
     if name in FORMATS:
         return _labels(FORMATS[name], split, rows, opinion)
     if name not in OTHERS:
-        raise ConfigError(f"unknown format {name!r}", fix=f"known: {', '.join(NAMES)}")
+        raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
     file = OTHERS[name][1].format(split=split)
     if name in ("csv", "xlsx"):
         return _table(file, rows, binary=name == "xlsx")

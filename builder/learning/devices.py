@@ -100,6 +100,16 @@ def agreed(accelerator: Any, value: float, how: str) -> float:
     return float(every.max() if how == "max" else every.sum())
 
 
+def describe_gpu() -> str:
+    """The first GPU with its memory, and how many there are; empty where torch sees none."""
+    if not torch.cuda.is_available():
+        return ""
+    first_gpu, count = torch.cuda.get_device_properties(0), torch.cuda.device_count()
+    return f"{first_gpu.name}, {first_gpu.total_memory / (1 << 30):.0f} GB" + (
+        f", {count} of them" if count > 1 else ""
+    )
+
+
 def processes(config: DeviceConfig) -> int:
     """How many processes train: as configured, else one for each GPU."""
     return config.processes or max(1, torch.cuda.device_count())

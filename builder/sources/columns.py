@@ -84,6 +84,7 @@ def resolve(
     `sample` gives the cells of some rows. `names` of nested values are paths, such as meta.shop.
     """
     where = source.where
+    source.understood.names = tuple(names)
     keys = [_key(name) for name in names]
     named = {
         role: _position(names, keys, role, name, where)

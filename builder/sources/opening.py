@@ -32,12 +32,14 @@ RATIO = 200
 
 @dataclass(slots=True)
 class Understanding:
-    """What a reader understood of a file: its encoding, and by role the name of its column, None where it has none.
+    """What a reader understood of a file: its encoding, the names of its columns, and by role the name of the column
+    that has it, None where none has.
 
     `by_content`: the text column was known by what it holds, not by its name.
     """
 
     encoding: str = ""
+    names: tuple[str, ...] = ()
     columns: dict[str, str | None] = field(default_factory=dict)
     by_content: bool = False
 

@@ -14,6 +14,7 @@ from builder.dedup.near_duplicates import normal
 from builder.errors import InputError
 from builder.progress import bar
 from builder.records import RawReview, RejectedRow
+from builder.settings import Input
 from builder.sources.opening import one_line, storable
 from builder.stages.parts import gold, splits
 from builder.stages.parts.context import Context
@@ -57,9 +58,9 @@ def run(context: Context) -> runs.Counts:
     return counts
 
 
-def _ingest(context: Context, path: Path) -> None:
-    settings = context.config.input
-    columns = sources.Columns(
+def columns_of(settings: Input) -> sources.Columns:
+    """The columns that the settings name; the reader guesses the others."""
+    return sources.Columns(
         text=settings.text_column or None,
         id=settings.id_column or None,
         place=settings.place_column or None,
@@ -67,12 +68,17 @@ def _ingest(context: Context, path: Path) -> None:
         source=settings.source_column or None,
         group=settings.group_column or None,
     )
+
+
+def _ingest(context: Context, path: Path) -> None:
+    settings = context.config.input
+    columns = columns_of(settings)
     kept: list[_Read] = []
     dropped: list[tuple[str, str, str, str]] = []
     with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
         for item in sources.read(path, columns, settings.encoding or None, sheet=settings.sheet or None):
             shown.update()
-            reason = _unusable(item, context.config.ingest.max_chars)
+            reason = unusable(item, context.config.ingest.max_chars)
             if reason is None:
                 assert isinstance(item, RawReview)
                 kept.append((_row(item, path), item.group))
@@ -89,7 +95,7 @@ def _ingest(context: Context, path: Path) -> None:
     _flush(context, kept, dropped)
 
 
-def _unusable(item: RawReview | RejectedRow, max_chars: int) -> tuple[str, str, str] | None:
+def unusable(item: RawReview | RejectedRow, max_chars: int) -> tuple[str, str, str] | None:
     """(reason, detail, raw) of a row that cannot be used."""
     if isinstance(item, RejectedRow):
         return item.reason, item.detail, item.raw

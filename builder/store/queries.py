@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from builder.errors import ConfigError, QueryError
+from builder.errors import ConfigError, QueryError, did_you_mean
 from builder.store.limits import bytes_of
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
@@ -56,7 +56,7 @@ def lookup(name: str) -> Named:
     each parameter.
     """
     if name not in names():
-        raise ConfigError(f"unknown query {name!r}", fix="known: " + ", ".join(names()))
+        raise ConfigError(f"unknown query {name!r}", fix=did_you_mean(name, names()) + "known: " + ", ".join(names()))
     lines = (files("builder.store") / "queries" / f"{name}.sql").read_text(encoding="utf-8").splitlines()
     comments = [line.removeprefix("-- ") for line in itertools.takewhile(lambda line: line.startswith("-- "), lines)]
     params = {match[1]: match[2] for line in comments if (match := _PARAM.fullmatch(line))}
@@ -133,7 +133,8 @@ def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
     names.
     """
     if "no such table" in refusal:
-        return "known: " + ", ".join(_tables(connection))
+        missing = refusal.rpartition(": ")[2]
+        return did_you_mean(missing, _tables(connection)) + "known: " + ", ".join(_tables(connection))
     if "no such column" not in refusal:
         return ""
     words = set(re.findall(r"\w+", statement.lower()))
@@ -142,7 +143,9 @@ def _known(connection: sqlite3.Connection, statement: str, refusal: str) -> str:
         table: [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
         for table in named
     }
-    return "; ".join(f"{table} has {', '.join(names)}" for table, names in columns.items())
+    missing = refusal.rpartition(": ")[2].rpartition(".")[2]
+    hint = did_you_mean(missing, [column for held in columns.values() for column in held])
+    return hint + "; ".join(f"{table} has {', '.join(names)}" for table, names in columns.items())
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, did_you_mean
 from builder.export.formats import NAMES, Exported, export, skipped_lines
 from builder.export.labels import Opinion
 from builder.files import write_atomically
@@ -51,7 +51,7 @@ def export_release(
     An augmentation layer is written where it is named: train-synonym.
     """
     if name not in NAMES:
-        raise ConfigError(f"unknown format {name!r}", fix=f"known: {', '.join(NAMES)}")
+        raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
     source = opened(release)
     known = [*source.splits, *source.layers]
     if strange := [split for split in splits if split not in known]:

@@ -1,0 +1,40 @@
+"""Tables of stages, for `builder status` and `builder build --verbose`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
+    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a
+    line a stage.
+    """
+    import shutil
+    import sys
+
+    from tabulate import tabulate
+
+    width = None
+    if sys.stdout.isatty():
+        # tabulate gives a header two characters more than it has, and two stand between columns
+        before = sum(
+            2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1]
+        )
+        width = max(20, shutil.get_terminal_size().columns - before)
+    return str(
+        tabulate(
+            rows,
+            headers=headers,
+            maxcolwidths=[*[None] * (len(headers) - 1), width],
+            disable_numparse=[len(headers) - 1],
+        )
+    )
+
+
+def counts_text(counts: object) -> str:
+    from collections.abc import Mapping
+
+    assert isinstance(counts, Mapping)
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items()
+    )

@@ -1,0 +1,194 @@
+"""How a build speaks: to people in sentences, to programs in events, or not at all.
+
+In: what happens in a build. Out: lines on the terminal. People get progress on standard error and the outcome on
+standard output; programs one JSON object a line on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from builder.commands.build_tables import counts_text, stage_table
+from builder.commands.terminal import shows_colour, styled_output
+from builder.errors import BuilderError
+
+if TYPE_CHECKING:
+    from builder.pipeline import Done
+    from builder.usecases.preview import Preview
+
+Manner = Literal["people", "verbose", "quiet", "json"]
+DEFAULT_WORKDIR = Path("workdir")
+TITLES = {
+    "ingest": "reading the reviews",
+    "annotate": "finding words and grammar",
+    "seed": "finding triplets with rules",
+    "discriminate": "judging the triplets",
+    "self_train": "learning from them",
+    "evaluate": "measuring against human labels",
+    "release": "writing the dataset",
+}
+"""What a stage does, for people who know no name of ours."""
+
+
+def voice_options(command: click.decorators.FC) -> click.decorators.FC:
+    """The options --quiet, --json and --verbose of the commands that build."""
+    for name, about in (
+        ("json", "Print events as JSON, one a line, for programs."),
+        ("verbose", "Print the tables of stages and sources too."),
+        ("quiet", "Print nothing but the path of the release."),
+    ):
+        command = click.option(f"--{name}", is_flag=True, help=about)(command)
+    return command
+
+
+def chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
+    """One manner of speaking; a usage error for two."""
+    chosen: list[Manner] = [name for name, wanted in (("quiet", quiet), ("verbose", verbose), ("json", json)) if wanted]  # type: ignore[misc]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+    return chosen[0] if chosen else "people"
+
+
+class Voice:
+    """Speaks of one build in a manner. `before`: seconds that each stage took in this working directory before."""
+
+    def __init__(self, manner: Manner, workdir: Path, before: Mapping[str, float] | None = None) -> None:
+        self.manner, self.workdir, self._before = manner, workdir, dict(before or {})
+        self._started = time.monotonic()
+        self._number, self._total, self._name = 0, 0, ""
+        if manner in ("quiet", "json"):
+            from builder.progress import hide_bars
+
+            hide_bars()
+
+    def preview(self, read: Callable[[], Sequence[Preview]], dry: bool = False) -> None:
+        """Say what was understood of the input; `read` looks at it."""
+        if self.manner == "quiet" and not dry:
+            return
+        for seen in read():
+            if self.manner == "json":
+                self._event("input", **seen.as_json())
+            else:
+                click.echo("\n".join(seen.lines()), err=not dry)
+        if dry and self.manner != "json":
+            click.echo("Nothing was built (--dry-run).")
+
+    def progress(self, finished: int, total: int, name: str) -> None:
+        """Remember the stage that comes; a program hears of it."""
+        self._number, self._total, self._name = finished + 1, total, name
+        if self.manner == "json" and name != "done":
+            self._event("stage", stage=name, number=self._number, of=total)
+
+    def report(self, line: str) -> None:
+        """A stage begins to run."""
+        if self.manner not in ("people", "verbose"):
+            return
+        what = line.partition(": ")[2] if self.manner == "verbose" else TITLES[self._name]
+        click.echo(f"{self._number}/{self._total} {self._name}: {what}{self._clock()}", err=True)
+
+    def _clock(self) -> str:
+        """How long it has taken, and how long the rest took the last time it ran here."""
+        elapsed = time.monotonic() - self._started
+        coming = list(TITLES)[self._number - 1 : self._total]
+        parts = [f"{spoken_seconds(elapsed)} so far"] if self._number > 1 else []
+        if all(stage in self._before for stage in coming):
+            parts.append(f"about {spoken_seconds(sum(self._before[stage] for stage in coming))} left")
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def ended(self, done: list[Done]) -> None:
+        """The outcome, or where the build stopped as it was asked to."""
+        last = done[-1]
+        if self.manner == "json":
+            for stage in done:
+                self._event(
+                    "done", stage=stage.stage, ran=stage.ran, seconds=round(stage.seconds, 3), counts=dict(stage.counts)
+                )
+        if last.stage == "release":
+            self._released(done)
+        elif self.manner == "json":
+            self._event("end", release=None)
+        elif self.manner != "quiet":
+            self._tables(done)
+            click.echo(f"Stopped after {last.stage}, as you asked: {counts_text(last.counts)}.")
+            click.echo(f"`builder resume{self._place()}` goes on.")
+
+    def _released(self, done: list[Done]) -> None:
+        from builder.usecases import outcome
+
+        path = Path(str(done[-1].counts["path"]))
+        if self.manner == "quiet":
+            click.echo(path)
+            return
+        made = outcome.read_outcome(path)
+        if self.manner == "json":
+            self._event("end", **made.as_json())
+            return
+        self._tables(done)
+        if not any(stage.ran for stage in done):
+            click.echo("Nothing has changed since the last build.")
+        click.echo("\n".join(made.lines()))
+        colour = shows_colour(sys.stdout)
+        stream = styled_output() if colour else sys.stdout
+        click.echo("\nFor example:\n")
+        for piece in outcome.examples(path, colour):
+            stream.write(piece)
+        stream.flush()
+        click.echo(f"\nrelease: {path}")
+        if not made.licensed:
+            click.echo(
+                f"It states no licence; `builder release --licence CC-BY-4.0{self._place()}` makes one that does."
+            )
+        click.echo("\nNext:")
+        commands = list(outcome.next_commands(path, self.workdir, DEFAULT_WORKDIR))
+        width = max(len(command) for command, _ in commands)
+        for command, purpose in commands:
+            click.echo(f"  {command:<{width}}  {purpose}")
+
+    def _tables(self, done: list[Done]) -> None:
+        """With --verbose: the stages with what they counted, and the sources of candidates."""
+        if self.manner != "verbose":
+            return
+        from tabulate import tabulate
+
+        from builder.store import db, queries
+
+        rows = [
+            (stage.stage, f"{stage.seconds:.1f}" if stage.ran else "kept", counts_text(stage.counts)) for stage in done
+        ]
+        click.echo(stage_table(rows, ["stage", "seconds", "counts"]))
+        with db.reading(self.workdir) as connection:
+            columns, table = queries.named(connection, "summary", {})
+        click.echo("\n" + str(tabulate(table, headers=columns)) + "\n")
+
+    def _place(self) -> str:
+        return "" if self.workdir == DEFAULT_WORKDIR else f" --workdir {self.workdir}"
+
+    def _event(self, event: str, **values: object) -> None:
+        click.echo(json.dumps({"event": event, **values}, ensure_ascii=False))
+
+
+def seconds_before(workdir: Path) -> dict[str, float]:
+    """How long each stage took when it last ran in a working directory; nothing where none ran."""
+    from builder.store import db, runs
+
+    if not (workdir / db.NAME).is_file():
+        return {}
+    try:
+        with db.reading(workdir) as connection:
+            return {name: run.seconds for name, run in runs.runs(connection).items()}
+    except BuilderError:  # the build will say what is wrong with it
+        return {}
+
+
+def spoken_seconds(seconds: float) -> str:
+    """12 s, 3 min 05 s, 2 h 10 min."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

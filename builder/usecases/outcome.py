@@ -1,0 +1,115 @@
+"""What a finished build says to people: what its release holds, whether its quality is known, examples, what next.
+
+In: a release directory and where the build lies. Out: lines of text. The release's own manifest is all that is read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from builder.export.records import triplet
+from builder.release import reading
+from builder.usecases.answers import Answer, laid_out
+
+_EXAMPLES = 3
+_SHORT = range(8, 41)
+"""Characters of a text that is shown as an example, where there are such."""
+_LOOK_AT = 400
+_WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A release as a build ends with it. `reviews` are all in it, `labelled` those with a triplet, `gold` those that
+    people labelled; `ingest` counts the rows of the input.
+    """
+
+    path: Path
+    version: str
+    licensed: bool
+    reviews: int
+    labelled: int
+    gold: int
+    triplets: int
+    polarities: Mapping[str, int]
+    splits: Mapping[str, int]
+    ingest: Mapping[str, Any]
+    judged: bool
+    quality: str
+
+    def as_json(self) -> dict[str, object]:
+        """As plain values."""
+        return {
+            "release": str(self.path), "version": self.version, "reviews": self.reviews,
+            "reviews_with_triplets": self.labelled, "gold_reviews": self.gold, "triplets": self.triplets,
+            "polarities": dict(self.polarities), "splits": dict(self.splits), "quality": self.quality or None,
+        }  # fmt: skip
+
+    def lines(self) -> Iterator[str]:
+        """Counts and quality, in sentences."""
+        shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
+        yield f"{self.triplets:,} triplets in {self.labelled:,} of {self.reviews:,} reviews: {shares}."
+        rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
+        if rejected or repeated:
+            yield f"Of {self.ingest['rows']:,} rows, {rejected:,} could not be used and {repeated:,} repeat another review."
+        if not self.judged:
+            yield "The rules alone found them: there are too few reviews to train a model that judges them."
+        yield self.quality or "No human labels were given, so quality is not measured."
+
+
+def read_outcome(path: Path) -> Outcome:
+    """What the manifest of a release says; ReleaseError where it cannot be read."""
+    manifest: Mapping[str, Any] = reading.opened(path).manifest
+    polarities = Counter[str]()
+    for split in manifest["splits"].values():
+        polarities.update(split["polarities"])
+    statistics = list(manifest["statistics"].values())
+    reviews = sum(split["reviews"] for split in manifest["splits"].values())
+    return Outcome(
+        path=path,
+        version=str(manifest["version"]),
+        licensed=bool(manifest["licence"]),
+        reviews=reviews,
+        labelled=reviews - sum(split["reviews_without_triplet"] for split in statistics),
+        gold=sum(split["gold_reviews"] for split in statistics),
+        triplets=sum(polarities.values()),
+        polarities=dict(polarities),
+        splits={name: split["reviews"] for name, split in manifest["splits"].items()},
+        ingest=manifest["ingest"],
+        judged="too few" not in str(manifest["panel"]),
+        quality=_quality(manifest),
+    )
+
+
+def _quality(manifest: Mapping[str, Any]) -> str:
+    """In sentences what people measured: by the audit of a sample, and on reviews that they labelled."""
+    sentences = [str(manifest["quality"]["summary"])] if manifest["quality"].get("summary") else []
+    near = {figure["figure"].partition(",")[0]: figure for figure in manifest["figures"] if "near" in figure["figure"]}
+    if "F1" in near:
+        parts = ", ".join(f"{name} {near[name]['value']:.1f}" for name in ("precision", "recall", "F1") if name in near)
+        sentences.append(f"Quality on {near['F1']['by']}: {parts} percent; aspect or opinion may be longer or shorter.")
+    return " ".join(sentences)
+
+
+def examples(path: Path, colour: bool = False) -> Iterator[str]:
+    """Short reviews of a release with their triplets, laid out for people."""
+    answers = []
+    for split in reading.opened(path).splits:
+        rows = [row for row in islice(reading.rows(path, split), _LOOK_AT) if row["triplets"]]
+        rows.sort(key=lambda row: (len(row["text"]) not in _SHORT, len(row["triplets"]) < 2))
+        answers += [Answer(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows[:_EXAMPLES]]
+    yield from laid_out(answers[:_EXAMPLES], colour=colour)
+
+
+def next_commands(path: Path, workdir: Path, default: Path) -> Iterator[tuple[str, str]]:
+    """Commands that make sense now, and what each is for."""
+    place = "" if workdir == default else f" --workdir {workdir}"
+    yield f"builder serve{place}", "look at it in a browser"
+    yield f"builder report{place}", "one page: what came out, how good it is"
+    yield f"builder audit draw{place}", "have people check a sample, which measures quality"
+    yield f'datasets.load_dataset("{path}")', "use it in Python"

@@ -1,0 +1,117 @@
+"""What a build understands of a review file before it starts: columns by role, encoding, rows, and the first of them.
+
+In: a file and the settings of a build. Out: a `Preview`, in lines for people and as plain values. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from builder import sources
+from builder.errors import printable
+from builder.records import RawReview
+from builder.settings import Config
+from builder.stages.ingest import columns_of, unusable
+from builder.usecases.answers import display_width
+
+MOST_ROWS = 20_000
+"""Rows that are read for a preview; how many a larger file has is estimated from its bytes."""
+_SAMPLES = 3
+_SAMPLE_WIDTH = 60
+_REASONS = {
+    "empty": "without a text",
+    "no-han": "without a Chinese character",
+    "too-long": "too long",
+    "sheet": "a sheet that is not read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`rows` is an estimate unless `exact`. `columns`: role to the file's name for it, None where it has none.
+
+    `by_content`: the text column is known by what it holds. `unusable`: rows that will be set aside, by reason, of
+    those that were looked at. `samples`: the first usable texts.
+    """
+
+    file: str
+    encoding: str
+    rows: int
+    exact: bool
+    columns: dict[str, str | None]
+    by_content: bool
+    unusable: dict[str, int]
+    samples: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """As plain values."""
+        return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """For people, the file first."""
+        encoding = f", {self.encoding}" if self.encoding else ""
+        yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} rows{encoding}"
+        guess = " (known by its content; --text-column names another)" if self.by_content else ""
+        for role, name in self.columns.items():
+            if name is not None:
+                yield f"  {role:<7} ← {printable(name)}{guess if role == 'text' else ''}"
+        if self.columns.get("place") is None:
+            yield "  place   none: names of places will NOT be masked; --place-column names the column"
+        if self.unusable:
+            reasons = ", ".join(f"{count:,} {_REASONS.get(name, name)}" for name, count in self.unusable.items())
+            seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
+            yield f"  not usable{seen}: {reasons}"
+        for text in self.samples:
+            yield f"  “{_shortened(text)}”"
+
+
+def preview(path: Path, config: Config) -> Preview:
+    """Read the beginning of a file as the build will. InputError where it cannot be used."""
+    understood, rows = sources.Understanding(), 0
+    read_bytes, used = 0, (0, 0)
+
+    def count_bytes(more: int) -> None:
+        """When a chunk comes, the rows so far are those of the chunks before it."""
+        nonlocal read_bytes, used
+        used = (rows, read_bytes) if read_bytes else used
+        read_bytes += more
+
+    settings = config.input
+    items = sources.read(
+        path, columns_of(settings), settings.encoding or None, count_bytes, settings.sheet or None, understood
+    )
+    exact, samples = True, list[str]()
+    rejected = Counter[str]()
+    for rows, item in enumerate(items, start=1):
+        if rows > MOST_ROWS:
+            exact = False
+            break
+        if fault := unusable(item, config.ingest.max_chars):
+            rejected[fault[0]] += 1
+        elif isinstance(item, RawReview) and len(samples) < _SAMPLES:
+            samples.append(item.text)
+    if not exact:
+        rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
+    return Preview(
+        path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content,
+        dict(rejected.most_common()), tuple(samples),
+    )  # fmt: skip
+
+
+def _rounded(number: float) -> int:
+    """To two digits, as befits an estimate."""
+    unit = int(10 ** max(0, len(str(int(number))) - 2))
+    return max(MOST_ROWS, round(number / unit) * unit)
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = printable(" ".join(text.split()), kept="\u3000")
+    if display_width(line) <= _SAMPLE_WIDTH:
+        return line
+    while display_width(line) > _SAMPLE_WIDTH - 1:
+        line = line[:-1]
+    return line + "…"

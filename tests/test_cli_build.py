@@ -1,0 +1,163 @@
+"""What `builder build` says: what it understood, how far it is, and how it ended, to people and to programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Built, Command
+
+from builder.commands.build_voice import TITLES, Voice, spoken_seconds
+from builder.config import resolve
+from builder.pipeline import STAGES
+from builder.usecases import preview as previews
+from builder.usecases.outcome import read_outcome
+from builder.usecases.preview import preview
+
+REVIEWS = "編號,顧客留言,星等\na1,湯頭很濃郁，服務人員也很親切,5\na2,等了快一個小時才上菜，不會再來,1\na3,,1\na4,delicious,1\n"
+
+
+def write(folder: Path, content: str = REVIEWS) -> Path:
+    path = folder / "in.csv"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+# ---- what it understood
+
+
+def test_a_dry_run_says_what_was_understood_and_writes_nothing(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path)
+    ran = here("build", source, "--dry-run", "--workdir", tmp_path / "w", "--out", tmp_path / "r")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "in.csv: 4 rows, UTF-8",
+        "  text    ← 顧客留言 (known by its content; --text-column names another)",
+        "  id      ← 編號",
+        "  rating  ← 星等",
+        "  place   none: names of places will NOT be masked; --place-column names the column",
+        "  not usable: 1 without a text, 1 without a Chinese character",
+        "  “湯頭很濃郁，服務人員也很親切”",
+        "  “等了快一個小時才上菜，不會再來”",
+        "Nothing was built (--dry-run).",
+    ]
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_dry_run_finds_what_would_stop_the_build(here: Command, tmp_path: Path) -> None:
+    source = write(tmp_path)
+    assert "no such file" in here("build", tmp_path / "none.csv", "--dry-run").error
+    assert here("build", source, "--dry-run", "--place-column", "店").error.startswith(f"{source}: no column '店'")
+    assert "release.version 'x' is no MAJOR" in here("build", source, "--dry-run", "--set", "release.version=x").error
+
+
+def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:
+    seen = preview(write(tmp_path, "店名,text\n鼎香園,湯很好喝\n"), resolve().config)
+    assert [line for line in seen.lines() if "place" in line] == ["  place   ← 店名"]
+
+
+def test_the_rows_of_a_large_file_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(previews, "MOST_ROWS", 20_000)
+    path = write(tmp_path, "text\n" + "湯很好喝，服務也很親切，下次還會再來吃牛肉麵\n" * 90_000)
+    seen = preview(path, resolve().config)
+    assert not seen.exact
+    assert 80_000 <= seen.rows <= 100_000
+    assert next(iter(seen.lines())).startswith("in.csv: about ")
+
+
+def test_a_sample_is_one_short_line_without_codes_of_a_terminal(tmp_path: Path) -> None:
+    seen = preview(write(tmp_path, 'text\n"第一行\n第二行\x1b[31m' + "很好吃" * 40 + '"\n'), resolve().config)
+    (shown,) = [line for line in seen.lines() if "“" in line]
+    assert shown.startswith("  “第一行 第二行\\x1b[31m很好吃")
+    assert shown.endswith("…”")
+    assert len(shown) < 60
+
+
+# ---- how it ended
+
+
+def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Built, here: Command) -> None:
+    ran = here("resume", "--workdir", built.workdir)
+    lines = ran.out.splitlines()
+    made = read_outcome(built.release)
+    assert lines[0] == "Nothing has changed since the last build."
+    assert lines[1].startswith(f"{made.triplets} triplets in {made.labelled} of {made.reviews} reviews: ")
+    assert lines[2] == "Of 35 rows, 4 could not be used and 2 repeat another review."
+    assert any(re.match(r"Quality on \d+ gold reviews, labelled by people: precision [\d.]+, ", line) for line in lines)
+    assert "For example:" in lines
+    assert f"release: {built.release}" in lines
+    assert f"  builder serve --workdir {built.workdir}" in [line[: line.find("  ", 3)] for line in lines]
+    assert f'datasets.load_dataset("{built.release}")' in ran.out
+    for word in ("S_0", "YY", "YN", "panel", "judge none", "cut", "proposals"):
+        assert word not in ran.out, "words of ours are for --verbose"
+
+
+def test_without_gold_it_says_that_quality_is_not_measured(here: Command, tmp_path: Path) -> None:
+    source, workdir = write(tmp_path), tmp_path / "w"
+    ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1")
+    assert ran.code == 0, ran.err
+    assert "No human labels were given, so quality is not measured." in ran.out
+    assert "The rules alone found them" in ran.out
+    assert "湯頭很濃郁，服務人員也很親切\n  湯頭      濃郁  POS\n  服務人員  親切  POS\n" in ran.out
+    assert f"It states no licence; `builder release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
+    assert re.findall(r"^\d/7 (\w+): ", ran.err, re.M) == [stage.name for stage in STAGES]
+    quiet = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1", "--quiet")
+    assert (quiet.out, quiet.err) == (f"{tmp_path / 'r' / 'v0.1.0'}\n", "")
+
+
+def test_until_stops_after_a_stage_and_says_how_to_go_on(here: Command, tmp_path: Path) -> None:
+    words = ("--workdir", tmp_path / "w", "--out", tmp_path / "r", "--set", "workers=1")
+    ran = here("build", write(tmp_path), *words, "--until", "ingest")
+    assert ran.out.splitlines() == [
+        "Stopped after ingest, as you asked: rows 4, rejected 2, duplicates 0, reviews 2, train 2, valid 0, test 0, "
+        "near_duplicates 0, in_no_split 0.",
+        f"`builder resume --workdir {tmp_path / 'w'}` goes on.",
+    ]
+    assert not (tmp_path / "r").exists()
+    error = here("build", write(tmp_path), *words, "--until", "releese").error
+    assert error.startswith("unknown stage 'releese'; did you mean release? stages: ingest, annotate, ")
+
+
+def test_programs_get_an_event_a_line_and_nothing_else(built: Built, here: Command, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    ran = here("resume", "--workdir", workdir, "--json")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert ran.err == ""
+    assert [event["stage"] for event in events if event["event"] == "stage"] == [stage.name for stage in STAGES]
+    assert {event["ran"] for event in events if event["event"] == "done"} == {False}
+    assert events[-1]["event"] == "end"
+    assert events[-1]["release"] == str(built.release)
+    assert events[-1]["triplets"] == read_outcome(built.release).triplets
+    shutil.rmtree(workdir)
+    seen = json.loads(here("build", write(tmp_path), "--dry-run", "--json").out)
+    assert (seen["event"], seen["rows"], seen["columns"]["text"]) == ("input", 4, "顧客留言")
+
+
+def test_two_manners_of_speaking_are_one_too_many(here: Command) -> None:
+    assert here("build", "--quiet", "--json").error.startswith("--quiet and --json exclude each other")
+    assert here("resume", "--verbose", "--json").error.startswith("--verbose and --json exclude each other")
+
+
+# ---- how far it is
+
+
+def test_a_stage_says_what_is_left_where_all_that_comes_ran_before(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    voice = Voice("people", tmp_path, {"evaluate": 5.0, "release": 60.0})
+    for number, name in enumerate(("discriminate", "evaluate"), start=4):
+        voice.progress(number - 1 if name == "discriminate" else 5, 7, name)
+        voice.report(f"{name}: scores")
+    assert capsys.readouterr().err.splitlines() == [
+        "4/7 discriminate: judging the triplets (0 s so far)",
+        "6/7 evaluate: measuring against human labels (0 s so far, about 1 min 05 s left)",
+    ]
+    assert TITLES.keys() == {stage.name for stage in STAGES}
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (65, "1 min 05 s"), (7_810, "2 h 10 min")])
+def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None:
+    assert spoken_seconds(seconds) == shown

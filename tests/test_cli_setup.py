@@ -1,0 +1,239 @@
+"""Settings to begin with and explained, the state of the installation, tables and rows in every format, completion."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Built, Command, environment
+
+from builder.config import flat, resolve
+from builder.settings import Config
+from builder.usecases import diagnosis
+from builder.usecases.diagnosis import EXTRAS, Finding
+from builder.usecases.setting_sentences import setting_facts
+
+# ---- init and config
+
+
+def test_init_writes_a_settings_file_in_which_everything_is_a_comment(here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    assert here("init", path).out == (
+        f"{path} is written. Change what you need, then: builder build reviews.csv --config {path}\n"
+    )
+    text = path.read_text(encoding="utf-8")
+    assert resolve(path).config == Config()
+    sections = {name: {} for name in ("input", "ingest", "annotate", "rules", "discriminate")}
+    assert tomllib.loads(text).items() >= sections.items()
+    uncommented = "\n".join(line.removeprefix("# ") for line in text.splitlines() if " = " in line or line[:1] == "[")
+    assert set(flat_keys(tomllib.loads(uncommented))) == set(flat(Config())), "every setting stands in it"
+
+
+def flat_keys(table: dict[str, object], prefix: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat_keys(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key
+
+
+def test_init_writes_over_nothing_unless_it_is_told_to(here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("seed = 5\n")
+    assert here("init", path).error == f"{path}: is there already; name another file, or write over it with --force"
+    assert path.read_text() == "seed = 5\n"
+    assert here("init", path, "--force").code == 0
+    assert "# seed = 13" in path.read_text(encoding="utf-8")
+
+
+def test_config_explains_a_setting_and_says_what_a_file_sets(here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('[rules]\nconvention = "paper"\n')
+    assert here("config", "rules.convention", "--config", path).out.splitlines() == [
+        "rules.convention: `natural` labels sensibly; `paper` reproduces the habits of the paper's released data.",
+        '  value    "natural", "paper"',
+        '  default  "natural"',
+        f'  here     "paper" ({path})',
+        '  in TOML  [rules] convention = "natural"',
+        "  or       builder build --set rules.convention='\"natural\"'",
+    ]
+
+
+def test_config_says_what_a_build_used(built: Built, here: Command) -> None:
+    assert f"  here     8 ({built.workdir})" in here("config", "annotate.chunk", "--workdir", built.workdir).out
+
+
+def test_config_lists_all_settings_or_those_of_a_section(here: Command) -> None:
+    listing = here("config").out
+    assert [fact.key for fact in setting_facts(Config) if f"\n{fact.key} " not in listing] == []
+    lines = here("config", "release").out.splitlines()
+    assert lines[0] == "What is written under releases/."
+    assert any(line.startswith("  release.licence ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("relase.licence", "did you mean release.licence? "),
+        ("convention", "did you mean rules.convention? "),
+        ("x", ""),
+    ],
+)
+def test_config_suggests_the_setting_that_was_meant(here: Command, key: str, hint: str) -> None:
+    assert here("config", key).error == f"unknown setting '{key}'; {hint}`builder config` lists all"
+
+
+# ---- doctor
+
+
+def test_doctor_finds_this_installation_fit(here: Command, tmp_path: Path) -> None:
+    ran = here("doctor", "--json", "--workdir", tmp_path)
+    assert ran.code == 0, ran.out
+    findings = {finding["subject"]: finding for finding in map(json.loads, ran.out.splitlines())}
+    for subject in ("python", "builder", "models", "lexicons", "disk"):
+        assert findings[subject]["state"] == "ok", findings[subject]
+    assert {f"extra {name}" for name in EXTRAS} < findings.keys()
+    shown = here("doctor", "--workdir", tmp_path).out
+    assert shown.endswith("builder can work here; what is marked - is optional.\n")
+
+
+def test_doctor_says_how_to_install_what_is_missing(
+    here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    present = diagnosis.find_spec
+    monkeypatch.setattr(diagnosis, "find_spec", lambda name: None if name == "datasette" else present(name))
+    out = here("doctor", "--workdir", tmp_path).out
+    (line,) = [line for line in out.splitlines() if "extra inspect" in line]
+    assert line.startswith("-       extra inspect   for `builder serve`; pip install -e ")
+    assert "[inspect]'" in line
+
+
+def test_doctor_ends_with_code_1_where_builder_cannot_work(
+    here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    finding = Finding("models", "broken", "the embedded models cannot be read", "install builder again")
+    monkeypatch.setattr(diagnosis, "_models", lambda: finding)
+    ran = here("doctor", "--workdir", tmp_path)
+    assert ran.code == 1
+    assert "BROKEN  models          the embedded models cannot be read; install builder again\n" in ran.out
+    assert ran.out.endswith("\n1 problem\n")
+
+
+def test_doctor_names_every_extra_that_a_user_may_want() -> None:
+    table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = set(table["project"]["optional-dependencies"])
+    assert EXTRAS.keys() == extras - {"docs", "dev"}
+
+
+# ---- tables and rows
+
+
+def test_tables_are_listed_with_a_sentence_and_counted_if_asked(built: Built, here: Command) -> None:
+    rows = json.loads(here("tables", "--format", "json", "--counts", "--workdir", built.workdir).out)
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["reviews"]["rows"] == 31
+    assert by_name["released_triplets"]["kind"] == "view"
+    assert by_name["released_triplets"]["holds"].endswith("the view to start with.")
+    assert not any(name.startswith("sqlite_") for name in by_name)
+
+
+def test_schema_explains_the_columns_of_a_table_in_any_case(built: Built, here: Command) -> None:
+    lines = here("schema", "REJECTED", "--workdir", built.workdir).out.splitlines()
+    assert lines[0].startswith("rejected: Everything that was not used")
+    assert any(line.split() == ["reason", "TEXT", "Short", "reason", "code."] for line in lines)
+    assert here("schema", "rejected", "--sql", "--workdir", built.workdir).out.startswith("CREATE TABLE rejected (")
+    everything = json.loads(here("schema", "--format", "json", "--workdir", built.workdir).out)
+    (text,) = [row for row in everything if (row["table"], row["column"]) == ("reviews", "text")]
+    assert (text["type"], text["meaning"][-1]) == ("TEXT", ".")
+
+
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [
+        (
+            ("schema", "released_triplet"),
+            "no table 'released_triplet'; did you mean released_triplets? `builder tables`",
+        ),
+        (("sql", "SELECT * FROM revews"), "no such table: revews; did you mean reviews? known: "),
+        (("sql", "SELECT txt FROM reviews"), "no such column: txt; did you mean text? reviews has id, key, text"),
+        (("query", "by-aspct"), "unknown query 'by-aspct'; did you mean by-aspect? known: "),
+        (("augment", "synonim", "--release", "r"), "unknown augmentation method 'synonim'; did you mean synonym? "),
+        (("run", "self-trian"), "unknown stage 'self-trian'; did you mean self_train? stages: "),
+    ],
+)
+def test_a_name_that_there_is_not_is_answered_with_the_likeliest(
+    built: Built, here: Command, words: tuple[str, ...], start: str
+) -> None:
+    place = () if words[0] == "augment" else ("--workdir", built.workdir)
+    assert here(*words, *place).error.startswith(start)
+
+
+def test_sql_writes_all_rows_to_a_file_in_the_format_of_its_ending(built: Built, here: Command, tmp_path: Path) -> None:
+    numbers = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) SELECT i, '湯, 好' AS t FROM n"
+    )
+    for ending in ("csv", "tsv", "json", "ndjson", "jsonl"):
+        path = tmp_path / f"out.{ending}"
+        ran = here("sql", numbers, "--output", path, "--workdir", built.workdir)
+        assert (ran.code, ran.out, ran.err) == (0, "", f"{path}: 2,500 rows\n")
+        text = path.read_text(encoding="utf-8")
+        if ending in ("csv", "tsv"):
+            rows = list(csv.DictReader(io.StringIO(text), delimiter="\t" if ending == "tsv" else ","))
+        else:
+            rows = json.loads(text) if ending == "json" else [json.loads(line) for line in text.splitlines()]
+        assert len(rows) == 2_500, ending
+        assert (str(rows[-1]["i"]), rows[-1]["t"]) == ("2500", "湯, 好")
+    ran = here("sql", numbers, "--format", "ndjson", "--workdir", built.workdir)
+    assert len(ran.out.splitlines()) == 1_000
+    assert ran.err == "only the first 1,000 rows are shown; --limit takes more, --output FILE all\n"
+
+
+def test_sql_writes_no_file_that_it_has_no_format_for(built: Built, here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "out.xml"
+    ran = here("sql", "SELECT 1 AS one", "--output", path, "--workdir", built.workdir)
+    assert ran.error == f"{path}: the ending '.xml' names no format; use .csv, .tsv, .json, .ndjson, or --format"
+    assert not path.exists()
+    path.mkdir()
+    assert (
+        "cannot write" in here("sql", "SELECT 1", "--format", "csv", "--output", path, "--workdir", built.workdir).error
+    )
+
+
+# ---- completion
+
+
+def completed(line: list[str], folder: Path) -> list[str]:
+    """What a bash offers for the last word of a line."""
+    variables = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(line) - 1), "_BUILDER_COMPLETE": "bash_complete"}
+    done = subprocess.run(
+        [sys.executable, "-m", "builder"], cwd=folder, env=environment() | variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return [answer.partition(",")[2] for answer in done.stdout.splitlines() if answer]
+
+
+def test_a_shell_completes_columns_of_the_file_stages_queries_and_settings(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("編號,顧客留言\n1,湯很好喝也不貴\n", encoding="utf-8")
+    (tmp_path / "strange.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    for command in ("build", "extract"):
+        assert completed(["builder", command, "in.csv", "--text-column", ""], tmp_path) == ["編號", "顧客留言"]
+    assert completed(["builder", "build", "strange.csv", "--place-column", ""], tmp_path) == ["a", "b"]
+    assert completed(["builder", "build", "none.csv", "--id-column", ""], tmp_path) == []
+    assert completed(["builder", "build", "--until", "s"], tmp_path) == ["seed", "self_train"]
+    assert completed(["builder", "query", "by-"], tmp_path) == ["by-aspect", "by-opinion", "by-rule"]
+    assert completed(["builder", "config", "release.lic"], tmp_path) == ["release.licence", "release.licences"]
+
+
+def test_the_script_for_a_shell_names_the_program(here: Command) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_BUILDER_COMPLETE" in here("completion", shell).out
+    assert here("completion", "csh").error.startswith("Invalid value for '{bash|zsh|fish}': 'csh' is not one of")
+    assert "_BUILDER_COMPLETE" not in os.environ
