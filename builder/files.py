@@ -14,6 +14,9 @@ from typing import BinaryIO
 
 from builder.errors import OutputError
 
+PathLike = str | os.PathLike[str]
+"""A path as callers of the Python API may give it."""
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:

@@ -22,29 +22,6 @@ Span = tuple[int, int]
 """Half-open [start, end)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawReview:
-    """One row as a reader gives it. `row` is the 1-based data row of the file (the header not counted)."""
-
-    row: int
-    text: str
-    id: str | None = None
-    source: str | None = None
-    place: str | None = None
-    rating: float | None = None
-    group: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
-    """A row that cannot be used: `reason` is a short code, `detail` what a person needs to find it."""
-
-    row: int
-    reason: str
-    detail: str
-    raw: str = ""
-
-
 class Token(NamedTuple):
     """A word of an annotated text: [start, end), universal POS, head as token index (-1 is the root), UD v1 relation.
 

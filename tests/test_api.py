@@ -51,7 +51,7 @@ def test_the_examples_in_docstrings_do_what_they_show(name: str, monkeypatch: py
 
 
 def test_the_door_has_examples() -> None:
-    assert {"builder", "builder.api"} <= set(WITH_EXAMPLES)
+    assert {"builder", "builder.api", "builder.api.extractor", "builder.api.building"} <= set(WITH_EXAMPLES)
 
 
 def test_every_public_name_is_there_and_says_what_it_is() -> None:

@@ -19,9 +19,9 @@ from builder.builds import Build
 from builder.config import flat, resolve
 from builder.errors import InputError, WorkdirError
 from builder.lexicon.resources import load_lexicon, overlays
-from builder.records import RawReview, RejectedRow
 from builder.release.reading import shelf_of
 from builder.sources import read
+from builder.sources.rows import RawReview, RejectedRow
 from builder.store import db
 
 TEXTS = '{"id": 1, "text": "湯頭很好喝"}\n{"id": 2, "text": "店員不親切"}\n'

@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import InputError
-from builder.records import RawReview, RejectedRow
 from builder.sources import FORMATS, Columns, Row, digest, read
 from builder.sources.columns import rating_of
+from builder.sources.rows import RawReview, RejectedRow
 
 RECORDS: list[dict[str, object]] = [
     {"review_id": "a1", "place": "鼎香園", "rating": 5, "text": "湯頭很濃，\n麵也好吃🍜"},

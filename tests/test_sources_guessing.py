@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from builder.errors import InputError
-from builder.records import RawReview
 from builder.sources import Columns, Row, Understanding, read
+from builder.sources.rows import RawReview
 
 HEADER = ["編號", "分店", "顧客留言", "星等", "店家回覆"]
 ROWS = [

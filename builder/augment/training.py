@@ -17,7 +17,7 @@ from builder.augment.records import Sentence
 from builder.augment.signatures import FREE
 from builder.errors import ConfigError, InputError
 from builder.limits import Limits, at_least
-from builder.records import RawReview
+from builder.sources.rows import RawReview
 from builder.text import clauses, same_script, script_of, sentences
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
     from builder import nlp, sources
     from builder.lexicon.check import check as checked
     from builder.lexicon.resources import data_dir, load_lexicon
-    from builder.records import RawReview
+    from builder.sources.rows import RawReview
 
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
     root = lexicons or data_dir("lexicons")

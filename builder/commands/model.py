@@ -86,7 +86,7 @@ def trim(
     from builder.model.paper.pretrained import load_base
     from builder.model.paper.squad import read_squad
     from builder.model.paper.trim import trim as cut
-    from builder.records import RawReview
+    from builder.sources.rows import RawReview
     from builder.text import view
 
     if not inputs and not files:

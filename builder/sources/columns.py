@@ -16,9 +16,9 @@ from decimal import Decimal
 from itertools import islice
 
 from builder.errors import InputError
-from builder.records import RawReview, RejectedRow
 from builder.sources.guessing import LOOK_AT, guess_text_column
 from builder.sources.opening import Source, one_line, storable, written
+from builder.sources.rows import RawReview, RejectedRow
 
 Row = RawReview | RejectedRow
 

@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Iterator
 
 from builder.errors import InputError
-from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
 from builder.sources.opening import Source, storable
+from builder.sources.rows import RejectedRow
 
 CELL_LIMIT = 32 << 20
 """Characters. A longer cell is a quote that never closes."""

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 
 from builder.errors import InputError
-from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row
 from builder.sources.encoding import Codec, chunks, codec_of
 from builder.sources.jsonlines import DECODER
 from builder.sources.objects import RawObject, reviews
 from builder.sources.opening import Source, storable
+from builder.sources.rows import RejectedRow
 
 ELEMENT_LIMIT = 64 << 20
 """Characters. A longer element is a string that never closes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row
 from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
 from builder.sources.objects import RawObject, reviews
 from builder.sources.opening import Source, storable
+from builder.sources.rows import RejectedRow
 
 # Not strict: raw tabs and other control characters inside strings are read; NUL is rejected by name, not as bad JSON.
 DECODER = json.JSONDecoder(strict=False)

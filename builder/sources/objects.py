@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.opening import Source, storable, written
+from builder.sources.rows import RejectedRow
 
 _LOOK_AT = 1_000
 _DEEPEST = 5

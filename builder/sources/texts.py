@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 
 from builder.errors import ConfigError, InputError
-from builder.records import RejectedRow
 from builder.sources import FORMATS, Columns, read
+from builder.sources.rows import RejectedRow
 
 Text = tuple[object, str]
 STANDARD = Path("-")

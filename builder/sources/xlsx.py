@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 from xml.etree.ElementTree import ParseError
 
 from builder.errors import InputError
-from builder.records import RejectedRow
 from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.opening import Source, check_size, door, one_line, opened
+from builder.sources.rows import RejectedRow
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (

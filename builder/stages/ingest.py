@@ -13,9 +13,9 @@ from builder.dedup.assignment import norm_hash
 from builder.dedup.near_duplicates import normal
 from builder.errors import InputError
 from builder.progress import bar
-from builder.records import RawReview, RejectedRow
 from builder.settings import Input
 from builder.sources.opening import one_line, storable
+from builder.sources.rows import RawReview, RejectedRow
 from builder.stages.parts import gold, splits
 from builder.stages.parts.context import Context
 from builder.store import db, reviews, runs, search

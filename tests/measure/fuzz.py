@@ -119,8 +119,8 @@ def limit_memory() -> None:
 def outcome(path: Path, rows: int | None) -> str:
     """`read`, `rejected`, `refused`; AssertionError for a row that is lost, and whatever the reader should not have raised."""
     from builder.errors import InputError
-    from builder.records import RawReview
     from builder.sources import read
+    from builder.sources.rows import RawReview
 
     numbers, rejected = [], 0
     before = signal.signal(signal.SIGPROF, _too_long)

@@ -1,0 +1,175 @@
+"""`Extractor`: a text in, a `Document` out; by the rules, or by a model that a build trained."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.api.document import Document
+from builder.errors import ConfigError
+from builder.files import PathLike
+from builder.records import Token
+from builder.settings import Convention
+
+if TYPE_CHECKING:
+    from builder.usecases.extraction import System
+
+
+class Extractor:
+    """Finds triplets in texts: the rules, or with `from_workdir` what a build learnt. Call it with a text.
+
+    It is ready when it is made, and reads on one thread. It may be used from one thread at a time.
+
+    Args:
+        convention: `natural`, or `paper` for the labels of Lu et al. (2024).
+        lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win.
+            `builder lexicon import` and `builder lexicon induce` write such folders (`opinions/*.tsv`,
+            `aspects/*.tsv`). A folder that also holds `variants.tsv` is a whole lexicon and takes the place of the
+            shipped one.
+        rules: a folder of rules in place of the shipped ones.
+        backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
+        models: the folder of the backend's models, where they are not the shipped ones.
+
+    Raises:
+        ConfigError: an unknown backend or convention.
+        ResourceError: a lexicon, rule or model file is missing or broken; the error says where.
+
+    >>> from builder import Extractor
+    >>> extract = Extractor()
+    >>> extract("服務人員很親切")
+    Document('服務人員很親切', [服務人員 · 親切 · POS])
+    """
+
+    def __init__(
+        self,
+        *,
+        convention: Convention = "natural",
+        lexicons: PathLike | Sequence[PathLike] = (),
+        rules: PathLike | None = None,
+        backend: str = "embedded",
+        models: PathLike | None = None,
+    ) -> None:
+        from builder.reader import Recipe
+        from builder.usecases.extraction import RuleSystem
+
+        folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]
+        whole = [folder for folder in folders if (folder / "variants.tsv").is_file()]
+        if len(whole) > 1:
+            raise ConfigError(
+                f"{' and '.join(map(str, whole))} are whole lexicons",
+                fix="name one of them; the others are to be overlays",
+            )
+        overlays = tuple(folder for folder in folders if folder not in whole)
+        recipe = Recipe(
+            convention,
+            overlays,
+            whole[0] if whole else None,
+            Path(rules) if rules else None,
+            backend,
+            Path(models) if models else None,
+        )
+        self._begin(RuleSystem(recipe))
+
+    @classmethod
+    def from_workdir(cls, workdir: PathLike, source: str = "", *, convention: Convention | None = None) -> Extractor:
+        """What the build in a working directory learnt, with the words that it was given.
+
+        Args:
+            workdir: the `--workdir` of a build.
+            source: a variant (`E`, or `A` to `D`: its last round), one round (`C1`), `rules`; empty for the last
+                model of all.
+            convention: as the build's, if not given.
+
+        Raises:
+            ConfigError: no such model was trained there; the error names those that were.
+            WorkdirError: no build was begun there.
+
+        Example: `Extractor.from_workdir("workdir", source="E")("湯頭濃郁")`
+        """
+        from builder.builds import remembered
+        from builder.usecases.extraction import open_system
+
+        settings = remembered(Path(workdir)).resolved.config
+        models = Path(settings.annotate.models) if settings.annotate.models else None
+        made = cls.__new__(cls)
+        made._begin(
+            open_system(
+                Path(workdir), source, convention or settings.rules.convention, settings.annotate.backend, models
+            )
+        )
+        return made
+
+    def _begin(self, system: System) -> None:
+        self._system = system
+        system.extract(
+            ("湯頭濃郁，服务很好",)
+        )  # tables of both scripts and the dictionary load with the first text that needs them
+
+    @property
+    def source(self) -> str:
+        """`rules`, or the name of the model: E0, C2."""
+        return self._system.name
+
+    def __call__(self, text: str) -> Document:
+        """The triplets of one text, of any length and in either script. Offsets are code points of `text`.
+
+        Raises:
+            TypeError: `text` is no string; `stream` takes many texts.
+        """
+        return Document(text, self._system.extract((_checked(text),))[0])
+
+    def stream(self, texts: Iterable[str], workers: int = 1) -> Iterator[Document]:
+        """The documents of many texts, in order, as they are ready. `texts` may be endless: it is read some batches
+        ahead.
+
+        Args:
+            texts: any iterable of strings.
+            workers: processes that read; the answers do not depend on it. Fewer than 1,025 texts are read in this
+                process.
+
+        >>> from builder import Extractor
+        >>> list(Extractor().stream(["湯頭濃郁", "服務很差"]))
+        [Document('湯頭濃郁', [湯頭 · 濃郁 · POS]), Document('服務很差', [服務 · 差 · NEG])]
+        """
+        if isinstance(texts, str):
+            raise TypeError("stream takes an iterable of texts; call the extractor with a single one")
+        waiting = deque[str]()
+
+        def remembered() -> Iterator[str]:
+            for text in texts:
+                waiting.append(_checked(text))
+                yield text
+
+        for triplets in self._system.stream(remembered(), workers):
+            yield Document(waiting.popleft(), triplets)
+
+    def tokens(self, text: str) -> tuple[Token, ...]:
+        """The words of a text with universal tags, heads and dependency relations, as the rules read them.
+
+        Raises:
+            ConfigError: this extractor is a model, which reads characters.
+
+        >>> from builder import Extractor
+        >>> text = "湯頭濃郁"
+        >>> [(text[token.start:token.end], token.pos, token.rel) for token in Extractor().tokens(text)]
+        [('湯頭', 'NOUN', 'nsubj'), ('濃郁', 'ADJ', 'root')]
+        """
+        from builder.usecases.extraction import RuleSystem
+
+        if not isinstance(self._system, RuleSystem):
+            raise ConfigError(
+                f"the model {self.source} reads characters, not words", fix="use Extractor() or source='rules'"
+            )
+        return tuple(self._system.reader.read((_checked(text),))[0].text_tokens)
+
+    def __repr__(self) -> str:
+        return f"<Extractor: {self.source}>"
+
+
+def _checked(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a string, not {type(text).__name__}; Extractor.stream takes many texts")
+    return text
