@@ -23,7 +23,7 @@ from conftest import ROOT, Built, Command, contents, environment
 
 from builder import cli
 from builder.records import Element
-from builder.store import db, stories, triplets
+from builder.store import db, stories, training_sets, triplets
 
 OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
 STAGES = ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
@@ -454,7 +454,7 @@ def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, her
 
 def test_explain_tells_the_longer_aspect_under_which_a_triplet_was_released(built: Built, tmp_path: Path) -> None:
     with db.writing(built.copy(tmp_path)) as connection:
-        own = next(one for one in triplets.training(connection, "D", 1) if one.triplet.aspect.start > 0)
+        own = next(one for one in training_sets.training(connection, "D", 1) if one.triplet.aspect.start > 0)
         ((text,),) = connection.execute("SELECT text FROM reviews WHERE id = ?", (own.review,)).fetchall()
         start, end = own.triplet.aspect.start - 1, own.triplet.aspect.end
         longer = Element(text[start:end], ((start, end),))

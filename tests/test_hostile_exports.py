@@ -21,7 +21,7 @@ from builder.export.records import ReviewRow
 from builder.export.records import triplet as read_row
 from builder.release.reading import rows
 from builder.release.verify import verify
-from builder.store import db, runs, triplets
+from builder.store import db, runs, training_sets, triplets
 from builder.usecases.exporting import export_release
 
 HURT = (
@@ -66,7 +66,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source = triplets.source_id(connection, "rules")
         assert source is not None
         ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
-        triplets.set_training(connection, "C", 0, ids)
+        training_sets.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return make(folder / "w", folder / "out")
 

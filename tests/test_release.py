@@ -27,7 +27,7 @@ from builder.release.diff import compare
 from builder.release.verify import verify
 from builder.stages import release as stage
 from builder.stages.parts.context import Context
-from builder.store import db, runs, triplets
+from builder.store import db, runs, training_sets, triplets
 
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]
 SAID = ["很好吃", "太鹹了", "不會太油", "很新鮮", "非常難吃", "又香又濃", "偏貴", "份量很大"]
@@ -55,7 +55,7 @@ def workdir(folder: Path, texts: dict[str, str]) -> Path:
         source = triplets.source_id(connection, "rules")
         assert source is not None
         ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
-        triplets.set_training(connection, "C", 0, ids)
+        training_sets.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return folder / "w"
 

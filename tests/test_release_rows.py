@@ -19,7 +19,7 @@ from builder.lexicon.categories import Categories
 from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.release.reading import rows
 from builder.release.verify import verify
-from builder.store import db, queries, triplets
+from builder.store import db, queries, training_sets, triplets
 
 TEXTS = {
     "a": "這家的牛肉麵很好吃，湯頭不會太鹹",
@@ -44,7 +44,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             connection.execute("UPDATE verdicts SET confidence = 0.87654")
             doubted = "SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = 'c'"
             connection.execute(f"UPDATE verdicts SET confidence = 0.1 WHERE triplet IN ({doubted})")
-            triplets.set_training(connection, "C", 0, ids)
+            training_sets.set_training(connection, "C", 0, ids)
     return folder
 
 

@@ -25,7 +25,7 @@ from builder.report.collect import collect
 from builder.report.page import page
 from builder.report.visible import markdown, pieces, visible
 from builder.report.yardsticks import find_yardsticks, stands_for
-from builder.store import db, reviews, runs, triplets
+from builder.store import db, reviews, runs, training_sets, triplets
 from builder.store.labels import LabelCandidate, StoredLabel, pools
 from builder.store.report import Marked
 
@@ -108,7 +108,7 @@ def fill(workdir: Path, *, models: bool = True, gold: bool = True) -> Path:
                 )
             if name.startswith("C"):
                 chosen = ids[: 1 + int(name[1])]
-                triplets.set_training(connection, "C", int(name[1]), chosen)
+                training_sets.set_training(connection, "C", int(name[1]), chosen)
                 runs.finish_round(
                     connection,
                     runs.Round("C", int(name[1]), "k", f"sig-{name}", 2, 100 + 20 * int(name[1]), 9, 8, 7, 12.0),

@@ -31,7 +31,7 @@ from builder.errors import ReleaseError, install_command
 from builder.markup import HIDDEN
 from builder.records import Element, Polarity, Span, Triplet
 from builder.serve import app, database, guard, spans
-from builder.store import browse, db, released, reviews, runs, search, stories, triplets, usage
+from builder.store import browse, db, released, reviews, runs, search, stories, training_sets, triplets, usage
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -104,7 +104,7 @@ def fill(workdir: Path) -> None:
         ids = triplets.propose(connection, rules, made)
         triplets.propose(connection, model, made[:1])
         triplets.judge(connection, judge, [(ids[0], "YY", 0.9), (ids[1], "YN", 0.3)])
-        triplets.set_training(connection, "C", 0, ids[:2])
+        training_sets.set_training(connection, "C", 0, ids[:2])
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
         runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from builder.errors import ConfigError, QueryError, WorkdirError
 from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
-from builder.store import db, queries, released, reviews, runs, stories, triplets
+from builder.store import db, queries, readings, released, reviews, runs, stories, training_sets, triplets
 
 TEXTS = {
     "r1": "湯頭不會太鹹，服務很好",
@@ -88,8 +88,8 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         ids = {key: i for i, key, *_ in reviews.distinct(connection)}
         reviews.set_splits(connection, ((split, ids[key]) for key, split in SPLITS.items()))
         reviews.reject(connection, "ingest", [("row 9", "empty", "no text", ""), ("row 10", "no_han", "no Han", "ok")])
-        backend = reviews.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
-        reviews.annotate(connection, backend, [(2, reviews.dump_tokens(TOKENS))])
+        backend = readings.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
+        readings.annotate(connection, backend, [(2, readings.dump_tokens(TOKENS))])
         rules = triplets.source(connection, "rules", "rules", "sig-rules")
         model = triplets.source(connection, "C1", "model", "sig-c1")
         gold = triplets.source(connection, "gold", "human", "people")
@@ -105,7 +105,7 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         )
         triplets.propose(connection, gold, [(5, replace(PLACE, rules=(), evidence=()))])
         triplets.judge(connection, judge, [(made[0], "YY", 0.9), (made[1], "NX", 0.2), (made[3], "YN", 0.4)])
-        triplets.set_training(connection, "C", 0, made[:3])
+        training_sets.set_training(connection, "C", 0, made[:3])
         runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
         runs.set_metrics(connection, [(("rules", "test", "f1", 50.0, None, None), "sig")])
         released.set_public_ids(connection, hashed=False)
@@ -436,14 +436,14 @@ def test_clearing_ingest_leaves_no_trace_of_reviews(filled: sqlite3.Connection) 
     )
 )
 def test_tokens_come_back_as_they_went(tokens: list[Token]) -> None:
-    assert reviews.load_tokens(reviews.dump_tokens(tokens)) == tuple(tokens)
+    assert readings.load_tokens(readings.dump_tokens(tokens)) == tuple(tokens)
 
 
 def test_annotated_reviews_come_with_their_words(filled: sqlite3.Connection) -> None:
-    ((review, words),) = reviews.annotated(filled, 0, 10)
-    assert (review.key, reviews.load_tokens(words)) == ("r2", TOKENS)
-    assert reviews.annotated(filled, 2, 10) == []
-    assert reviews.backend(filled) == "embedded/1 x"
+    ((review, words),) = readings.annotated(filled, 0, 10)
+    assert (review.key, readings.load_tokens(words)) == ("r2", TOKENS)
+    assert readings.annotated(filled, 2, 10) == []
+    assert readings.backend(filled) == "embedded/1 x"
     rows = filled.execute("SELECT n, word, pos, head, relation FROM tokens ORDER BY n").fetchall()
     assert rows == [(0, "牛肉麵", "NOUN", 2, "nsubj"), (1, "很", "ADV", 2, "advmod"), (2, "好吃", "ADJ", -1, "root")]
 
@@ -592,16 +592,16 @@ def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3
     assert judge is not None
     assert triplets.verdicts(filled, judge)[triplets.triplet_id(1, SALT)] == "YY"
     assert triplets.label_counts(filled, judge) == {"YY": 1, "YN": 1, "NX": 1}
-    assert [one.review for one in triplets.training(filled, "C", 0)] == [1, 1, 2]
-    triplets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
-    assert [one.review for one in triplets.training(filled, "C", 0)] == [5]
-    assert list(triplets.training(filled, "C", 1)) == []
+    assert [one.review for one in training_sets.training(filled, "C", 0)] == [1, 1, 2]
+    training_sets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
+    assert [one.review for one in training_sets.training(filled, "C", 0)] == [5]
+    assert list(training_sets.training(filled, "C", 1)) == []
     model = triplets.source_id(filled, "C1")
     assert model is not None
     assert triplets.count(filled, model, "train") == 2
-    assert triplets.training_counts(filled, "C", 0, model) == (1, 1, 0)
-    triplets.train_on(filled, "C", 0, model)
-    assert triplets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
+    assert training_sets.training_counts(filled, "C", 0, model) == (1, 1, 0)
+    training_sets.train_on(filled, "C", 0, model)
+    assert training_sets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
     assert [one.id for one in triplets.subset(filled, [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
         triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
     ]  # fmt: skip
@@ -627,7 +627,7 @@ def test_rounds_come_in_order_and_are_forgotten_with_their_training_sets(filled:
     assert [done.round for done in runs.rounds(filled, "C")] == [0, 1, 2]
     runs.forget_rounds(filled, "C")
     assert [done.variant for done in runs.rounds(filled)] == ["A"]
-    assert list(triplets.training(filled, "C", 0)) == []
+    assert list(training_sets.training(filled, "C", 0)) == []
 
 
 def test_metrics_are_replaced_as_a_whole_and_releases_are_remembered(connection: sqlite3.Connection) -> None:
@@ -835,20 +835,20 @@ def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migratio
 
 def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Connection) -> None:
     other = [token._replace(pos="X") for token in TOKENS]
-    backend = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
-    assert (reviews.annotated_to(filled), reviews.annotated(filled, 0, 10)) == (0, [])
-    reviews.annotate(filled, backend, [(1, reviews.dump_tokens(other)), (2, reviews.dump_tokens(other))])
-    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
+    backend = readings.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    assert (readings.annotated_to(filled), readings.annotated(filled, 0, 10)) == (0, [])
+    readings.annotate(filled, backend, [(1, readings.dump_tokens(other)), (2, readings.dump_tokens(other))])
+    assert [(review.id, readings.load_tokens(words)) for review, words in readings.annotated(filled, 0, 10)] == [
         (1, tuple(other)),
         (2, tuple(other)),
     ]
-    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == (
+    assert (readings.backend(filled), readings.annotated_count(filled), readings.annotated_to(filled)) == (
         "ckip/1 y",
         2,
         2,
     )
-    reviews.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
-    assert [(review.id, reviews.load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
+    readings.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
+    assert [(review.id, readings.load_tokens(words)) for review, words in readings.annotated(filled, 0, 10)] == [
         (2, TOKENS)
     ]
     assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [
@@ -861,10 +861,10 @@ def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Con
 def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(
     filled: sqlite3.Connection, key: str, anew: bool
 ) -> None:
-    other = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
-    reviews.annotate(filled, other, [(1, "[]")])
-    reviews.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
-    assert (reviews.backend(filled), reviews.annotated_count(filled)) == ("embedded/2 z", 0)
+    other = readings.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    readings.annotate(filled, other, [(1, "[]")])
+    readings.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
+    assert (readings.backend(filled), readings.annotated_count(filled)) == ("embedded/2 z", 0)
     assert filled.execute("SELECT backend, review FROM annotations").fetchall() == [(other, 1)]
 
 
@@ -876,12 +876,12 @@ def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_
         old.executescript(f"{db.schema()[0][1]}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
         reviews.insert(old, [new("r1", "牛肉麵很好吃", 1)])
         old.execute("INSERT INTO settings VALUES ('annotate.key', 'k1')")
-        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (reviews.dump_tokens(TOKENS),))
+        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (readings.dump_tokens(TOKENS),))
         old.close()
         with opened(workdir) as connection:
             assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
             assert [
-                (review.key, reviews.load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)
+                (review.key, readings.load_tokens(words)) for review, words in readings.annotated(connection, 0, 10)
             ] == [("r1", TOKENS)]
             assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [
                 ("embedded", "embedded/1 x", "k1", 1)

@@ -1,7 +1,7 @@
-"""Is a release what it says it is? Checksums, files, counts, schema and the gates of `gates`; every fault is named.
+"""Verification of a release: checksums, files, counts, schema and the gates of `builder.release.gates`.
 
-The checksum file is compared byte for byte with what its own entries render to, for a changed line end is a change as
-well.
+In: a release directory. Out: its faults, each with file and line. The checksum file itself is compared byte for byte
+with what its entries render to, so that a changed line end is noticed too.
 """
 
 from __future__ import annotations
@@ -9,24 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from builder.dedup.near_duplicates import normal
-from builder.dedup.texts import Texts
 from builder.errors import ReleaseError
 from builder.export.records import ReviewRow
 from builder.records import POLARITIES
 from builder.release import layers, parquet
-from builder.release.gates import leaks, row_faults, schema_fault, unmasked
+from builder.release.gates import row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
 from builder.release.reading import FORMAT, NAME, rows, uncollected
-from builder.text import hashed
+from builder.release.whole import WholeRelease
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""
@@ -102,7 +98,7 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    with closing(_Seen(manifest.get("privacy", {}).get("masked", ()))) as seen:
+    with closing(WholeRelease(manifest.get("privacy", {}).get("masked", ()))) as seen:
         for split, facts in splits.items():
             yield from _reviews(release, split, facts, manifest, layout, seen)
         augmented = manifest.get("augmentations", {})
@@ -111,7 +107,7 @@ def _content(release: Path) -> Iterator[str]:
             augmented = {}
         for layer, description in augmented.items():
             yield from _layer(release, layer, description, layout, seen)
-        yield from seen.twice()
+        yield from seen.repeats()
         if layout > 1:
             due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
             yield from (
@@ -119,11 +115,11 @@ def _content(release: Path) -> Iterator[str]:
                 for name in sorted(files)
                 if name.startswith("parquet/") and name not in due
             )
-            yield from seen.gates()
+            yield from seen.faults()
 
 
 def _reviews(
-    release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: _Seen
+    release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: WholeRelease
 ) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
     path = f"data/{split}.jsonl"
@@ -145,7 +141,7 @@ def _reviews(
     yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
 
 
-def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: int, seen: _Seen) -> Iterator[str]:
+def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: int, seen: WholeRelease) -> Iterator[str]:
     """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
     try:
         split, stated_rows = str(description["split"]), int(description["rows"])
@@ -283,46 +279,3 @@ def _counts(
     for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
         if statistics is not None and statistics.get(key, 0) != counted[name]:
             yield f"{split}: {counted[name]} reviews are {name}, manifest.json says {statistics.get(key, 0)}"
-
-
-class _Seen:
-    """What the gates over all reviews ask for: hashes of texts and ids, normal texts, and what shows personal data."""
-
-    def __init__(self, replacements: Collection[str]) -> None:
-        """`replacements`: the masks that the release says it has. An older one has no mask for names of people."""
-        self._replacements = replacements
-        self._texts, self._ids = bytearray(), bytearray()
-        self._normal, self._reviews = Texts(), Counter[str]()
-        self._shown: list[str] = []
-
-    def close(self) -> None:
-        self._normal.close()
-
-    def take(self, split: str, row: ReviewRow) -> None:
-        self._texts += hashed(row["text"])
-        self._ids += hashed(row["id"])
-        self._normal.append(normal(row["text"]))
-        self._reviews[split] += 1
-        self._shown += [
-            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}"
-            for kind in unmasked(row["text"], self._replacements)
-        ]
-
-    def twice(self) -> Iterator[str]:
-        """A text or an id that stands twice."""
-        for what, hashes in (("text", self._texts), ("id", self._ids)):
-            _, first, whose = np.unique(np.frombuffer(hashes, "S16"), return_index=True, return_inverse=True)
-            for n in np.flatnonzero(first[whose] != np.arange(len(whose))).tolist():
-                yield f"{self._where(n)}: its {what} stands in {self._where(int(first[whose[n]]))} too"
-
-    def _where(self, n: int) -> str:
-        for split, reviews in self._reviews.items():
-            if n < reviews:
-                return f"data/{split}.jsonl:{n + 1}"
-            n -= reviews
-        raise IndexError(n)
-
-    def gates(self) -> Iterator[str]:
-        for split, a, other, b in leaks(self._reviews, self._normal):
-            yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{split}.jsonl:{a + 1}"
-        yield from self._shown

@@ -18,7 +18,7 @@ from builder.reader import read
 from builder.shards import Job, Parcel
 from builder.stages.parts.context import Context
 from builder.stages.parts.lexicons import pack_lexicons, unpack_lexicon
-from builder.store import db, reviews, runs
+from builder.store import db, readings, reviews, runs
 from builder.text import Script, Variants
 
 _Task = list[tuple[int, str, Script]]
@@ -31,17 +31,17 @@ def run(context: Context) -> runs.Counts:
     models = Path(config.annotate.models) if config.annotate.models else None
     signature = nlp.load(config.annotate.backend, context.lexicon.words(), models).signature
     backend = _begin(context, signature)
-    at = reviews.annotated_to(connection)
+    at = readings.annotated_to(connection)
     words = pack_lexicons(overlays(context.workdir), context.lexicon.digest)
     folder = Parcel.of(models) if models else None
     job = Job(_prepare, (words, config.annotate.backend, folder, signature), _annotate)
     with bar(reviews.count(connection), "annotate") as shown:
-        shown.update(reviews.annotated_count(connection))
+        shown.update(readings.annotated_count(connection))
         for rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
-                reviews.annotate(connection, backend, rows)
+                readings.annotate(connection, backend, rows)
             shown.update(len(rows))
-    return {"reviews": reviews.annotated_count(connection), "backend": signature}
+    return {"reviews": readings.annotated_count(connection), "backend": signature}
 
 
 def _begin(context: Context, signature: str) -> int:
@@ -53,7 +53,7 @@ def _begin(context: Context, signature: str) -> int:
     with db.atomic(connection):
         anew = runs.setting(connection, "annotate.key") == ""
         runs.set_setting(connection, "annotate.key", context.key)
-        return reviews.begin_annotations(connection, name, signature, context.key, anew=anew)
+        return readings.begin_annotations(connection, name, signature, context.key, anew=anew)
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
@@ -77,5 +77,5 @@ def _prepare(words: tuple[Path, tuple[Path, ...], str], name: str, models: Path 
 
 def _annotate(ready: _Ready, task: _Task) -> list[tuple[int, str]]:
     backend, variants = ready
-    readings = read([text for _, text, _ in task], backend, variants, [script for _, _, script in task])
-    return [(i, reviews.dump_tokens(reading.text_tokens)) for (i, _, _), reading in zip(task, readings, strict=True)]
+    read_texts = read([text for _, text, _ in task], backend, variants, [script for _, _, script in task])
+    return [(i, readings.dump_tokens(reading.text_tokens)) for (i, _, _), reading in zip(task, read_texts, strict=True)]

@@ -19,7 +19,7 @@ from builder.settings import Convention
 from builder.shards import Job, Parcel
 from builder.stages.parts.context import Context, advance, begin
 from builder.stages.parts.lexicons import pack_lexicons, unpack_lexicon
-from builder.store import db, reviews, runs, triplets, usage
+from builder.store import db, readings, reviews, runs, triplets, usage
 
 _CHUNK = 1024
 _Task = list[tuple[Review, str]]
@@ -55,7 +55,7 @@ def _lexicon_entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
-    while rows := reviews.annotated(context.connection, at, _CHUNK):
+    while rows := readings.annotated(context.connection, at, _CHUNK):
         at = rows[-1][0].id
         yield rows
 
@@ -81,6 +81,6 @@ def _seed(ready: _Ready, task: _Task) -> _Answer:
         [
             (review.id, triplet)
             for review, words in task
-            for triplet in extract(engine, restored(review, reviews.load_words(words), lexicon.variants))
+            for triplet in extract(engine, restored(review, readings.load_words(words), lexicon.variants))
         ],
     )

@@ -27,7 +27,7 @@ from builder.stages.parts import judging, predictions, variant_e
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows, list_examples
 from builder.stages.parts.rounds import SPLITS, RoundCounts, RoundResult, accepts, finish_round, readable_reviews
-from builder.store import db, reviews, runs, triplets
+from builder.store import db, reviews, runs, training_sets, triplets
 from builder.text import View
 
 _SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
@@ -73,7 +73,7 @@ def _run_round(context: Context, variant: str, number: int, judge: Judge) -> Non
     """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
     connection = context.connection
     started = time.monotonic()
-    before = [triplet.id for triplet in triplets.training(connection, variant, number - 1)] if number else []
+    before = [triplet.id for triplet in training_sets.training(connection, variant, number - 1)] if number else []
     proposed = _select_proposals(context, variant, number)
     after = sorted(set(before) | set(proposed.accepted))
     if not after:

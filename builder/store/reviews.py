@@ -1,4 +1,4 @@
-"""Reviews, rejected rows and annotations: writing and streaming. One function, one statement or two."""
+"""Reviews and rejected rows: writing and streaming. One function, one statement or two."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from builder.records import Review, Token
+from builder.records import Review
 from builder.store import search
 
-_COLUMNS = "id, key, text, script, split, place, rating, source"
-_CURRENT = "(SELECT id FROM backends WHERE current = 1)"
+REVIEW_COLUMNS = "id, key, text, script, split, place, rating, source"
 NewReview = tuple[str, str, str | None, str | None, float | None, str, int, str, str, str, str]
 """key, text, source, place, rating, file, row, script, language, hash, norm_hash"""
 
@@ -172,7 +171,8 @@ def distinct(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, st
 def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review]:
     """The next `limit` distinct reviews with an id above `after`."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?", (after, limit)
+        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE duplicate_of IS NULL AND id > ? ORDER BY id LIMIT ?",
+        (after, limit),
     )
     return [Review(*row) for row in rows]
 
@@ -180,7 +180,8 @@ def texts(connection: sqlite3.Connection, after: int, limit: int) -> list[Review
 def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
     """The reviews with these ids, in their order of id."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", (json.dumps(ids),)
+        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (json.dumps(ids),),
     )
     return [Review(*row) for row in rows]
 
@@ -191,7 +192,7 @@ PROPOSED_FOR = "EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q
 
 def in_split(connection: sqlite3.Connection, split: str, source: int | None = None) -> Iterator[Review]:
     """The distinct reviews of a split, as a stream; `source`: those for which it proposes a triplet."""
-    for row in _of_split(connection, f"SELECT {_COLUMNS}", split, source, " ORDER BY id"):
+    for row in _of_split(connection, f"SELECT {REVIEW_COLUMNS}", split, source, " ORDER BY id"):
         yield Review(*row)
 
 
@@ -211,75 +212,6 @@ def _of_split(
 def count(connection: sqlite3.Connection) -> int:
     """Distinct reviews."""
     return int(connection.execute("SELECT count(*) FROM reviews WHERE duplicate_of IS NULL").fetchone()[0])
-
-
-def begin_annotations(connection: sqlite3.Connection, name: str, signature: str, key: str, *, anew: bool) -> int:
-    """The id of a backend, which becomes the current one.
-
-    What it annotated before under another key goes, and all of it if it shall begin `anew`; other backends keep theirs.
-    """
-    connection.execute("DELETE FROM backends WHERE name = ? AND (key <> ? OR ?)", (name, key, anew))
-    connection.execute("UPDATE backends SET current = 0 WHERE current = 1")
-    connection.execute(
-        "INSERT INTO backends (name, signature, key, current) VALUES (?,?,?,1) ON CONFLICT (name) DO UPDATE SET current = 1",
-        (name, signature, key),
-    )
-    return int(connection.execute("SELECT id FROM backends WHERE current = 1").fetchone()[0])
-
-
-def annotate(connection: sqlite3.Connection, backend: int, rows: Iterable[tuple[int, str]]) -> None:
-    """`rows` of (review id, words as `dump_tokens` makes them)."""
-    connection.executemany(
-        "INSERT INTO annotations (review, backend, words) VALUES (?,?,?)",
-        ((review, backend, words) for review, words in rows),
-    )
-
-
-def annotated_to(connection: sqlite3.Connection) -> int:
-    """The last review that the current backend has annotated, or 0."""
-    return int(
-        connection.execute(f"SELECT coalesce(max(review), 0) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0]
-    )
-
-
-def annotated_count(connection: sqlite3.Connection) -> int:
-    """Reviews that the current backend has annotated."""
-    return int(connection.execute(f"SELECT count(*) FROM annotations WHERE backend = {_CURRENT}").fetchone()[0])
-
-
-def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tuple[Review, str]]:
-    """The next reviews with the words that the current backend gave them, in order of id."""
-    columns = ", ".join("r." + name for name in _COLUMNS.split(", "))
-    rows = connection.execute(
-        f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review"
-        f" WHERE a.backend = {_CURRENT} AND a.review > ? ORDER BY a.review LIMIT ?",
-        (after, limit),
-    )
-    return [(Review(*row[:-1]), row[-1]) for row in rows]
-
-
-def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:
-    """The words that the current backend gave a review; none if it has not read it."""
-    row = connection.execute(
-        f"SELECT words FROM annotations WHERE backend = {_CURRENT} AND review = ?", (review,)
-    ).fetchone()
-    return load_words(row[0]) if row else []
-
-
-def dump_tokens(tokens: Iterable[Token]) -> str:
-    """Tokens as the JSON that the table `annotations` holds."""
-    return json.dumps([[t.start, t.end, t.pos, t.head, t.rel] for t in tokens], separators=(",", ":"))
-
-
-def load_words(words: str) -> list[tuple[int, int, str, int, str]]:
-    """The fields of the tokens that `dump_tokens` wrote, in offsets of the stored text."""
-    tokens: list[tuple[int, int, str, int, str]] = json.loads(words)
-    return tokens
-
-
-def load_tokens(words: str) -> tuple[Token, ...]:
-    """The tokens of such JSON."""
-    return tuple(Token(*word) for word in load_words(words))
 
 
 def ingest_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
@@ -317,12 +249,6 @@ def reasons(connection: sqlite3.Connection) -> str:
     """What was rejected, as one line: each reason with its number of rows."""
     rows = connection.execute("SELECT reason, count(*) FROM rejected GROUP BY reason ORDER BY count(*) DESC, reason")
     return ", ".join(f"{reason} {number}" for reason, number in rows)
-
-
-def backend(connection: sqlite3.Connection) -> str:
-    """The signature of the current backend, or nothing."""
-    row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()
-    return str(row[0]) if row else ""
 
 
 def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Triplets, proposals, verdicts and training sets: writing and streaming.
+"""Triplets, proposals and verdicts: writing and streaming.
 
 A triplet is stored once however many sources propose it; its id is a function of review, spans and polarity.
 """
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
 from builder.store.reviews import PROPOSED_FOR
 
-_COLUMNS = "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
+TRIPLET_COLUMNS = (
+    "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
+)
 BITS = 31
 """An id shifted right by this is the review's id."""
 HASH = (1 << BITS) - 1
@@ -180,7 +182,7 @@ def proposed(
     `most`: of so many reviews at most, those whose hashes come first, so that more reviews change few of them.
     """
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
+        f"SELECT {TRIPLET_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
         {"source": source, "split": split, "most": most},
     )
     yield from map(stored, rows)
@@ -189,7 +191,7 @@ def proposed(
 def judged(connection: sqlite3.Connection, source: int, judge: int, split: str) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
-        f"SELECT p.confidence, v.label, v.score, {_COLUMNS} FROM {_PROPOSED} LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
+        f"SELECT p.confidence, v.label, v.score, {TRIPLET_COLUMNS} FROM {_PROPOSED} LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
         " WHERE p.source = ? AND r.split = ? ORDER BY p.triplet",
         (judge, source, split),
     )
@@ -203,43 +205,6 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
         "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
     )
     return int(connection.execute(asked, (source, split)).fetchone()[0])
-
-
-def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
-    """Store the training set of a round: the ids of its triplets."""
-    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
-    connection.executemany(
-        "INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids)
-    )
-
-
-def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> None:
-    """Make what a source proposes for the train split the training set of a round."""
-    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
-    connection.execute(
-        "INSERT INTO training_sets (variant, round, triplet) SELECT ?, ?, p.triplet"
-        " FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = 'train'",
-        (variant, round_, source),
-    )
-
-
-def training_counts(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> tuple[int, int, int]:
-    """Of a training set the reviews, the triplets, and of these those that a source proposes too."""
-    reviews, total, shared = connection.execute(
-        "SELECT count(DISTINCT s.triplet >> 31), count(*), count(p.triplet) FROM training_sets s"
-        " LEFT JOIN proposals p ON p.triplet = s.triplet AND p.source = ? WHERE s.variant = ? AND s.round = ?",
-        (source, variant, round_),
-    ).fetchone()
-    return reviews, total, shared
-
-
-def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
-    """S_round of a variant, by review and place."""
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY s.triplet",
-        (variant, round_),
-    )
-    yield from map(stored, rows)
 
 
 def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
@@ -307,7 +272,7 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None 
     """Triplets by id, by review and place; `most` as in `proposed`."""
     drawn = " AND t.review IN (SELECT d.id FROM reviews d WHERE d.id IN (SELECT value >> 31 FROM json_each(:ids)) ORDER BY d.norm_hash LIMIT :most)"
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(:ids)){drawn if most is not None else ''} ORDER BY t.id",
+        f"SELECT {TRIPLET_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(:ids)){drawn if most is not None else ''} ORDER BY t.id",
         {"ids": json.dumps(ids), "most": most},
     )
     yield from map(stored, rows)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from builder.engine import Doc
 from builder.lexicon.resources import Lexicon
 from builder.reader import restored
-from builder.store import reviews
+from builder.store import readings
 
 _CHUNK = 1024
 
@@ -16,9 +16,9 @@ _CHUNK = 1024
 def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]:
     """Every annotated review, in order of id."""
     at = 0
-    while rows := reviews.annotated(connection, at, _CHUNK):
+    while rows := readings.annotated(connection, at, _CHUNK):
         for review, words in rows:
-            yield restored(review, reviews.load_words(words), lexicon.variants).doc
+            yield restored(review, readings.load_words(words), lexicon.variants).doc
         at = rows[-1][0].id
 
 
@@ -26,7 +26,7 @@ def ratings(connection: sqlite3.Connection) -> dict[int, float]:
     """Ratings by the index at which `documents` gives the review."""
     out: dict[int, float] = {}
     at = index = 0
-    while rows := reviews.annotated(connection, at, _CHUNK):
+    while rows := readings.annotated(connection, at, _CHUNK):
         for review, _ in rows:
             if review.rating is not None:
                 out[index] = review.rating

@@ -28,7 +28,7 @@ from builder.stages.parts.context import Context
 from builder.stages.parts.examples import list_examples
 from builder.stages.parts.release_rows import KNOWN
 from builder.stages.parts.splits import PLACED
-from builder.store import db, reviews, runs, triplets
+from builder.store import db, readings, reviews, runs, triplets
 from builder.usecases.planning import SPREAD, SampleMeasure
 
 Result = TypeVar("Result")
@@ -146,7 +146,7 @@ def _measure_near_duplicates(texts: Sequence[str]) -> float:
 
 def _time_writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:
     """Seconds to write the answers of annotate and seed for all reviews: a sample of them, written again elsewhere."""
-    sample = reviews.annotated(connection, 0, _LOOKED_AT)
+    sample = readings.annotated(connection, 0, _LOOKED_AT)
     source = triplets.source_id(connection, "rules")
     assert source is not None, "seed is done"
     last = sample[-1][0].id
@@ -172,11 +172,11 @@ def _time_writing(connection: sqlite3.Connection, count: int) -> dict[str, float
                     strict=True,
                 )
             )
-            backend = reviews.begin_annotations(other, "plan", "plan", "", anew=False)
+            backend = readings.begin_annotations(other, "plan", "plan", "", anew=False)
             rules = triplets.source(other, "rules", "rules", "")
         words = [(made[review.id], text) for review, text in sample]
         kept = [(made[review], triplet) for review, triplet in proposals if review in made]
-        annotate = _timed(lambda: _write(other, lambda: reviews.annotate(other, backend, words)))
+        annotate = _timed(lambda: _write(other, lambda: readings.annotate(other, backend, words)))
         seed = _timed(lambda: _write(other, lambda: triplets.propose(other, rules, kept)))
     return {"annotate": annotate / len(sample) * count, "seed": seed / len(sample) * count}
 

@@ -36,10 +36,10 @@ def main() -> None:
     from builder import pipeline
     from builder.builds import Build
     from builder.config import resolve
-    from builder.store import reviews
+    from builder.store import readings
 
     given = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()} | {"shard": 8}
-    real, digests = reviews.annotate, set[str]()
+    real, digests = readings.annotate, set[str]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, gold = small_input(folder)
@@ -67,7 +67,7 @@ def main() -> None:
                     worker.kill()
                     met.append(worker.pid)
 
-            reviews.annotate = kill
+            readings.annotate = kill
             started = time.perf_counter()
             pipeline.run(build(workdir, engine=engine, workers=int(workers)), force=("annotate",))
             seconds = time.perf_counter() - started

@@ -26,7 +26,7 @@ from builder.pipeline import run
 from builder.reader import extract, restored
 from builder.records import Review
 from builder.shards import Job, opened
-from builder.store import db, reviews
+from builder.store import db, readings
 
 _Ready = tuple[Engine, Lexicon]
 _Task = list[tuple[Review, str]]
@@ -80,7 +80,7 @@ def engine(connection: sqlite3.Connection, workers: int) -> tuple[int, float, in
 
 def _tasks(connection: sqlite3.Connection) -> Iterator[_Task]:
     at = 0
-    while rows := reviews.annotated(connection, at, 1024):
+    while rows := readings.annotated(connection, at, 1024):
         at = rows[-1][0].id
         yield rows
 
@@ -95,7 +95,7 @@ def _prepare() -> _Ready:
 def _count(ready: _Ready, task: _Task) -> tuple[int, int]:
     engine, lexicon = ready
     return len(task), sum(
-        len(extract(engine, restored(review, reviews.load_words(words), lexicon.variants))) for review, words in task
+        len(extract(engine, restored(review, readings.load_words(words), lexicon.variants))) for review, words in task
     )
 
 

@@ -22,7 +22,7 @@ from builder.stages.parts import judging
 from builder.stages.parts.audit import quality
 from builder.stages.parts.context import Context
 from builder.stages.parts.release_rows import SplitDraft, train_source
-from builder.store import reviews, runs, triplets
+from builder.store import readings, reviews, runs, triplets
 
 REASONS = (
     "unsure",
@@ -58,7 +58,7 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
         builder=__version__,
         splits=[_describe_split(context, name, tally) for name, tally in tallies.items()],
         signatures=triplets.signatures(context.connection)
-        | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
+        | {"annotations": readings.backend(context.connection), "lexicons": context.lexicon.digest},
         config={key: value for key, value in flat(context.config).items() if key not in _WITHOUT_EFFECT},
         ingest=runs.runs(context.connection)["ingest"].counts,
         dropped={reason: reasons.count(reason) for reason in REASONS},

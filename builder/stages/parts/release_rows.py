@@ -27,7 +27,7 @@ from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
 from builder.stages.parts.release_triplets import Dropped, build_row
 from builder.stages.parts.rounds import accepts
-from builder.store import reviews, runs, triplets
+from builder.store import reviews, runs, training_sets, triplets
 from builder.text import hashed
 
 SPLITS = ("train", "valid", "test")
@@ -167,7 +167,7 @@ def _silver(context: Context, name: str) -> Iterable[StoredTriplet]:
     if variant == "E":
         return triplets.proposed(connection, model, name) if model is not None else ()
     if name == "train":
-        return triplets.training(connection, variant, last)
+        return training_sets.training(connection, variant, last)
     rules = triplets.source_id(connection, "rules")
     sources = [(rules, 0), *([(model, last)] if name == "test" else [])]
     pool = merge(

@@ -12,7 +12,7 @@ from builder.progress import ModelBar
 from builder.records import Review, Triplet
 from builder.stages.parts import judging, predictions
 from builder.stages.parts.context import Context
-from builder.store import db, reviews, runs, triplets
+from builder.store import db, reviews, runs, training_sets, triplets
 from builder.store.triplets import JudgedTriplet
 
 SPLITS = ("train", "valid", "test")
@@ -69,12 +69,12 @@ def finish_round(
         if rate is not None:
             rate(source)
         if result.training is None:
-            triplets.train_on(connection, result.variant, result.number, source)
+            training_sets.train_on(connection, result.variant, result.number, source)
         else:
-            triplets.set_training(connection, result.variant, result.number, result.training)
+            training_sets.set_training(connection, result.variant, result.number, result.training)
         rules = triplets.source_id(connection, "rules")
         assert rules is not None
-        read, total, kept = triplets.training_counts(connection, result.variant, result.number, rules)
+        read, total, kept = training_sets.training_counts(connection, result.variant, result.number, rules)
         counts = counts or RoundCounts(triplets.count(connection, rules, "train"), kept, total - kept)
         done = runs.Round(
             result.variant, result.number, context.key, result.digest, read, total, counts.predicted, counts.accepted,

@@ -25,7 +25,7 @@ from builder.stages.parts import gold, judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
 from builder.stages.parts.rounds import SPLITS, RoundResult, finish_round
-from builder.store import confidence, reviews, triplets
+from builder.store import confidence, readings, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
 
@@ -100,7 +100,7 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
             if (moved := to_view(verdict.stored.triplet, seen)) is not None
         ]
         doc = (
-            restored(review, reviews.words(connection, review.id), context.lexicon.variants).doc
+            restored(review, readings.words(connection, review.id), context.lexicon.variants).doc
             if proposals
             else Doc(seen.text, (), ())
         )

@@ -1,0 +1,46 @@
+"""Training sets: which triplets each variant trains on, round by round."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+from builder.records import StoredTriplet
+from builder.store.triplets import TRIPLET_COLUMNS, stored
+
+
+def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
+    """Store the training set of a round: the ids of its triplets."""
+    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
+    connection.executemany(
+        "INSERT INTO training_sets (variant, round, triplet) VALUES (?,?,?)", ((variant, round_, i) for i in ids)
+    )
+
+
+def train_on(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> None:
+    """Make what a source proposes for the train split the training set of a round."""
+    connection.execute("DELETE FROM training_sets WHERE variant = ? AND round = ?", (variant, round_))
+    connection.execute(
+        "INSERT INTO training_sets (variant, round, triplet) SELECT ?, ?, p.triplet"
+        " FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = 'train'",
+        (variant, round_, source),
+    )
+
+
+def training_counts(connection: sqlite3.Connection, variant: str, round_: int, source: int) -> tuple[int, int, int]:
+    """Of a training set the reviews, the triplets, and of these those that a source proposes too."""
+    reviews, total, shared = connection.execute(
+        "SELECT count(DISTINCT s.triplet >> 31), count(*), count(p.triplet) FROM training_sets s"
+        " LEFT JOIN proposals p ON p.triplet = s.triplet AND p.source = ? WHERE s.variant = ? AND s.round = ?",
+        (source, variant, round_),
+    ).fetchone()
+    return reviews, total, shared
+
+
+def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
+    """S_round of a variant, by review and place."""
+    rows = connection.execute(
+        f"SELECT {TRIPLET_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY s.triplet",
+        (variant, round_),
+    )
+    yield from map(stored, rows)
