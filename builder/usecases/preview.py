@@ -12,8 +12,8 @@ from pathlib import Path
 
 from builder import sources
 from builder.errors import printable
-from builder.records import RawReview
 from builder.settings import Config
+from builder.sources.rows import RawReview
 from builder.stages.ingest import columns_of, unusable
 from builder.usecases.answers import display_width
 
