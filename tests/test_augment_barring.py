@@ -140,7 +140,7 @@ def test_how_usual_a_token_is_is_kept_beside_the_model(
 ) -> None:
     first = load(TINY, tiny_hub.chinese(), tmp_path)
     assert first.usual == method.usual > 1
-    monkeypatch.setattr("builder.augment.beams.usual", lambda *given: pytest.fail("worked out again"))
+    monkeypatch.setattr("builder.augment.methods.masked_seq2seq.usual", lambda *given: pytest.fail("worked out again"))
     assert load(TINY, tiny_hub.chinese(), tmp_path).usual == first.usual
 
 
@@ -151,7 +151,7 @@ def test_how_usual_a_token_is_is_worked_out_again_where_its_code_changed_and_not
     read = Path.read_bytes
     assert method.usual != 7.0
     monkeypatch.setattr("builder.augment.nets.fragments.train", lambda *given: pytest.fail("trained again"))
-    monkeypatch.setattr("builder.augment.beams.usual", lambda *given: 7.0)
+    monkeypatch.setattr("builder.augment.methods.masked_seq2seq.usual", lambda *given: 7.0)
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == name))
     monkeypatch.setattr("builder.learning.obtain.code_digest", code_digest.__wrapped__)
     assert load(TINY, tiny_hub.chinese(), folder).usual == 7.0
@@ -161,7 +161,7 @@ def test_how_usual_a_token_is_is_worked_out_once_and_only_where_beams_are_to_fit
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
-    monkeypatch.setattr("builder.augment.beams.usual", lambda reader, cuts: asked.append(cuts) or 7.0)
+    monkeypatch.setattr("builder.augment.methods.masked_seq2seq.usual", lambda reader, cuts: asked.append(cuts) or 7.0)
     sentences = tiny_hub.chinese()
     plain = load(replace(TINY, fitting=False), sentences, tmp_path / "model", corpus=sentences[:6])
     assert (plain.usual, len(asked)) == (1.0, 0)

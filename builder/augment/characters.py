@@ -64,7 +64,7 @@ def same_sound(character: str) -> tuple[str, ...]:
 
 
 def same_shape(character: str) -> tuple[str, ...]:
-    """Common characters that differ from this one in one of two or three parts, and share the others in their places."""
+    """Common characters that differ from this one in one of two or three parts; the others stand in their places."""
     return _offered(character, _by_shape().get(character, ()))
 
 

@@ -156,7 +156,8 @@ def _files(facts: Facts, content: Mapping[str, Content], parent: Existing) -> pa
     head = "# Changes\n\n"
     changes = (
         f"{head}## {facts.name} {facts.version} ({facts.date}): augmentation of {facts.parent_name} {facts.parent}\n\n"
-        f"The layer `{layer}` came to {about['split']}: {about['rows']} rows by {about['method']}. Everything else is as it was.\n"
+        f"The layer `{layer}` came to {about['split']}: {about['rows']} rows by {about['method']}. "
+        "Everything else is as it was.\n"
     )
     before = parent.path / "CHANGES.md"
     if before.is_file():

@@ -24,7 +24,9 @@ from builder.text import HAN
 
 Language = Literal["zh", "en"]
 _POLARITIES: dict[str, Polarity] = {
-    "positive": "POS", "negative": "NEG", "neutral": "NEU", "pos": "POS", "neg": "NEG", "neu": "NEU", "1": "POS", "-1": "NEG", "0": "NEU",
+    "positive": "POS", "negative": "NEG", "neutral": "NEU",
+    "pos": "POS", "neg": "NEG", "neu": "NEU",
+    "1": "POS", "-1": "NEG", "0": "NEU",
 }  # fmt: skip
 _ASPECT = "$T$"
 _ID = "# id = "
@@ -123,9 +125,8 @@ def read_bio(content: str, language: Language) -> list[FileSentence]:
         rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for _, line in lines]
         _checked(numbers, rows, 2, "token and tag")
         if name in items or not rows:
-            raise ValueError(
-                f"line {first}: {f'another sentence has the id {name!r} already' if rows else 'an id without a sentence'}"
-            )
+            fault = f"another sentence has the id {name!r} already" if rows else "an id without a sentence"
+            raise ValueError(f"line {first}: {fault}")
         items[name] = _item(name, numbers, rows, language)
     return list(items.values())
 

@@ -37,7 +37,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kneser:
-    """`levels` from unigrams up; `vocabulary` counts kinds of tokens, the end of a text and one for all unknown ones."""
+    """`levels` from unigrams up; `vocabulary` counts the different tokens, the end of a text and one unknown token."""
 
     levels: tuple[Level, ...]
     vocabulary: int

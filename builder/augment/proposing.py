@@ -80,7 +80,7 @@ def proposals(
 
 
 def _parcels(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Parcel]:
-    """The settings as a file, with all that may be learnt from, and the trained models: too much to go with every task."""
+    """The settings with all that may be learnt from as a file, and the trained models: too much for every task."""
     content = dumped(settings)
     folder = workdir / "augment" / f"settings-{sha256(content)[:16]}"
     write_atomically(folder / "settings.json", content)

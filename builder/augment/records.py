@@ -118,7 +118,7 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 
 def replaced(span: Span, edits: Sequence[Edit]) -> Span | None:
-    """Where the words stand that an edit of just this range put in its place; as `moved` where there is no such edit."""
+    """The place of the words that an edit of just this range wrote; as `moved` where there is no such edit."""
     shift = 0
     for edit in edits:
         if (edit.start, edit.end) == span:

@@ -157,11 +157,23 @@ def _write(
         for rejection in rejected
     )
     manifest = {
-        "builder": __version__, "source": plan.source.name, "sha256": sha256(plan.source.read_bytes()), "format": plan.form, "language": language,
-        "method": plan.method, "signature": signature, "seed": plan.seed, "copies": plan.copies, "candidates": plan.candidates, "limit": plan.limit,
-        "with_source": plan.with_source, "config": relevant_settings(plan.settings, plan.method), "rejected": reasons, "measures": dict(taken),
+        "builder": __version__,
+        "source": plan.source.name,
+        "sha256": sha256(plan.source.read_bytes()),
+        "format": plan.form,
+        "language": language,
+        "method": plan.method,
+        "signature": signature,
+        "seed": plan.seed,
+        "copies": plan.copies,
+        "candidates": plan.candidates,
+        "limit": plan.limit,
+        "with_source": plan.with_source,
+        "config": relevant_settings(plan.settings, plan.method),
+        "rejected": reasons,
+        "measures": dict(taken),
         "output_sha256": sha256(made.encode()),
-    }  # fmt: skip
+    }
     beside = {
         ".lineage.jsonl": lineage,
         ".rejected.jsonl": refused,

@@ -121,10 +121,12 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     tell(f"words: {len(chosen):,} sentences")
     chosen = proposing.worded(chosen, plan.workdir, crew)
     given = Given(
-        plan.workdir / "models" / "augment", tuple(unit.sentence for unit in chosen), tuple(row["text"] for row in source),
+        plan.workdir / "models" / "augment",
+        tuple(unit.sentence for unit in chosen),
+        tuple(row["text"] for row in source),
         frozenset(_texts(held)),
         {unit.sentence.id: tuple(_held(unit)[1]) for unit in chosen} if plan.view == "triplets" else {},
-    )  # fmt: skip
+    )
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     request = Request(
         plan.method,
@@ -267,21 +269,42 @@ def _about(
 ) -> dict[str, object]:
     """What the manifest says of the layer: all that decided it, and what was measured."""
     return {
-        "split": TRAIN, "rows": len(judged.kept), "sources": sentences, "view": plan.view, "keep": plan.keep, "method": plan.method,
-        "signature": method.signature, "model_digest": getattr(method, "digest", None), "seed": plan.seed, "copies": plan.copies,
-        "candidates": plan.candidates, "limit": plan.limit, "config": relevant_settings(plan.settings, plan.method),
-        "parent": {"name": parent.manifest["name"], "version": parent.manifest["version"], "digest": child_release.digest(parent.path)},
-        "rejected": _reasons([*skipped, *judged.rejected]), "measures": dict(taken),
-    }  # fmt: skip
+        "split": TRAIN,
+        "rows": len(judged.kept),
+        "sources": sentences,
+        "view": plan.view,
+        "keep": plan.keep,
+        "method": plan.method,
+        "signature": method.signature,
+        "model_digest": getattr(method, "digest", None),
+        "seed": plan.seed,
+        "copies": plan.copies,
+        "candidates": plan.candidates,
+        "limit": plan.limit,
+        "config": relevant_settings(plan.settings, plan.method),
+        "parent": {
+            "name": parent.manifest["name"],
+            "version": parent.manifest["version"],
+            "digest": child_release.digest(parent.path),
+        },
+        "rejected": _reasons([*skipped, *judged.rejected]),
+        "measures": dict(taken),
+    }
 
 
 def _rejected_lines(rejected: Sequence[Rejected]) -> bytes:
     """rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
     return "".join(
         json.dumps(
-            {"sentence": rejection.source, "reason": rejection.reason,
-             "edits": [] if rejection.reason == "personal-data" else [[edit.start, edit.end, edit.text] for edit in rejection.edits]},
+            {
+                "sentence": rejection.source,
+                "reason": rejection.reason,
+                "edits": []
+                if rejection.reason == "personal-data"
+                else [[edit.start, edit.end, edit.text] for edit in rejection.edits],
+            },
             ensure_ascii=False,
-        ) + "\n"
+        )
+        + "\n"
         for rejection in rejected
-    ).encode()  # fmt: skip
+    ).encode()

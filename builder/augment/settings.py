@@ -95,7 +95,7 @@ class BoostSettings:
     perplexity: float = 1.5
     """Drop a candidate whose perplexity is at or above this."""
     scale: Literal["absolute", "source", "valid"] = "source"
-    """What the thresholds are shares and multiples of: the source, the median of the validation fold, or 1 (the paper)."""
+    """Reference of the thresholds: the source, the median of the validation fold, or 1 (the paper)."""
     by_confidence: bool = True
     """Filter by confidence."""
     by_perplexity: bool = True

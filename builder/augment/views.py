@@ -69,7 +69,8 @@ def parts(row: ReviewRow) -> list[Span]:
     starts = [start for start, _ in sentences(clauses(text))]
     cuts = set(starts[1:])
     for triplet in row["triplets"]:
-        spans = [span for part in (*PARTS, "owner") if triplet[part] for span in triplet[part]["spans"]]  # type: ignore[literal-required]
+        elements = [triplet["aspect"], triplet["aspect_full"], triplet["opinion"], triplet["opinion_full"]]
+        spans = [span for element in (*elements, triplet["owner"]) if element for span in element["spans"]]
         first, last = min(start for start, _ in spans), max(end for _, end in spans)
         cuts -= {cut for cut in cuts if first < cut < last}
     edges = [0, *sorted(cuts), len(text)]
@@ -175,12 +176,25 @@ def layer_row(unit: ViewUnit, trial: Trial, view: View, layer: str, method: str)
             if mark is not None and mark.kind == "aspect"
         ]
     return {
-        "id": i, "text": trial.text, "language": unit.row["language"], "rating": None, "source": unit.row["source"], "annotation": layer,
-        "unverified_negative": False, "triplets": sorted(triplets, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"])), "view": view, "method": method,
-        "source_id": unit.row["id"], "source_span": [unit.start, unit.end],
-        "edits": [{"start": edit.start + unit.start, "end": edit.end + unit.start, "text": edit.text} for edit in edits],
-        "aspects": aspects, "label": label, "score": trial.candidate.score,
-    }  # fmt: skip
+        "id": i,
+        "text": trial.text,
+        "language": unit.row["language"],
+        "rating": None,
+        "source": unit.row["source"],
+        "annotation": layer,
+        "unverified_negative": False,
+        "triplets": sorted(triplets, key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"])),
+        "view": view,
+        "method": method,
+        "source_id": unit.row["id"],
+        "source_span": [unit.start, unit.end],
+        "edits": [
+            {"start": edit.start + unit.start, "end": edit.end + unit.start, "text": edit.text} for edit in edits
+        ],
+        "aspects": aspects,
+        "label": label,
+        "score": trial.candidate.score,
+    }
 
 
 def _polarity(unit: ViewUnit, before: Mark, view: View, label: str | None) -> str | None:
@@ -219,11 +233,21 @@ def _triplet(unit: ViewUnit, trial: Trial, before: TripletRow, row: str, method:
             polarity, valence = changed.polarity, changed.valence
             break
     return {
-        "id": f"{row}:{before['id'].rpartition(':')[2]}", "aspect": aspect, "aspect_full": aspect_full, "owner": owner, "opinion": opinion,
-        "opinion_full": opinion_full, "polarity": polarity, "valence": valence, "sources": [*before["sources"], method], "rules": list(before["rules"]),
-        "aspect_category": before["aspect_category"], "opinion_category": before["opinion_category"] if polarity == before["polarity"] else None,
-        "confidence": None, "verdict": None,
-    }  # fmt: skip
+        "id": f"{row}:{before['id'].rpartition(':')[2]}",
+        "aspect": aspect,
+        "aspect_full": aspect_full,
+        "owner": owner,
+        "opinion": opinion,
+        "opinion_full": opinion_full,
+        "polarity": polarity,
+        "valence": valence,
+        "sources": [*before["sources"], method],
+        "rules": list(before["rules"]),
+        "aspect_category": before["aspect_category"],
+        "opinion_category": before["opinion_category"] if polarity == before["polarity"] else None,
+        "confidence": None,
+        "verdict": None,
+    }
 
 
 def _element(unit: ViewUnit, trial: Trial, row: ElementRow, stretch: bool = False) -> ElementRow | None:

@@ -137,9 +137,7 @@ def _members(unit: Sequence[int]) -> dict[int, list[int]]:
 
 
 def _beside(near: Iterable[tuple[int, int]], unit: Sequence[int], pins: Mapping[int, set[str]]) -> dict[int, set[int]]:
-    """The near-duplicates of the texts in units that are pinned to several splits: there it matters who is near
-    whom.
-    """
+    """The near-duplicates of each text in units pinned to several splits: only there does it matter which are near."""
     beside: defaultdict[int, set[int]] = defaultdict(set)
     for a, b in near:
         if max(len(pins.get(unit[a], ())), len(pins.get(unit[b], ()))) > 1:
@@ -192,8 +190,8 @@ def _targets(total: int, shares: tuple[float, float], counts: tuple[int, int]) -
     """(split, how many texts, whether exactly)."""
     if sum(counts) >= total:
         raise ConfigError(
-            f"ingest.test_count = {counts[0]:,} and ingest.valid_count = {counts[1]:,} leave nothing for train: there "
-            f"are {total:,} distinct reviews",
+            f"ingest.test_count = {counts[0]:,} and ingest.valid_count = {counts[1]:,} leave nothing for train: "
+            f"there are {total:,} distinct reviews",
             fix="set smaller counts",
         )
     for split, share, count in zip(("test", "valid"), shares, counts, strict=True):
@@ -212,8 +210,8 @@ def _fill(
         there = sum(placed == split for placed in board.chosen)
         if exact and there > count:
             raise ConfigError(
-                f"ingest.{split}_count = {count:,}, but {there:,} reviews are in {split} already: labelled, or there "
-                "before",
+                f"ingest.{split}_count = {count:,}, but {there:,} reviews are in {split} already: "
+                "labelled, or there before",
                 fix=f"set ingest.{split}_count to {there} or more",
             )
         room = count - there
@@ -229,8 +227,8 @@ def _fill(
                 room -= size
         if exact and room:
             raise ConfigError(
-                f"ingest.{split}_count = {count:,} cannot be met: {count - room:,} reviews fit in whole groups and "
-                "near-duplicates",
+                f"ingest.{split}_count = {count:,} cannot be met: "
+                f"{count - room:,} reviews fit in whole groups and near-duplicates",
                 fix=f"set ingest.{split}_count to {count - room}, or name another --group-column",
             )
     for i in free:

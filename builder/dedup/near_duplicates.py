@@ -105,9 +105,8 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
         long = np.flatnonzero(TEN * sizes > SEVEN * _LONG)
         _compare(long, _sketches([texts[i] for i in long.tolist()], _WIDE), forest, near)
     for who, start, end in groups(texts, sizes, _LONG):
-        # copies of one text share most of their pairs: neighbours connect them, and what is connected is not compared
-        # again
         if not every:
+            # Copies of a text share most of their pairs: neighbours connect them, and what is connected is not compared.
             compare(*_neighbours(who, start, end, sketches, forest))
             mixed = forest.mixed(who, start, end)
             start, end = start[mixed], end[mixed]

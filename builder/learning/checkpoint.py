@@ -54,7 +54,7 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
 def fingerprint(
     kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]]
 ) -> str:
-    """What makes two trainings the same: configuration, seed, torch version, and data as texts with labelled triplets."""
+    """A hash of what makes two trainings the same: configuration, seed, torch version, texts with labelled triplets."""
     total = hashlib.sha256(repr((kind, config, seed, torch.__version__)).encode())
     for items in data:
         total.update(f"\n{len(items)}\n".encode())
@@ -104,7 +104,7 @@ class Checkpoints:
     meet: Callable[[], object] = lambda: None
 
     def write(self, place: TrainingPlace, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """The checkpoint at `place`; behind an epoch that scored best (the last of equals) the best weights before it."""
+        """Write the checkpoint at `place`; before it the best weights, where an epoch scored best (last of equals)."""
         self.meet()
         if not self.main:
             return

@@ -151,7 +151,7 @@ def launched() -> int:
 
 
 def first() -> bool:
-    """Whether this is the process that does all but the training: the only one, or rank 0 of those that were launched."""
+    """Whether this process does all but the training: it is the only one, or rank 0 of those that were launched."""
     return launched() == 1 or os.environ["RANK"] == "0"
 
 

@@ -28,7 +28,7 @@ from builder.learning.task import NetworkConfig, Progress
 
 Batch = TypeVar("Batch")
 Lengths = Sequence[int] | Callable[[int], Sequence[int]]
-"""The lengths of the items of every epoch, or a function that draws those of an epoch (from 0) and gives their lengths."""
+"""The lengths of the items, the same in every epoch, or a function that draws the items of an epoch (from 0)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What a model is given and what it answers, without torch.
 
 `Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets
-into them. `TripletModel` and `Judge` are what training returns. The two configs hold every number that changes a result.
+into them. `TripletModel` and `Judge` are what training returns. The two configs hold every number that changes a
+result.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class JudgedReview:
 
 
 class Progress(Protocol):
-    """Told after every batch how far a stretch of work is, in characters; `note` says what it is, and the last score."""
+    """Called after every batch with how far the work is, in characters; `note` names the work and the last score."""
 
     def __call__(self, done: int, total: int, note: str) -> None: ...
 

@@ -20,8 +20,14 @@ from builder.text import converter
 
 Kind = Literal["url", "email", "handle", "phone", "address", "person", "place"]
 REPLACEMENTS: dict[Kind, str] = {
-    "url": "[網址]", "email": "[信箱]", "handle": "[帳號]", "phone": "[電話]", "address": "[地址]", "person": "[人名]", "place": "[店名]",
-}  # fmt: skip
+    "url": "[網址]",
+    "email": "[信箱]",
+    "handle": "[帳號]",
+    "phone": "[電話]",
+    "address": "[地址]",
+    "person": "[人名]",
+    "place": "[店名]",
+}
 NAMES: frozenset[Kind] = frozenset(("person", "place"))
 """What a review may judge: an opinion about somebody whose name is masked is still an opinion about somebody."""
 Mask = tuple[int, int, Kind]
@@ -113,7 +119,8 @@ def _to_source(masks: Sequence[Mask], span: Span) -> Span:
     return start - shift, end - shift
 
 
-# ---- finding: all patterns read a copy of the same length, with full-width letters and digits made ASCII and what is masked blotted out
+# Finding: all patterns read a copy of the same length. In it full-width letters and digits are ASCII, and what is
+# masked is blotted out.
 
 _BLOT = "\ufffc"
 _TOKEN = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
@@ -167,31 +174,37 @@ def _one_script(text: str) -> str:
 
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_SITES = r"""goo\.gl|maps\.app\.goo\.gl|bit\.ly|reurl\.cc|lihi\d*\.(?:cc|io|tv|me)|pse\.is|g\.page|g\.co|fb\.(?:me|com|watch)|line\.me|lin\.ee
-    |linktr\.ee|youtu\.be|t\.me|wa\.me|m\.me|ig\.me|t\.cn|t\.co|ppt\.cc|is\.gd|cutt\.ly|ow\.ly|rb\.gy|shope\.ee|s\.id|instagr\.am|portaly\.cc
-    |inline\.app|dpurl\.cn|url\.cn|w\.url\.cn|xhslink\.com"""
+_SITES = r"""goo\.gl|maps\.app\.goo\.gl|bit\.ly|reurl\.cc|lihi\d*\.(?:cc|io|tv|me)|pse\.is|g\.page|g\.co
+    |fb\.(?:me|com|watch)|line\.me|lin\.ee|linktr\.ee|youtu\.be|t\.me|wa\.me|m\.me|ig\.me|t\.cn|t\.co|ppt\.cc|is\.gd|cutt\.ly|ow\.ly|rb\.gy
+    |shope\.ee|s\.id|instagr\.am|portaly\.cc|inline\.app|dpurl\.cn|url\.cn|w\.url\.cn|xhslink\.com"""
 _URL = rf"""
     (?:https?|ftp) \s? [:：] (?://|\s//) [!\#-;=?-~]+
   | (?<![a-z0-9@_.-]) www\. {_LABEL} (?:\.{_LABEL})+ (?: [:/?\#][!\#-;=?-~]* )?
   | (?<![a-z0-9@_.-]) (?:{_SITES}) / [!\#-;=?-~]+
-  | (?<![a-z0-9@_.-]) (?:{_LABEL}\.)+ (?:com|net|org|edu|gov|tw|hk|cn|app|shop|info|biz) (?:\.(?:tw|hk|cn))? (?![a-z0-9@_-]|\.[a-z0-9]) (?: [:/?\#][!\#-;=?-~]* )?
+  | (?<![a-z0-9@_.-]) (?:{_LABEL}\.)+ (?:com|net|org|edu|gov|tw|hk|cn|app|shop|info|biz) (?:\.(?:tw|hk|cn))?
+      (?![a-z0-9@_-]|\.[a-z0-9]) (?: [:/?\#][!\#-;=?-~]* )?
 """
 _MAILERS = r"(?:gmail|yahoo|hotmail|outlook|icloud|msn|live|qq|163|126|pchome|hinet)"
 _EMAIL = rf"""
     (?<![a-z0-9._%+-]) [a-z0-9._%+-]++ @ (?:{_LABEL}\.)+ [a-z]{{2,24}} (?![a-z0-9])
   | (?<![a-z0-9._%+-]) [a-z0-9._%+-]++ [ ]? @ [ ]? {_MAILERS} (?:\.[a-z]{{2,3}}){{1,2}} (?![a-z0-9])
 """
-# A handle has a letter (@199元 is a price) and, after a cue without a colon, an underscore or an inner dot (IG story is none).
+# A handle has a letter (@199元 is a price). After a cue without a colon it has an underscore or an inner dot: IG story
+# is none.
 _NAME = r"(?=[0-9_.-]*[a-z]) [a-z0-9_] (?:[a-z0-9_.-]{0,38}[a-z0-9_])"
-_CUE = r"(?<![a-z]) (?:line|賴|ig|instagram|insta|fb|facebook|臉書|脸书|粉專|wechat|we\s?chat|微信|weixin|vx|telegram|tg|threads|twitter|推特|小紅書|小红书|whatsapp|id)"
+_CUE = r"""(?<![a-z]) (?:line|賴|ig|instagram|insta|fb|facebook|臉書|脸书|粉專|wechat|we\s?chat|微信|weixin|vx|telegram|tg
+    |threads|twitter|推特|小紅書|小红书|whatsapp|id)"""
 _HANDLE = rf"""
     (?<![a-z0-9._%+@-]) @ (?!\d{{1,2}}[ap]m) {_NAME} (?!@)
-  | {_CUE} \s? (?:官方)? (?:的)? \s? (?: id|帳號|帐号|账号|號|号|搜尋|搜索|搜|account )? \s? [:：@] \s? (?P<a> @? (?: {_NAME} | \d{{5,20}} ) ) (?![a-z0-9@])
-  | (?<![a-z]) (?:line|賴|ig|fb|微信|wechat|vx|telegram|qq) \s? (?:的)? \s? (?: id|帳號|帐号|账号|號|号 ) \s? (?:是|為|为|叫)? \s? (?P<b> @? (?: {_NAME} | \d{{5,20}} ) ) (?![a-z0-9@])
+  | {_CUE} \s? (?:官方)? (?:的)? \s? (?: id|帳號|帐号|账号|號|号|搜尋|搜索|搜|account )?
+      \s? [:：@] \s? (?P<a> @? (?: {_NAME} | \d{{5,20}} ) ) (?![a-z0-9@])
+  | (?<![a-z]) (?:line|賴|ig|fb|微信|wechat|vx|telegram|qq) \s? (?:的)? \s? (?: id|帳號|帐号|账号|號|号 )
+      \s? (?:是|為|为|叫)? \s? (?P<b> @? (?: {_NAME} | \d{{5,20}} ) ) (?![a-z0-9@])
   | (?<![a-z]) qq \s? (?:號碼?|号码?)? \s? [:：] \s? (?P<e> \d{{5,11}} ) (?!\d)  # without digits QQ is a smile, or chewy
   | 加 (?:我)? (?:的)? (?:line|賴|微信|wechat|vx) \s? (?P<d> (?=[a-z.-]*[0-9_]) {_NAME} ) (?![a-z0-9@])
   | {_CUE} (?:搜尋|搜索|搜|追蹤|追踪)? \s (?P<c> @? (?=[a-z0-9.]*_) {_NAME} ) (?![a-z0-9@])
-  | (?<![a-z0-9_.@/-]) (?P<f> (?=[a-z0-9._]*[a-z]{{3}}) [a-z0-9][a-z0-9.]+ (?:_+[a-z0-9.]+)+ ) (?![a-z0-9_@])  # food_lover without a cue
+  | (?<![a-z0-9_.@/-])  # food_lover without a cue
+      (?P<f> (?=[a-z0-9._]*[a-z]{{3}}) [a-z0-9][a-z0-9.]+ (?:_+[a-z0-9.]+)+ ) (?![a-z0-9_@])
 """
 _S = r"[ .\-\u00a0\u2010-\u2015\u200b\u2060]{1,2}"
 _EXTENSION = r"(?: \s? (?:\#|轉|转|分機|分机|ext\.?) \s? \d{1,5} (?![\d-]) )?"
@@ -208,7 +221,8 @@ _PHONE = rf"""
       | (?: [(（]\s?0[24]\s?[)）] | 0[24] ) (?:{_S})? [2-8]\d{{3}} (?:{_S})? \d{{4}}
       | (?: [(（]\s?0[3-8]\s?[)）] | 0[3-8] ) (?:{_S})? [2-9]\d{{2}} (?:{_S})? \d{{4}}
       | (?: [(（]\s?0[3-8]\s?[)）] | 0[3-8] ) {_S} [2-9]\d{{2}} {_S} \d{{2}} {_S} \d{{2}}
-      | (?: [(（]\s?0(?:37|49|82|89|826|836)\s?[)）] | 0(?:37|49|82|89|826|836) ) (?:{_S})? [2-9]\d{{1,2}} (?:{_S})? \d{{3,4}}
+      | (?: [(（]\s?0(?:37|49|82|89|826|836)\s?[)）] | 0(?:37|49|82|89|826|836) ) (?:{_S})?
+          [2-9]\d{{1,2}} (?:{_S})? \d{{3,4}}
       | 080[09] (?:{_S})? \d{{3}} (?:{_S})? \d{{3}} | 080[09] {_S} \d{{2}} {_S} \d{{2}} {_S} \d{{2}}
       | (?: 86 (?:{_S})? )? 1[3-9]\d (?:{_S})? \d{{4}} (?:{_S})? \d{{4}}
       | (?: [(（]0(?:10|2\d|[3-9]\d{{2}})[)）] (?:{_S})? | 0(?:10|2\d|[3-9]\d{{2}}) {_S} ) [2-8]\d{{6,7}}
@@ -224,8 +238,10 @@ _NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
 _PART = r"[^\W\d_a-zA-Z在於于到從从位址是的了去往離离靠近走過过經经這这那有我你他來来和跟與]"
 """A character of a road's or a district's name: none of the words that stand before an address."""
 _ADDRESS = rf"""
-    (?:{_PART}{{1,3}}[市縣县])? (?:{_PART}{{1,3}}[區区鄉乡鎮镇])? {_PART}{{1,5}}? (?:路|街|大道) [東东西南北中]? \s? (?:{_NUMBER}段)? \s? (?:
-        (?:{_NUMBER}[巷弄]\s?)* {_NUMBER} (?:[-之~]{_NUMBER})? [號号] (?!出入?口|口|[線线門门樓楼]) (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
+    (?:{_PART}{{1,3}}[市縣县])? (?:{_PART}{{1,3}}[區区鄉乡鎮镇])? {_PART}{{1,5}}? (?:路|街|大道) [東东西南北中]? \s?
+    (?:{_NUMBER}段)? \s? (?:
+        (?:{_NUMBER}[巷弄]\s?)* {_NUMBER} (?:[-之~]{_NUMBER})? [號号] (?!出入?口|口|[線线門门樓楼])
+        (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
       | (?:{_NUMBER}[巷弄])+ )
   | {_PART}{{2,4}} [巷弄] {_NUMBER} [號号] (?!出入?口|口|[線线])
 """

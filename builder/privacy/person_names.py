@@ -21,10 +21,12 @@ _SURNAMES = (
 _WORDLY = "白方金石古万田康童温莫游连傅"
 """Surnames that are words too: they count before a given name of two characters only."""
 _NOT_AFTER = {
-    "何": "任如为有奈若几", "许": "也或允些少不准", "高": "最超很更较提增升太蛮满颇身", "施": "设措实", "程": "过课工行流路里", "马": "立出罗人斑", "翁": "老", "简": "精",
-    "庄": "村", "江": "长九", "黄": "蛋金", "戴": "穿", "孙": "子", "余": "多业剩", "范": "示规模", "欧": "北西东", "周": "一二三四五六每下上这两四", "王": "大鱿霸",
-    "叶": "茶荷菜落绿", "曾": "不未", "胡": "二", "柳": "杨", "黎": "巴", "梁": "桥", "董": "古", "林": "森园树士云员", "张": "一两三四五几每这那紧扩开", "丁": "肉鸡萝布园补",
-    "罗": "波暹", "苏": "紫流", "谢": "谢感多道致",
+    "何": "任如为有奈若几", "许": "也或允些少不准", "高": "最超很更较提增升太蛮满颇身", "施": "设措实",
+    "程": "过课工行流路里", "马": "立出罗人斑", "翁": "老", "简": "精", "庄": "村", "江": "长九", "黄": "蛋金",
+    "戴": "穿", "孙": "子", "余": "多业剩", "范": "示规模", "欧": "北西东", "周": "一二三四五六每下上这两四",
+    "王": "大鱿霸", "叶": "茶荷菜落绿", "曾": "不未", "胡": "二", "柳": "杨", "黎": "巴", "梁": "桥", "董": "古",
+    "林": "森园树士云员", "张": "一两三四五几每这那紧扩开", "丁": "肉鸡萝布园补", "罗": "波暹", "苏": "紫流",
+    "谢": "谢感多道致",
 }  # fmt: skip
 """Surnames that end other words, by what stands before them there."""
 _HAN = "[\u4e00-\u9fff]"
@@ -47,13 +49,14 @@ _NO_GIVEN = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还又来去到说请让给被把对向从店家馆厅间叫找问等著着过得地上下中里前后多少大小老副女男服务每楼]"
 )
 _NO_NAME = frozenset(
-    ["Nice", "Good", "Great", "Very", "Super", "Perfect", "Best", "Line", "Google", "Pay", "Wifi", "Cool", "Lady", "Girl", "Boy", "Man", "Friendly", "Kind",
-     "The", "This", "That", "And", "But", "Bar", "Vip"]
+    ["Nice", "Good", "Great", "Very", "Super", "Perfect", "Best", "Line", "Google", "Pay", "Wifi", "Cool", "Lady",
+     "Girl", "Boy", "Man", "Friendly", "Kind", "The", "This", "That", "And", "But", "Bar", "Vip"]
 )  # fmt: skip
 """Words that reviews write with a capital where a name may stand."""
 
 _TITLED = re.compile(
-    f"(?:(?P<name>{_ANY}{_HAN}{{0,2}}?)(?:{_TITLE})|(?P<full>[{_ANY[1:-1]}{_WORDLY}]{_HAN}{{2}}) ?(?:先生|小姐|女士))(?![{_KIN}])"
+    f"(?:(?P<name>{_ANY}{_HAN}{{0,2}}?)(?:{_TITLE})"
+    f"|(?P<full>[{_ANY[1:-1]}{_WORDLY}]{_HAN}{{2}}) ?(?:先生|小姐|女士))(?![{_KIN}])"
 )
 _SHORT = re.compile(f"{_ANY}[姐姊哥董](?![{_KIN}])")
 _NICK = re.compile(

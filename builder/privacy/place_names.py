@@ -38,17 +38,26 @@ _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小�
     飯 便當 便當店 滷肉飯 魯肉飯 雞肉飯 火雞肉飯 炒飯 燴飯 咖哩 咖哩飯 丼飯 丼 壽司 生魚片 蓋飯 粥 粥品 鹹粥 羊肉 羊肉爐 薑母鴨 鵝肉 鴨肉 豬腳 海鮮 熱炒 快炒
     水餃 鍋貼 小籠包 包子 湯包 蔥油餅 燒餅 油條 豆漿 早餐 早餐店 早午餐 早點 早點店 午餐 晚餐 宵夜 下午茶 點心 甜點 甜點店 甜品 蛋糕 蛋糕店 麵包 麵包店 烘焙 烘焙坊
     冰 冰店 冰品 刨冰 豆花 豆花店 飲料 飲料店 飲品 手搖 手搖飲 茶 茶飲 茶館 茶坊 奶茶 珍珠奶茶 紅茶 綠茶 咖啡 咖啡店 咖啡廳 咖啡館 酒吧 餐酒館 啤酒 啤酒屋
-    日式 韓式 泰式 中式 西式 美式 義式 法式 港式 台式 川味 日本 韓國 泰國 泰 越南 義大利 法國 美國 印度 四川 客家 素食 蔬食 吃到飽 自助餐 無菜單 私房 私房菜 創意 傳統 古早味 手工 現做 現炒 家庭 家常 家常菜
+    日式 韓式 泰式 中式 西式 美式 義式 法式 港式 台式 川味 日本 韓國 泰國 泰 越南 義大利 法國 美國 印度 四川 客家 素食 蔬食 吃到飽 自助餐 無菜單 私房 私房菜 創意 傳統 古早味 手工 現做 現炒 家庭
+    家常 家常菜
     親子 寵物 夜市 市場 路邊攤 攤 攤販 大排檔 茶餐廳 飲茶 烤鴨 燒臘 合菜 桌菜 宴會 婚宴 會館 樂園 農場 莊園 民宿 旅館 超市 便利商店 商店 公司 集團 食品 餐飲 國際 連鎖 品牌 企業
-    好吃 好喝 美味 好味道 好滋味 好味 好好吃 超好吃 推薦 必吃 必喝 人氣 排隊 熱門 便宜 平價 划算 新鮮 健康 天然 幸福 快樂 開心 滿足 驚喜 溫馨 溫暖 舒服 舒適 安靜 熱情 親切 一級棒 不一樣 好地方 老地方 大胃王 小時候
-    媽媽 阿嬤 阿媽 阿公 奶奶 爺爺 爸爸 老闆 老闆娘 老板 阿姨 叔叔 大叔 阿伯 阿婆 姊姊 姐姐 妹妹 弟弟 哥哥 朋友 好朋友 家人 師傅 店員 服務 客人 小朋友 孩子 大家 我們 自己 今天 味道 口味 價格 環境 氣氛 份量 湯頭 食材 小菜
+    好吃 好喝 美味 好味道 好滋味 好味 好好吃 超好吃 推薦 必吃 必喝 人氣 排隊 熱門 便宜 平價 划算 新鮮 健康 天然 幸福 快樂 開心 滿足 驚喜 溫馨 溫暖 舒服 舒適 安靜 熱情 親切 一級棒 不一樣 好地方
+    老地方 大胃王 小時候
+    媽媽 阿嬤 阿媽 阿公 奶奶 爺爺 爸爸 老闆 老闆娘 老板 阿姨 叔叔 大叔 阿伯 阿婆 姊姊 姐姐 妹妹 弟弟 哥哥 朋友 好朋友 家人 師傅 店員 服務 客人 小朋友 孩子 大家 我們 自己 今天 味道 口味 價格
+    環境 氣氛 份量 湯頭 食材 小菜
     這裡 這家 那家 時光 生活 回憶 家 家鄉 鄉村 城市 森林 花園 陽光 海邊 山上 車 家族 週末 假日 公休 外帶 內用 外送 預約 訂位 停車
-    洋食 鬆餅 輕食 定食 沙拉 麵線 蚵仔 臭豆腐 肉圓 碗粿 肉羹 蛋餅 飯糰 酸菜魚 烤魚 烤雞 可頌 布丁 仙草 芋圓 冰淇淋 霜淇淋 果汁 鮮奶 碳烤 炭烤 炭火 炭燒 鍋 鍋燒 鍋燒意麵 雞湯 湯 菜 魚 蝦 蟹 肉 雞 鴨 鵝 牛 豬 羊""")
+    洋食 鬆餅 輕食 定食 沙拉 麵線 蚵仔 臭豆腐 肉圓 碗粿 肉羹 蛋餅 飯糰 酸菜魚 烤魚 烤雞 可頌 布丁 仙草 芋圓 冰淇淋 霜淇淋 果汁 鮮奶 碳烤 炭烤 炭火 炭燒 鍋 鍋燒 鍋燒意麵 雞湯 湯 菜 魚 蝦 蟹 肉
+    雞 鴨 鵝 牛 豬 羊""")
 _GENERIC_LATIN = frozenset(
-    _words("""the a an and of at in on by to for my your our no new old good great best yummy tasty delicious nice fresh food foods kitchen house home
-    restaurant restaurants cafe café coffee bar bistro pub diner dining eatery bakery pizza pasta steak steakhouse burger burgers brunch
-    breakfast lunch dinner tea sushi ramen noodle noodles rice soup beef pork chicken fish seafood bbq grill hot pot hotpot buffet hotel lounge
-    shop store branch taipei taiwan taichung tainan kaohsiung japan japanese korean korea thai italian french chinese american india indian vegan vegetarian
+    _words("""
+    the a an and of at in on by to for my your our no new old good great best yummy tasty delicious nice fresh food
+    foods kitchen house home
+    restaurant restaurants cafe café coffee bar bistro pub diner dining eatery bakery pizza pasta steak steakhouse
+    burger burgers brunch
+    breakfast lunch dinner tea sushi ramen noodle noodles rice soup beef pork chicken fish seafood bbq grill hot pot
+    hotpot buffet hotel lounge
+    shop store branch taipei taiwan taichung tainan kaohsiung japan japanese korean korea thai italian french
+    chinese american india indian vegan vegetarian
     dessert desserts cake cakes ice cream wine beer ok wow cp line ig fb app menu google open original""")
 )
 _WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}

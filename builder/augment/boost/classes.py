@@ -79,7 +79,7 @@ class Classes:
         return [self._reading(*outcome) for outcome in zip(sentences, chances, surprise.tolist(), strict=True)]
 
     def _read(self, items: Sequence[WordItem]) -> tuple[Tensor, Tensor]:
-        """A batch, by one thread: several on one matrix product of this size wait for each other more than they work."""
+        """A batch, by one thread: several threads on one small matrix product mostly wait for each other."""
         torch.set_num_threads(1)
         with torch.inference_mode():
             return self.network.read(items, self.words.rare)

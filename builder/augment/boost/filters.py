@@ -104,7 +104,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCandidate:
-    """A candidate with what was said of it. Kept if no reason speaks against it; `reading` None where it was not read."""
+    """A candidate and its surrogate reading (None where it was not read). Kept if there is no reason against it."""
 
     candidate: Rewrite
     reading: SurrogateReading | None
@@ -189,8 +189,8 @@ def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -
         f"{name} {counts[name]}" for name in ("perplexity", "confidence", "label", "marks") if counts[name]
     )
     worst = max(("perplexity", "confidence", "label", "marks"), key=lambda name: counts[name])
-    shown = {"perplexity": f" (threshold {limits.perplexity:g})" if limits.perplexity else "",
-             "confidence": f" (threshold {limits.confidence:g})" if limits.confidence else ""}.get(worst, "")  # fmt: skip
+    threshold = {"perplexity": limits.perplexity, "confidence": limits.confidence}.get(worst)
+    shown = f" (threshold {threshold:g})" if threshold else ""
     reached = middle(read)
     raise ConfigError(
         f"the filters keep none of {counts['candidates']} candidates: {worst}{shown} dropped most; dropped by {every}; "

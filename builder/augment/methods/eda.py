@@ -132,7 +132,7 @@ def swapped(ready: Ready, random: Random) -> tuple[Edit, ...]:
 
 
 def deleted(ready: Ready, random: Random) -> tuple[Edit, ...]:
-    """RD: each word goes with probability `rate`, with the space behind it; one at least goes, and one at least stays."""
+    """RD: each word goes with probability `rate`, and the space behind it; at least one goes, at least one stays."""
     going = [i for i in ready.words if random.random() < ready.rate] or [random.choice(ready.words)]
     words = ready.sentence.words
     if len(going) >= len(words):

@@ -16,24 +16,21 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment import beams
 from builder.augment.barring import Bars, bars
-from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest
+from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
 from builder.augment.cues import Cues
-from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight
+from builder.augment.fragment_training import NAME, learnable, masked, train_fragments
+from builder.augment.mask_frag import chosen_fragments
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.signatures import LATER, describe_settings, describe_training
+from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import KINDS, LABELS, bio, kept
 from builder.augment.training import InDomain, corpora
-from builder.errors import ModelError
 from builder.kept import Kept
 from builder.limits import Limits, among, at_least
-from builder.records import Span
 
 if TYPE_CHECKING:
     from builder.augment.nets.beam import Beams, Pairs
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
 
-NAME = "masked-seq2seq"
 _CHUNK = 4096
 _MASS = 0.5
 """The share that is masked in pre-training (Song et al. 2019)."""
@@ -49,10 +45,6 @@ _SOME = 200
 """About so many sentences tell how likely a token usually is."""
 _LEAST = 2
 """So many Chinese tokens are masked at once: one alone is mostly a 的 or 了, and nothing else stands there."""
-_FAST = 3
-"""By so much the embedded network learns faster than other embedded ones: at their rate a pass over a corpus leaves
-it half taught.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +92,10 @@ class MaskedSeq2SeqSettings(InDomain):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedSeq2Seq:
-    """A trained model as a Method. `usual`: see Reader; `bars`: what it must not write; `pairs`: which tokens it may
-    write beside each other, where it has read a corpus.
+    """A trained model as a Method.
+
+    `bars`: what it must not write. `pairs`: which tokens may stand beside each other, where it has read a corpus.
+    `usual`: see `FragmentReader`.
     """
 
     settings: MaskedSeq2SeqSettings
@@ -112,18 +106,15 @@ class MaskedSeq2Seq:
     bars: Bars = field(default_factory=Bars)
     pairs: Pairs | None = None
     usual: float = 1.0
+    name: str = NAME
 
     @property
     def reader(self) -> FragmentReader:
         return FragmentReader(self.network, self.inventory, self.usual, self.settings.batch, self.settings.threads)
 
     @property
-    def name(self) -> str:
-        return NAME
-
-    @property
     def signature(self) -> str:
-        return f"{NAME}({describe_settings(self.settings)}; model {self.digest[:16]}; cues {self.bars.signature})"
+        return sign_method(NAME, self.settings, f"model {self.digest[:16]}", f"cues {self.bars.signature}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; a
@@ -142,25 +133,22 @@ class MaskedSeq2Seq:
         writing = Writing(how.beams, how.batch, how.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
         searched: list[list[Beam]] = [[] for _ in plans]
-        for i, found in write(self.network, items, self.inventory, writing, self.progress, free):
+        for i, beams in write(self.network, items, self.inventory, writing, self.progress, free):
             n, cut, item, _ = plans[i]
-            searched[i] = list(self._beams(sentences[n], cut, item, found))
+            searched[i] = list(self._changing(sentences[n], cut, item, beams))
         limits = BeamLimits(how.each, how.least_fit, how.most_surprise)
         if how.fitting:
-            searched = fitted(
-                self.reader,
-                [(cut.ids, item, beams_) for (_, cut, item, _), beams_ in zip(plans, searched, strict=True)],
-                limits,
-            )
-        made: list[list[Beam]] = [[] for _ in sentences]
-        for (n, *_), listed in zip(plans, searched, strict=True):
-            made[n] += listed if how.fitting else listed[:1]
-        for sentence, listed in zip(sentences, made, strict=True):
-            chosen = surest(sentence.text, listed, copies) if how.fitting else listed
+            fragments = [(cut.ids, item, row) for (_, cut, item, _), row in zip(plans, searched, strict=True)]
+            searched = fitted(self.reader, fragments, limits)
+        by_sentence: list[list[Beam]] = [[] for _ in sentences]
+        for (n, *_), row in zip(plans, searched, strict=True):
+            by_sentence[n] += row if how.fitting else row[:1]
+        for sentence, row in zip(sentences, by_sentence, strict=True):
+            chosen = surest(sentence.text, row, copies) if how.fitting else row
             yield tuple(Rewrite(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
-        """Fragments with the tokens of the sentence, and what they may say of `bars`."""
+        """The tokens of the sentence, each masked fragment of it, and the numbers of `bars` that it may write."""
         from builder.learning.seeds import seed_of
 
         cut = self.inventory.cut(sentence.text, sentence.words)
@@ -187,62 +175,17 @@ class MaskedSeq2Seq:
             hidden = [place for place, kept in zip(cut.spans[first:end], held[first:end], strict=True) if not kept]
             yield cut, masked(cut.ids, labels, (first, end), self.inventory, held), self.bars.free(sentence, hidden)
 
-    def _beams(self, sentence: Sentence, cut: Cut, item: MaskedSentence, found: Beams) -> Iterator[Beam]:
-        """The beams that are not the source again; one that ends within a character of several bytes is none."""
-        for said, score in found.sequences:
+    def _changing(self, sentence: Sentence, cut: Cut, item: MaskedSentence, beams: Beams) -> Iterator[Beam]:
+        """The beams that change the sentence, without those that end within a character of several bytes."""
+        for tokens, score in beams.sequences:
             new = {
                 at: i
-                for at, i in enumerate(said, start=item.start)
+                for at, i in enumerate(tokens, start=item.start)
                 if item.source[at] == self.inventory.mask and i != cut.ids[at]
             }
-            edits = tuple(Edit(*one) for one in self.inventory.written(sentence.text, cut, new))
+            edits = tuple(Edit(*change) for change in self.inventory.written(sentence.text, cut, new))
             if (edits or self.settings.again) and not any("\ufffd" in edit.text for edit in edits):
-                yield Beam(said, edits, score)
-
-
-def masked(
-    ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()
-) -> MaskedSentence:
-    """MaskFrag as a model's example; `held` are the tokens that stay, if more do than those with a label."""
-    from builder.augment.nets.seq2seq import MaskedSentence
-
-    first, end = span
-    hidden = mask_frag(ids, held or labels, span, inventory.mask)
-    return MaskedSentence(
-        hidden,
-        tuple(labels),
-        first,
-        tuple(ids[first:end]),
-        ids[first - 1] if first else inventory.first,
-        labels[first - 1] if first else 0,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The training sentences as tokens and labels, with the cumulated weights of equation 1."""
-
-    cuts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    cumulated: tuple[float, ...]
-    inventory: Inventory
-    r: float
-
-    @classmethod
-    def of(cls, cuts: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], inventory: Inventory, r: float) -> _Source:
-        return cls(tuple(cuts), tuple(accumulate(weight(len(ids)) for ids, _ in cuts)), inventory, r)
-
-    def draw(self, count: int, seed: int, labelled: bool) -> list[MaskedSentence]:
-        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels every token
-        is O.
-        """
-        draw = random.Random(seed)
-        out = []
-        for n in draw.choices(range(len(self.cuts)), cum_weights=self.cumulated, k=count):
-            ids, labels = self.cuts[n]
-            said = labels if labelled else (0,) * len(ids)
-            u = draw.choice(starts(len(ids), self.r))
-            out.append(masked(ids, said, fragment(len(ids), u, self.r), self.inventory))
-        return out
+                yield Beam(tokens, edits, score)
 
 
 def load(
@@ -262,101 +205,39 @@ def load(
     overlap.
     """
     from builder.augment.nets.writing import pairs
+    from builder.learning.obtain import ModelShelf
 
+    shelf = ModelShelf(folder, seed, progress)
     network, inventory, base = _network(settings, corpus or sentences, seed)
     if corpus:
-        begun = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
-        base = _learned(
-            begun, corpus, network, inventory, base, corpora(folder, NAME), seed, progress, [(begun.epochs, False)]
-        )
+        first = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
+        apart = replace(shelf, folder=corpora(folder, NAME))
+        base = train_fragments(first, corpus, network, inventory, base, apart, [(first.epochs, False)])
     phases = [(settings.epochs, True)]
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
-    digest = _learned(settings, sentences, network, inventory, base, folder, seed, progress, phases)
+    digest = train_fragments(settings, sentences, network, inventory, base, shelf, phases)
     barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
-    known = (
-        pairs((inventory.cut(corpu.text, corpu.words).ids for corpu in corpus), inventory, settings.min_count)
-        if cues and corpus
-        else None
-    )
+    known = None
+    if cues and corpus:
+        texts = (inventory.cut(sentence.text, sentence.words).ids for sentence in corpus)
+        known = pairs(texts, inventory, settings.min_count)
     made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known)
     return replace(made, usual=_usual(made, sentences, folder)) if settings.fitting else made
 
 
 def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> float:
-    """See Reader; kept beside the model under a key of its own, of the model and of all code that tells it."""
+    """How surprising a token usually is (see `FragmentReader`), kept beside the model under a key of its own."""
     from builder.learning.obtain import training_key
 
     cuts = [
         ids
         for sentence in sentences
-        if _learnable(ids := made.inventory.cut(sentence.text, sentence.words).ids, made.network)
+        if learnable(ids := made.inventory.cut(sentence.text, sentence.words).ids, made.network)
     ]
     some = cuts[:: max(1, len(cuts) // _SOME)]
     key = training_key(f"{NAME} usual", describe_training(made.settings), some, made.digest, __name__)
-    return float(Kept(folder).get(key, lambda: beams.usual(made.reader, some), slot="usual"))
-
-
-def _learnable(ids: Sequence[int], network: LabelledSeq2Seq) -> bool:
-    return bool(weight(len(ids))) and len(ids) < network.core.longest
-
-
-def _learned(
-    settings: MaskedSeq2SeqSettings,
-    sentences: Sequence[Sentence],
-    network: LabelledSeq2Seq,
-    inventory: Inventory,
-    base: str,
-    folder: Path,
-    seed: int,
-    progress: Progress | None,
-    phases: Sequence[tuple[int, bool]],
-) -> str:
-    """Give `network` what training on the sentences in phases of (epochs, with labels) leads to, or what is kept of
-    it. Returns its digest.
-    """
-    from builder.augment.nets import fragments
-    from builder.learning.obtain import ModelShelf, Phase, TrainingRun, load_or_train, split_held_out, training_key
-
-    cuts = [
-        (cut.ids, bio(cut.spans, kept(sentence, settings.keep)))
-        for sentence in sentences
-        for cut in [inventory.cut(sentence.text, sentence.words)]
-    ]
-    fitting = [n for n, (ids, _) in enumerate(cuts) if _learnable(ids, network)]
-    if not fitting:
-        raise ModelError(
-            f"no sentence of more than five tokens to learn from (of {len(sentences)})",
-            where=NAME,
-            fix="give more training text",
-        )
-    data = [
-        (sentence.id, sentence.text, sentence.words, labels)
-        for sentence, (_, labels) in zip(sentences, cuts, strict=True)
-    ]
-    key = training_key(NAME, (describe_training(settings), seed), data, base, "builder.augment.nets.fragments")
-    learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
-    source, checked = (_Source.of([cuts[fitting[n]] for n in part], inventory, settings.r) for part in (learnt, held))
-    network.labels.weight.requires_grad_(settings.label_embeddings)
-
-    def phase(epochs: int, labelled: bool) -> Phase[MaskedSentence]:
-        count = max(len(learnt), settings.least)
-        return Phase(
-            lambda epoch: source.draw(count, _seed(seed, labelled, epoch), labelled),
-            checked.draw(max(200, len(held)), seed, labelled),
-            settings.schedule(epochs, sentences, settings.own_rate * (_FAST if settings.base == "embedded" else 1)),
-        )
-
-    def train(run: TrainingRun) -> dict[str, float]:
-        return fragments.train(network, list(starmap(phase, phases)), inventory, run)
-
-    return load_or_train(ModelShelf(folder, seed, progress), key, network, train)
-
-
-def _seed(*parts: object) -> int:
-    from builder.learning.seeds import seed_of
-
-    return seed_of(NAME, *parts)
+    return float(Kept(folder).get(key, lambda: usual(made.reader, some), slot="usual"))
 
 
 def _network(

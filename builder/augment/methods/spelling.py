@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from random import Random
 
 from builder.augment import characters
@@ -24,10 +24,11 @@ from builder.text import HAN
 KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en"}
 
 MISTAKES: tuple[tuple[str, str], ...] = (
-    ("ie", "ei"), ("ei", "ie"), ("able", "ible"), ("ible", "able"), ("ance", "ence"), ("ence", "ance"), ("ant", "ent"), ("ent", "ant"),
-    ("tion", "sion"), ("sion", "tion"), ("ph", "f"), ("gh", "g"), ("kn", "n"), ("wr", "r"), ("wh", "w"), ("mb", "m"), ("ck", "k"), ("qu", "q"),
-    ("ou", "o"), ("ea", "ee"), ("ee", "ea"), ("ai", "a"), ("ary", "ery"), ("ery", "ary"), ("ful", "full"), ("ly", "ley"), ("ely", "ly"),
-    ("ally", "aly"), ("ise", "ize"), ("our", "or"), ("sc", "s"), ("xc", "x"), ("ie", "y"), ("er", "or"), ("or", "er"), ("ar", "er"),
+    ("ie", "ei"), ("ei", "ie"), ("able", "ible"), ("ible", "able"), ("ance", "ence"), ("ence", "ance"),
+    ("ant", "ent"), ("ent", "ant"), ("tion", "sion"), ("sion", "tion"), ("ph", "f"), ("gh", "g"), ("kn", "n"),
+    ("wr", "r"), ("wh", "w"), ("mb", "m"), ("ck", "k"), ("qu", "q"), ("ou", "o"), ("ea", "ee"), ("ee", "ea"),
+    ("ai", "a"), ("ary", "ery"), ("ery", "ary"), ("ful", "full"), ("ly", "ley"), ("ely", "ly"), ("ally", "aly"),
+    ("ise", "ize"), ("our", "or"), ("sc", "s"), ("xc", "x"), ("ie", "y"), ("er", "or"), ("or", "er"), ("ar", "er"),
     ("n't", "nt"), ("'s", "s"), ("'re", "re"), ("'ve", "ve"),
 )  # fmt: skip
 """A part of a word, and what it is often written as. A letter that is doubled or should be is a rule of its own."""
@@ -54,9 +55,9 @@ class Spelling:
             if not words:
                 yield ()
                 continue
-            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._misspell(s, w, r), copies)  # type: ignore[misc]
+            yield distinct(sentence, partial(self._misspell, sentence, words, random), copies)
 
-    def _misspell(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+    def _misspell(self, sentence: Sentence, words: list[int], random: Random, _: int) -> tuple[Edit, ...]:
         chosen: list[tuple[int, str]] = []
         for i in random.sample(words, len(words)):
             start, end = sentence.words[i]

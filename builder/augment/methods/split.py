@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from builder.augment import characters
@@ -39,9 +40,9 @@ class Split:
             if not words:
                 yield ()
                 continue
-            yield distinct(sentence, lambda _, s=sentence, w=words, r=random: self._split_words(s, w, r), copies)  # type: ignore[misc]
+            yield distinct(sentence, partial(self._split_words, sentence, words, random), copies)
 
-    def _split_words(self, sentence: Sentence, words: list[int], random: Random) -> tuple[Edit, ...]:
+    def _split_words(self, sentence: Sentence, words: list[int], random: Random, _: int) -> tuple[Edit, ...]:
         chosen = random.sample(words, min(len(words), amount(self.rate, len(sentence.words))))
         return replacing(sentence, [(i, _split(sentence.text[slice(*sentence.words[i])], random)) for i in chosen])
 

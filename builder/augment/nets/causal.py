@@ -173,7 +173,7 @@ def write(
     size: SearchSize,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Beams]]:
-    """(index, beams) of every opening; sequences end with the end mark of `rules`, after `most` tokens at the latest."""
+    """(index, beams) of every opening. Sequences end with the end mark of `rules`, after at most `most` tokens."""
     assert rules.end is not None, "openings are written on up to an end mark"
     end = rules.end
     order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))

@@ -43,7 +43,7 @@ class MaskedSentence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A batch. source, labels, seen [B, T]; start [B]; previous (y_{t-1}), before (l_{t-1}), target, due (l_t) [B, S]."""
+    """A batch. source, labels, seen [B, T]; start [B]; target, previous (y_{t-1}), due (l_t), before (l_{t-1}) [B, S]."""
 
     source: Tensor
     labels: Tensor
