@@ -41,6 +41,11 @@ class Rejected:
     edits: tuple[Edit, ...] = ()
 
 
+def count_reasons(rejected: Iterable[Rejected]) -> dict[str, int]:
+    """How many were rejected for each reason, by name."""
+    return dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """`kept` in order; `proposed` candidates in all, `sources` sentences that any were proposed for."""
@@ -52,7 +57,7 @@ class Judgement:
 
     @property
     def reasons(self) -> dict[str, int]:
-        return dict(sorted(Counter(rejection.reason for rejection in self.rejected).items()))
+        return count_reasons(self.rejected)
 
 
 @dataclass(slots=True)

@@ -7,17 +7,19 @@ The files: FILE, FILE.lineage.jsonl (a line a sentence), FILE.rejected.jsonl, FI
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from builder import __version__, shards
 from builder.augment import catalog, measures, proposing
-from builder.augment.files import FORMATS, FileSentence, Language, by_characters, language_of
-from builder.augment.judging import Judgement, Rejected, Seen
+from builder.augment.constraints import Trial
+from builder.augment.file_sentence import FileSentence, Language, language_of
+from builder.augment.files import FORMATS
+from builder.augment.judging import Judgement, Rejected, Seen, count_reasons
 from builder.augment.run import Request, draw_places, judge_proposals, load_method
 from builder.augment.settings import AugmentSettings, Given, relevant_settings
+from builder.augment.tagged_files import by_characters
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.release.manifest import sha256
@@ -27,7 +29,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """As `augment.Plan`, for a file. `held_out` are files of the same format that no sentence may come from;
+    """As `AugmentPlan`, for a file. `held_out` are files of the same format that no sentence may come from;
     `with_source` writes the sources too.
     """
 
@@ -129,33 +131,9 @@ def _write(
     signature: str,
     language: str,
 ) -> AugmentedFile:
-    form = FORMATS[plan.form]
-    by_id = {item.sentence.id: item for item in items}
+    """Write the file and what lies beside it, the manifest last."""
     rejected = [*skipped, *judged.rejected]
-    reasons = dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
-    made = form.head + "".join(form.write(by_id[trial.source.id], trial) for trial in judged.kept)
-    if plan.with_source:
-        made = (
-            _text(plan.source).rstrip("\n")
-            + ("\n" if plan.form in ("apc", "tsv") else "\n\n")
-            + made.removeprefix(form.head)
-        )
-    lineage = "".join(
-        _line(
-            {"source": trial.source.id, "text": trial.text, "edits": [asdict(edit) for edit in trial.candidate.edits]}
-        )
-        for trial in judged.kept
-    )
-    refused = "".join(
-        _line(
-            {
-                "source": rejection.source,
-                "reason": rejection.reason,
-                "edits": [asdict(edit) for edit in rejection.edits],
-            }
-        )
-        for rejection in rejected
-    )
+    reasons, made = count_reasons(rejected), _made(plan, items, judged)
     manifest = {
         "builder": __version__,
         "source": plan.source.name,
@@ -175,14 +153,35 @@ def _write(
         "output_sha256": sha256(made.encode()),
     }
     beside = {
-        ".lineage.jsonl": lineage,
-        ".rejected.jsonl": refused,
+        ".lineage.jsonl": "".join(map(_lineage, judged.kept)),
+        ".rejected.jsonl": "".join(map(_rejection, rejected)),
         "": made,
         ".manifest.json": json.dumps(manifest, ensure_ascii=False, indent=2) + "\n",
     }
     for suffix, content in beside.items():
         write_atomically(plan.target.with_name(plan.target.name + suffix), content.encode())
     return AugmentedFile(plan.target, len(judged.kept), reasons, taken)
+
+
+def _made(plan: FilePlan, items: Sequence[FileSentence], judged: Judgement) -> str:
+    """The content of the file: what was kept, behind the sources where they are asked for."""
+    form = FORMATS[plan.form]
+    by_id = {item.sentence.id: item for item in items}
+    rows = "".join(form.write(by_id[trial.source.id], trial) for trial in judged.kept)
+    if not plan.with_source:
+        return form.head + rows
+    gap = "\n" if plan.form in ("apc", "tsv") else "\n\n"
+    return _text(plan.source).rstrip("\n") + gap + rows
+
+
+def _lineage(trial: Trial) -> str:
+    edits = [asdict(edit) for edit in trial.candidate.edits]
+    return _line({"source": trial.source.id, "text": trial.text, "edits": edits})
+
+
+def _rejection(rejection: Rejected) -> str:
+    edits = [asdict(edit) for edit in rejection.edits]
+    return _line({"source": rejection.source, "reason": rejection.reason, "edits": edits})
 
 
 def _line(row: Mapping[str, object]) -> str:

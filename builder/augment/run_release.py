@@ -8,18 +8,16 @@ order and workers change nothing.
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder import shards
 from builder.augment import catalog, child_release, measures, proposing
-from builder.augment.judging import Judgement, Rejected, Seen, lost
-from builder.augment.records import Method
+from builder.augment.judging import Judgement, Rejected, Seen, count_reasons, lost
+from builder.augment.layer_report import TRAIN, describe_layer, write_rejected
 from builder.augment.run import Request, draw_places, judge_proposals, load_method
-from builder.augment.settings import AugmentSettings, Given, relevant_settings
+from builder.augment.settings import AugmentSettings, Given
 from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
 from builder.augment.views import Keep, View, ViewUnit, layer_row, parts, units
 from builder.dedup.near_duplicates import among, clusters, disputed, links, normal
@@ -34,8 +32,6 @@ from builder.release.verify import verify
 from builder.shards import Crew
 
 Tell = Callable[[str], None]
-TRAIN = "train"
-"""The split that is augmented: the others are for measuring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +151,13 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
         )
     tell(f"measures: {len(layer_rows):,} rows")
     taken = _measured(plan, source, chosen, judged, layer_rows)
-    about = _about(plan, parent, method, taken, skipped, judged, len(chosen))
+    about = describe_layer(plan, parent, method, taken, skipped, judged, len(chosen))
     rejected = [*skipped, *judged.rejected]
     tell(f"release: {len(layer_rows):,} rows")
     path, before = child_release.write(
-        plan.out, plan.version, parent, TRAIN, plan.named, layer_rows, _rejected_lines(rejected), about
+        plan.out, plan.version, parent, TRAIN, plan.named, layer_rows, write_rejected(rejected), about
     )
-    return ChildRelease(path, before, plan.named, len(layer_rows), _reasons(rejected), taken)
+    return ChildRelease(path, before, plan.named, len(layer_rows), count_reasons(rejected), taken)
 
 
 def _texts(reviews: Sequence[ReviewRow]) -> Iterator[str]:
@@ -252,59 +248,3 @@ def _held(unit: ViewUnit) -> Held:
 
 def _triplets(row: LayerRow) -> list[Triplet]:
     return [triplet(triplet_row) for triplet_row in row["triplets"]]
-
-
-def _reasons(rejected: Sequence[Rejected]) -> dict[str, int]:
-    return dict(sorted(Counter(rejection.reason for rejection in rejected).items()))
-
-
-def _about(
-    plan: AugmentPlan,
-    parent: Existing,
-    method: Method,
-    taken: Mapping[str, object],
-    skipped: Sequence[Rejected],
-    judged: Judgement,
-    sentences: int,
-) -> dict[str, object]:
-    """What the manifest says of the layer: all that decided it, and what was measured."""
-    return {
-        "split": TRAIN,
-        "rows": len(judged.kept),
-        "sources": sentences,
-        "view": plan.view,
-        "keep": plan.keep,
-        "method": plan.method,
-        "signature": method.signature,
-        "model_digest": getattr(method, "digest", None),
-        "seed": plan.seed,
-        "copies": plan.copies,
-        "candidates": plan.candidates,
-        "limit": plan.limit,
-        "config": relevant_settings(plan.settings, plan.method),
-        "parent": {
-            "name": parent.manifest["name"],
-            "version": parent.manifest["version"],
-            "digest": child_release.digest(parent.path),
-        },
-        "rejected": _reasons([*skipped, *judged.rejected]),
-        "measures": dict(taken),
-    }
-
-
-def _rejected_lines(rejected: Sequence[Rejected]) -> bytes:
-    """rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
-    return "".join(
-        json.dumps(
-            {
-                "sentence": rejection.source,
-                "reason": rejection.reason,
-                "edits": []
-                if rejection.reason == "personal-data"
-                else [[edit.start, edit.end, edit.text] for edit in rejection.edits],
-            },
-            ensure_ascii=False,
-        )
-        + "\n"
-        for rejection in rejected
-    ).encode()

@@ -16,7 +16,8 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
-from builder.augment.files import FORMATS, FileSentence, language_of
+from builder.augment.file_sentence import FileSentence, language_of
+from builder.augment.files import FORMATS
 from builder.augment.records import Mark
 from builder.augment.views import ViewUnit, units
 from builder.bench.rows import BenchRow, Data, Task

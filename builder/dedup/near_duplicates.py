@@ -50,7 +50,7 @@ def bigrams(text: str) -> frozenset[str]:
 
 
 def alike(first: Set[object], second: Set[object]) -> bool:
-    """Whether the Jaccard index of two sets of bigrams is at least 0.7."""
+    """Whether two sets have a Jaccard index of at least 0.7."""
     shared = len(first & second)
     return TEN * shared >= SEVEN * (len(first) + len(second) - shared)
 
@@ -106,7 +106,7 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
         _compare(long, _sketches([texts[i] for i in long.tolist()], _WIDE), forest, near)
     for who, start, end in groups(texts, sizes, _LONG):
         if not every:
-            # Copies of a text share most of their pairs: neighbours connect them, and what is connected is not compared.
+            # Copies of a text share most pairs: neighbours connect them, and what is connected is not compared again.
             compare(*_neighbours(who, start, end, sketches, forest))
             mixed = forest.mixed(who, start, end)
             start, end = start[mixed], end[mixed]

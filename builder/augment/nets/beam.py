@@ -1,35 +1,30 @@
-"""Beam search whose outcome does not depend on the batch that an item happens to be in.
+"""Beam search with constraints on what is written.
 
 In: a network as a `Stepper`, the rows to write (`SearchRows`), what none of them may say (`SearchRules`). Out: the
 `Beams` of each row.
 
-Sums of floating point numbers differ in their last digits with the shape of a batch, and a choice between two
-candidates may turn on them. So every search reports its margin: the least difference by which any of its choices was
-made. Where it is below SURE, far above that noise, the search is done again with the item alone: the outcome is a
-function of the item.
-
+Every search reports its margin, for outcomes that do not depend on the batch: see `builder.augment.nets.margins`.
 A small model left to itself writes ，，， or the same words over and over: neither is ever chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-SURE = 1e-4
+from builder.augment.nets.margins import rounded
+
 REPEATED = 3
 """A sequence holds the same REPEATED tokens in a row only once."""
 Barred = Mapping[tuple[int, ...], Mapping[int, int]]
 """Tokens -> those that must not be written behind them, each with a number: rows where that number is free may."""
 Pairs = Tensor
 """[V, V]: whether the second token may stand behind the first."""
-Item = TypeVar("Item")
-Out = TypeVar("Out")
 _NEVER = float("-inf")
 
 
@@ -275,26 +270,6 @@ def _gap(values: Tensor, width: int) -> Tensor:
         return torch.full((values.shape[0],), float("inf"))
     gap = values[:, width - 1] - values[:, width]
     return torch.where(gap.isnan(), float("inf"), gap)
-
-
-def rounded(score: float) -> tuple[float, float]:
-    """A score to hundredths, and how far it is from being rounded otherwise."""
-    hundredths = round(score, 2)
-    return hundredths, 0.005 - abs(score - hundredths)
-
-
-def settled(
-    items: Sequence[Item],
-    batches: Sequence[Sequence[int]],
-    work: Callable[[list[Item]], list[tuple[Out, float]]],
-) -> Iterator[tuple[int, Out]]:
-    """(index, outcome) of every item. `work` gives outcomes with margins; below SURE it is given the item alone."""
-    for batch in batches:
-        done = work([items[i] for i in batch])
-        for i, (out, margin) in zip(batch, done, strict=True):
-            if margin < SURE and len(batch) > 1:
-                out = work([items[i]])[0][0]
-            yield i, out
 
 
 def banned(size: int, never: Sequence[int]) -> Tensor:

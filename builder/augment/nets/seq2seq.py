@@ -43,7 +43,9 @@ class MaskedSentence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A batch. source, labels, seen [B, T]; start [B]; target, previous (y_{t-1}), due (l_t), before (l_{t-1}) [B, S]."""
+    """A batch. Encoder: source, labels, seen [B, T]. Decoder: start [B]; target with its labels `due`, and the tokens
+    and labels of the step before, `previous` and `before` [B, S].
+    """
 
     source: Tensor
     labels: Tensor

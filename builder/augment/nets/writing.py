@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from builder.augment.nets.beam import Barred, Beams, Pairs, SearchRows, SearchRules, banned, search, settled
+from builder.augment.nets.beam import Barred, Beams, Pairs, SearchRows, SearchRules, banned, search
 from builder.augment.nets.fragments import pad_of
+from builder.augment.nets.margins import settled
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
 from builder.learning.loop import scope
 from builder.learning.pieces import Inventory, own_marks
