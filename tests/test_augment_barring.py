@@ -13,7 +13,8 @@ from augmenting import cues_of, sentence
 from builder.augment.barring import Bars, bars
 from builder.augment.constraints import broken, make_trial, may_not_come, must_stay
 from builder.augment.cues import Cue
-from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
+from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.writing import pairs
 from builder.augment.records import Sentence
@@ -59,7 +60,7 @@ def test_where_no_polarity_is_told_only_contrast_and_aspects_may_not_come_and_no
 
 def test_a_cue_is_barred_in_either_script_and_is_free_where_it_stood() -> None:
     units = Units(tuple(sorted("大家卻却但是店員不會服務员务餓")), "char")
-    index = units.index()
+    index = units.vocabulary.numbers
     one = sentence("{湯頭|aspect|POS}，但是大家不會餓", "zh")
     found = bars([one], units, "aspect", CUES)
     assert {index[char] for char in "卻却但不"} <= {*found.table[()]}

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from builder.augment.barring import Bars
 from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.fragment_training import masked
 from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
-from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, MaskedSeq2SeqSettings, load
+from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fitting import alone, around, likely
 from builder.augment.nets.fragments import embedded

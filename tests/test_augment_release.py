@@ -16,7 +16,7 @@ from conftest import Command, contents
 from builder.augment import catalog, proposing, travel
 from builder.augment import run_release as augment
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
-from builder.augment.run_release import AugmentPlan
+from builder.augment.release_plan import AugmentPlan
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, units
 from builder.errors import ConfigError

@@ -10,9 +10,9 @@ import tiny_hub
 import torch
 
 from builder.augment.catalog import METHODS
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.methods import cbert, masked_seq2seq
 from builder.augment.methods.cbert import CBertSettings
-from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.records import Sentence
 from builder.augment.settings import make_settings, one_thread

@@ -17,7 +17,7 @@ from builder.augment.boost import classes, fill, hub, triplets
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.masked import load_masked
 from builder.augment.boost.network import TwoWayConfig, collate
-from builder.augment.boost.tokens import SPECIAL, UNKNOWN, Words, cut, pieces
+from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary, cut, pieces
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_settings
 from builder.errors import ModelError
@@ -85,9 +85,10 @@ def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
 
 
 def test_rare_words_are_counted_and_not_known() -> None:
-    words = Words.of([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
-    assert words == Words(("a", "b"), 2)
-    assert words.numbers() == {"a": SPECIAL, "b": SPECIAL + 1}
+    vocabulary = FoldVocabulary.of([["A", "a", "b", "b", "c"], ["d"]], 2, 10)
+    assert (vocabulary.known.tokens, vocabulary.rare) == (("a", "b"), 2)
+    assert [vocabulary.number(word) for word in "aBc"] == [SPECIAL, SPECIAL + 1, UNKNOWN]
+    assert vocabulary.description == "Words(listed=('a', 'b'), rare=2)", "digests of models that are kept depend on it"
 
 
 def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_it(surrogate: classes.Classes) -> None:
@@ -134,8 +135,8 @@ def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: classes.Classe
 
 def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: classes.Classes) -> None:
     """Equation 2: hide each word in turn, as a masked model would, and the probability of what stands there is the same."""
-    network, numbers = surrogate.network.eval(), surrogate.words.numbers()
-    items = [classes.make_item(one, numbers, {}) for one in english(5, 6)]
+    network = surrogate.network.eval()
+    items = [classes.make_item(one, surrogate.vocabulary, {}) for one in english(5, 6)]
     with torch.inference_mode():
         batch = collate(items)
         once = network.likelihood(batch, network.predicted(*network.states(batch.words)))

@@ -219,8 +219,10 @@ def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:
     assert general.weight.shape[1] == 3
     assert not general.weight.requires_grad
     assert domain.weight.shape[1] == SMALL.vector_size, "made of the training text"
-    before = vectors.table(model.reader.number, vectors.read_glove(path, model.reader.number), 3, 0)  # type: ignore[attr-defined]
-    at = model.reader.number["soup"]  # type: ignore[attr-defined]
+    before = vectors.table(
+        model.reader.vocabulary.numbers, vectors.read_glove(path, model.reader.vocabulary.numbers), 3, 0
+    )  # type: ignore[attr-defined]
+    at = model.reader.vocabulary.numbers["soup"]  # type: ignore[attr-defined]
     assert general.weight[at].tolist() == before[at].tolist()
 
 

@@ -77,7 +77,7 @@ def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: C
     sorts = {sort for sentence in sentences for sort in may_not_come(sentence)}
     barred = {word: cue for word, cue in cues.table.items() if cue.sort in sorts}
     numbers = {cue: number for number, cue in enumerate(dict.fromkeys(barred.values()))}
-    for ids, cue in _spelt(barred, inventory.index()):
+    for ids, cue in _spelt(barred, inventory.vocabulary.numbers):
         table.setdefault(ids[:-1], {})[ids[-1]] = numbers[cue]
     return Bars(table, cues, numbers)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, starmap
 from typing import TYPE_CHECKING
 
+from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.mask_frag import fragment, mask_frag, starts, weight
 from builder.augment.records import Sentence
 from builder.augment.signatures import describe_training
@@ -20,12 +21,10 @@ from builder.errors import ModelError
 from builder.records import Span
 
 if TYPE_CHECKING:
-    from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
     from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence
     from builder.learning.obtain import ModelShelf, Phase, TrainingRun
     from builder.learning.pieces import Inventory
 
-NAME = "masked-seq2seq"
 _FASTER = 3
 """The embedded network takes so many times the learning rate of other embedded ones: at theirs a pass over a corpus
 leaves it half taught.

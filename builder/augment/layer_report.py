@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from builder.augment import child_release
 from builder.augment.judging import Judgement, Rejected, count_reasons
 from builder.augment.records import Method
+from builder.augment.release_plan import TRAIN, AugmentPlan
 from builder.augment.settings import relevant_settings
 from builder.release.reading import Existing
-
-if TYPE_CHECKING:
-    from builder.augment.run_release import AugmentPlan
-
-TRAIN = "train"
-"""The split that is augmented: the others are for measuring."""
 
 
 def describe_layer(

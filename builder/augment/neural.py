@@ -11,7 +11,7 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import cues, fragment_training
+from builder.augment import cues, fragment_settings
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.one_script import in_one_script
 from builder.augment.records import Method, Sentence
@@ -43,7 +43,7 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
-    with _place(settings, fragment_training.NAME) as (folder, progress):
+    with _place(settings, fragment_settings.NAME) as (folder, progress):
         words = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
         return masked_seq2seq.load(
             own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), words

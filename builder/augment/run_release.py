@@ -8,18 +8,17 @@ order and workers change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 from builder import shards
 from builder.augment import catalog, child_release, measures, proposing
 from builder.augment.judging import Judgement, Rejected, Seen, count_reasons, lost
-from builder.augment.layer_report import TRAIN, describe_layer, write_rejected
+from builder.augment.layer_report import describe_layer, write_rejected
+from builder.augment.release_plan import TRAIN, AugmentPlan, ChildRelease
 from builder.augment.run import Request, draw_places, judge_proposals, load_method
-from builder.augment.settings import AugmentSettings, Given
+from builder.augment.settings import Given
 from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
-from builder.augment.views import Keep, View, ViewUnit, layer_row, parts, units
+from builder.augment.views import ViewUnit, layer_row, parts, units
 from builder.dedup.near_duplicates import among, clusters, disputed, links, normal
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow, triplet
@@ -32,49 +31,6 @@ from builder.release.verify import verify
 from builder.shards import Crew
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class AugmentPlan:
-    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences
-    by chance (0: all). `judge`: a working directory whose models are asked which labels survived.
-    """
-
-    method: str
-    release: Path
-    out: Path
-    workdir: Path
-    settings: AugmentSettings
-    view: View = "triplets"
-    keep: Keep = "aspect+opinion"
-    copies: int = 4
-    candidates: int = 4
-    seed: int = 13
-    limit: int = 0
-    workers: int = 1
-    engine: str = "local"
-    scheduler: str = ""
-    layer: str = ""
-    version: str = ""
-    judge: Path | None = None
-
-    @property
-    def named(self) -> str:
-        return self.layer or self.method.replace("+", "-")
-
-
-@dataclass(frozen=True, slots=True)
-class ChildRelease:
-    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was
-    measured.
-    """
-
-    path: Path
-    before: bool
-    layer: str
-    rows: int
-    reasons: Mapping[str, int]
-    measures: Mapping[str, object] = field(default_factory=dict)
 
 
 def augment_release(plan: AugmentPlan, tell: Tell = lambda line: None) -> ChildRelease:

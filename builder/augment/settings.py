@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.context import ContextSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
-from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.methods.style_transfer import StyleTransferSettings
 from builder.augment.records import Sentence
 from builder.config import filled, flat

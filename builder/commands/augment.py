@@ -99,7 +99,8 @@ def augment(
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.augment.run_release import AugmentPlan, augment_release
+    from builder.augment.release_plan import AugmentPlan
+    from builder.augment.run_release import augment_release
 
     keep: Any = options["keep"] or ("aspect+opinion" if options["view"] == "triplets" else "aspect")
     out = options["out"] or release.resolve().parent / "augmented"

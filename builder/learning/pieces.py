@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, Protocol
 
+from builder.learning.vocabulary import TokenVocabulary
 from builder.records import Span
 
 PAD, UNK, MASK, BOS, EOS, ASPECT = range(6)
@@ -69,6 +70,10 @@ class Units:
     unit: Unit
     spaced: bool = False
     tight: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    vocabulary: TokenVocabulary = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vocabulary", TokenVocabulary(self.tokens, SPECIAL))
 
     @classmethod
     def of(cls, texts: Iterable[tuple[str, Sequence[Span]]], unit: Unit, spaced: bool, min_count: int) -> Units:
@@ -87,13 +92,12 @@ class Units:
         before, behind = (
             frozenset(token for token, n in side.items() if n < 0) if spaced else frozenset[str]() for side in gaps
         )
-        return cls(
-            tuple(sorted(token for token, n in counts.items() if n >= min_count)), unit, spaced, (before, behind)
-        )
+        tokens = TokenVocabulary.of(counts, min_count, SPECIAL).tokens
+        return cls(tokens, unit, spaced, (before, behind))
 
     @property
     def size(self) -> int:
-        return len(self.tokens) + SPECIAL
+        return len(self.vocabulary)
 
     @property
     def mask(self) -> int:
@@ -114,12 +118,9 @@ class Units:
             i for i, token in enumerate(self.tokens, start=SPECIAL) if not any(char.isalnum() for char in token)
         )
 
-    def index(self) -> dict[str, int]:
-        return {token: i for i, token in enumerate(self.tokens, start=SPECIAL)}
-
     def cut(self, text: str, words: Sequence[Span]) -> Cut:
-        spans, known = _ranges(words, self.unit), _known(self)
-        return Cut(tuple(known.get(text[start:end], UNK) for start, end in spans), tuple(spans))
+        spans, numbers = _ranges(words, self.unit), self.vocabulary.numbers
+        return Cut(tuple(numbers.get(text[start:end], UNK) for start, end in spans), tuple(spans))
 
     def token(self, i: int) -> str:
         return self.tokens[i - SPECIAL]
@@ -169,19 +170,6 @@ class Units:
 def own_marks(inventory: Inventory) -> tuple[int, ...] | None:
     """The marks of our own tokens; None where tokens may be parts of characters."""
     return inventory.marks if isinstance(inventory, Units) else None
-
-
-_looked_up: dict[int, tuple[Units, dict[str, int]]] = {}
-
-
-def _known(units: Units) -> dict[str, int]:
-    """The index of an inventory, made once while it is in use (a method uses two at most)."""
-    entry = _looked_up.get(id(units))
-    if entry is None or entry[0] is not units:
-        if len(_looked_up) > 3:
-            _looked_up.clear()
-        entry = _looked_up[id(units)] = units, units.index()
-    return entry[1]
 
 
 def _ranges(words: Sequence[Span], unit: Unit) -> list[Span]:

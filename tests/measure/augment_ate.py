@@ -30,11 +30,11 @@ from torch import Tensor, nn
 from builder import nlp
 from builder.augment import cues, fluency
 from builder.augment.constraints import broken, make_trial
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.measures import characters
 from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
-from builder.augment.methods.masked_seq2seq import MaskedSeq2SeqSettings
 from builder.augment.nets.layers import padded
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.settings import make_settings

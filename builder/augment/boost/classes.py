@@ -25,7 +25,7 @@ from tqdm import tqdm
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.folds import Labels, labels
 from builder.augment.boost.network import TwoWay, TwoWayConfig, WordItem
-from builder.augment.boost.tokens import UNKNOWN, Words, cut, pieces
+from builder.augment.boost.tokens import UNKNOWN, FoldVocabulary, cut, pieces
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.learning.checkpoint import Checkpoints, tensor_digest
@@ -47,7 +47,7 @@ class Classes:
     """A trained surrogate; `known` are the labels it tells apart, `facts` say how it was trained, `threads` read."""
 
     network: TwoWay
-    words: Words
+    vocabulary: FoldVocabulary
     known: tuple[str, ...]
     config: TwoWayConfig
     facts: dict[str, float] = field(default_factory=dict)
@@ -55,12 +55,12 @@ class Classes:
 
     @property
     def digest(self) -> str:
-        return tensor_digest(self.network.state_dict(), repr((self.words, self.known, asdict(self.config))))[:16]
+        description = f"({self.vocabulary.description}, {self.known!r}, {asdict(self.config)!r})"
+        return tensor_digest(self.network.state_dict(), description)[:16]
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """Label, whether it is the given one, how sure the given one is, and perplexity of each text."""
-        numbers = self.words.numbers()
-        items = [make_item(sentence, numbers, {}) for sentence in sentences]
+        items = [make_item(sentence, self.vocabulary, {}) for sentence in sentences]
         chances: list[Tensor] = [torch.empty(0, 1)] * len(items)
         surprise = np.zeros(len(items))
         due = batches([len(item) for item in items], READ)
@@ -82,7 +82,7 @@ class Classes:
         """A batch, by one thread: several threads on one small matrix product mostly wait for each other."""
         torch.set_num_threads(1)
         with torch.inference_mode():
-            return self.network.read(items, self.words.rare)
+            return self.network.read(items, self.vocabulary.rare)
 
     def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
         wanted = labels(sentence)
@@ -102,12 +102,12 @@ def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[
     return tuple(known[row.index(max(row))] for row in rows), round(min(given, default=1.0), 6)
 
 
-def make_item(sentence: Sentence, numbers: dict[str, int], classes: dict[str, int]) -> WordItem:
+def make_item(sentence: Sentence, vocabulary: FoldVocabulary, classes: dict[str, int]) -> WordItem:
     """The sentence as numbers; classes are 0 where they are not known, which reading does not look at. A text without
     a word is one unknown.
     """
     spans = pieces(sentence.text)
-    words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in spans] or [UNKNOWN]
+    words = [vocabulary.number(sentence.text[start:end]) for start, end in spans] or [UNKNOWN]
     asked = (
         [WHOLE]
         if sentence.label is not None
@@ -142,13 +142,13 @@ class ClassTrainer:
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Classes:
         """The epoch that tells most of `valid` right wins, the last of equals; without `valid` the last."""
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
-        words = Words.of((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
-        numbers, classes = words.numbers(), {label: i for i, label in enumerate(known)}
-        items = [make_item(sentence, numbers, classes) for sentence in train]
+        vocabulary = FoldVocabulary.of((cut(sentence.text) for sentence in train), self.config.least, self.config.most)
+        classes = {label: i for i, label in enumerate(known)}
+        items = [make_item(sentence, vocabulary, classes) for sentence in train]
         config = sized(self.config, sum(map(len, items)), self.epochs)
         with scope(config.threads, seed_of(seed, "two ways")):
-            network = TwoWay(len(words), len(known), config)
-        made = Classes(network, words, known, config, threads=self.threads)
+            network = TwoWay(len(vocabulary), len(known), config)
+        made = Classes(network, vocabulary, known, config, threads=self.threads)
 
         def right() -> float:
             readings = made.read(valid)

@@ -20,7 +20,7 @@ import torch
 from builder.augment.boost.classes import bar, sized
 from builder.augment.boost.masked import MaskedModel, load_masked
 from builder.augment.boost.network import TwoWay, TwoWayConfig, WordItem, collate
-from builder.augment.boost.tokens import SPECIAL, UNKNOWN, Words
+from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary
 from builder.augment.methods.word_embs import Options
 from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
@@ -43,16 +43,17 @@ class EmbeddedWords:
     """A two-way language model over words."""
 
     network: TwoWay
-    words: Words
+    vocabulary: FoldVocabulary
     config: TwoWayConfig
 
     @property
     def digest(self) -> str:
-        return tensor_digest(self.network.state_dict(), repr((self.words, self.config)))[:16]
+        description = f"({self.vocabulary.description}, {self.config!r})"
+        return tensor_digest(self.network.state_dict(), description)[:16]
 
     def expected(self, sentences: Sequence[Sentence], words: Sequence[Sequence[int]], top: int) -> list[Options]:
-        numbers, out = self.words.numbers(), list[Options]({} for _ in sentences)
-        items = [_item(sentence, numbers) for sentence in sentences]
+        out = list[Options]({} for _ in sentences)
+        items = [_item(sentence, self.vocabulary) for sentence in sentences]
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
             for chosen in batches([len(item) for item in items], 4096):
@@ -65,7 +66,7 @@ class EmbeddedWords:
     def _options(self, sentence: Sentence, met: torch.Tensor, words: Sequence[int], top: int) -> Options:
         if not words:
             return {}
-        known = self.words.listed
+        known = self.vocabulary.known.tokens
         logits = torch.addmm(self.network.bias[SPECIAL:], met[list(words)], self.network.embed.weight[SPECIAL:].T)
         likely = logits.softmax(-1).topk(min(2 * top + 8, len(known)), sorted=True)
         rows = zip(words, likely.indices.tolist(), likely.values.tolist(), strict=True)
@@ -75,8 +76,8 @@ class EmbeddedWords:
         }
 
 
-def _item(sentence: Sentence, numbers: dict[str, int]) -> WordItem:
-    words = [numbers.get(sentence.text[start:end].lower(), UNKNOWN) for start, end in sentence.words] or [UNKNOWN]
+def _item(sentence: Sentence, vocabulary: FoldVocabulary) -> WordItem:
+    words = [vocabulary.number(sentence.text[start:end]) for start, end in sentence.words] or [UNKNOWN]
     return WordItem(np.array(words, np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64))
 
 
@@ -103,14 +104,13 @@ def embedded(settings: AugmentSettings) -> EmbeddedWords:
             "no sentence to learn from", where="word-embs", fix="give sentences of the train split, or a base model"
         )
     config = replace(TwoWayConfig(), threads=settings.threads, dropout=0.2, language=1.0)
-    words = Words.of(
+    vocabulary = FoldVocabulary.of(
         ([sentence.text[start:end] for start, end in sentence.words] for sentence in given), config.least, config.most
     )
-    numbers = words.numbers()
-    items = [_item(sentence, numbers) for sentence in given]
+    items = [_item(sentence, vocabulary) for sentence in given]
     config = sized(config, sum(map(len, items)), settings.word_embs.epochs)
     with scope(config.threads, seed_of(settings.seed, "word-embs")):
-        network = TwoWay(len(words), 0, config)
+        network = TwoWay(len(vocabulary), 0, config)
     key = training_key("word-embs", (config, settings.seed), given, "embedded", __name__)
 
     def train(run: TrainingRun) -> dict[str, float]:
@@ -118,12 +118,12 @@ def embedded(settings: AugmentSettings) -> EmbeddedWords:
             return network.loss([items[i] for i in chosen])
 
         fit(network, list(map(len, items)), loss, lambda: 0.0, config, run.seed, run.checkpoints, run.progress)
-        return {"words": len(words)}
+        return {"words": len(vocabulary)}
 
     with TemporaryDirectory(prefix="builder-fill-") as nowhere, bar("masked language model") as progress:
         folder = (settings.given.models or Path(nowhere)) / f"word-embs-{key[:16]}"
         load_or_train(ModelShelf(folder, settings.seed, progress), key, network, train)
-    return EmbeddedWords(network, words, config)
+    return EmbeddedWords(network, vocabulary, config)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,5 +1,4 @@
-"""Texts as numbers of words (Latin script) or characters (Han): regular expressions and a list by frequency, nothing
-else.
+"""Texts as numbers of words (Latin script) or characters (Han), cut by regular expressions.
 
 Numbers: 0 pads, 1 begins a text, 2 ends it, 3 is every word that occurs less often than `least`.
 """
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from builder.learning.vocabulary import TokenVocabulary
 from builder.records import Span
 from builder.text import HAN
 
@@ -25,25 +25,29 @@ def pieces(text: str) -> list[Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """The known words, the most frequent first. `rare` is how many different words were seen too seldom to be known."""
+class FoldVocabulary:
+    """The known words of a fold, the most frequent first. `rare` is how many different words were too seldom seen."""
 
-    listed: tuple[str, ...]
+    known: TokenVocabulary
     rare: int
 
     @classmethod
-    def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> Words:
+    def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> FoldVocabulary:
         counts = Counter(word.lower() for words in texts for word in words)
-        ranked = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))[
-            :most
-        ]
-        return cls(tuple(ranked), max(1, len(counts) - len(ranked)))
+        known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
+        return cls(known, max(1, len(counts) - len(known.tokens)))
+
+    @property
+    def description(self) -> str:
+        """What digests of models are taken of. It never changes, so that a model keeps its digest."""
+        return f"Words(listed={self.known.tokens!r}, rare={self.rare})"
 
     def __len__(self) -> int:
-        return len(self.listed) + SPECIAL
+        return len(self.known)
 
-    def numbers(self) -> dict[str, int]:
-        return {word: i for i, word in enumerate(self.listed, SPECIAL)}
+    def number(self, word: str) -> int:
+        """The number of a word, in whatever letter case."""
+        return self.known.numbers.get(word.lower(), UNKNOWN)
 
 
 def cut(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from builder.bench.models.task import ClassifierItem
 from builder.learning.encode import PAD, SPECIAL, UNK, padded
+from builder.learning.vocabulary import TokenVocabulary
 from builder.records import Span
 
 OUTSIDE, BEGIN, INSIDE = 0, 1, 2
@@ -126,25 +127,23 @@ def spans_of(words: Sequence[Span], tags: Sequence[int]) -> tuple[Span, ...]:
 class WordReader:
     """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown."""
 
-    number: dict[str, int]
+    vocabulary: TokenVocabulary
     longest: int
 
     @classmethod
     def of(cls, items: Iterable[ClassifierItem], least: int, longest: int) -> WordReader:
         counts = Counter(word for item in items for word in written(item))
-        return cls(
-            {word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL)}, longest
-        )
+        return cls(TokenVocabulary.of(counts, least, SPECIAL), longest)
 
     def __len__(self) -> int:
-        return len(self.number) + SPECIAL
+        return len(self.vocabulary)
 
     def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
         return stretch(item.words, item.aspect, self.longest)
 
     def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
         words = self.shown(item) or ((0, 0),)
-        ids = tuple(self.number.get(item.text[a:b].lower(), UNK) for a, b in words)
+        ids = tuple(self.vocabulary.number(item.text[a:b].lower(), UNK) for a, b in words)
         return PieceRow(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
 
 
@@ -159,15 +158,13 @@ class PieceReader:
     [SEP], [MASK].
     """
 
-    number: dict[str, int]
+    vocabulary: TokenVocabulary
     longest: int
 
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> PieceReader:
         counts = Counter(word for words in texts for word in words)
-        return cls(
-            {word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n >= least), SPECIAL + 3)}, longest
-        )
+        return cls(TokenVocabulary.of(counts, least, SPECIAL + 3), longest)
 
     begin, end, mask = SPECIAL, SPECIAL + 1, SPECIAL + 2
 
@@ -176,13 +173,13 @@ class PieceReader:
         return PAD
 
     def __len__(self) -> int:
-        return len(self.number) + SPECIAL + 3
+        return len(self.vocabulary)
 
     def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
         return stretch(item.words, item.aspect, self.longest)
 
     def pieces(self, text: str) -> tuple[int, ...]:
-        return (self.number.get(text.lower(), UNK),)
+        return (self.vocabulary.number(text.lower(), UNK),)
 
     def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
         return paired(self, item, gold)

@@ -173,7 +173,12 @@ def _beginning(
     ]
     files = means.vectors, means.domain_vectors
     return words, tables(
-        words.number, files, domain, config.vector_size, seed_of(seed, "vectors"), both=choice.name == "de-cnn"
+        words.vocabulary.numbers,
+        files,
+        domain,
+        config.vector_size,
+        seed_of(seed, "vectors"),
+        both=choice.name == "de-cnn",
     )
 
 

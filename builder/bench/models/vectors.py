@@ -5,7 +5,7 @@ In: the words that occur, files, texts. Out: tables [words, size], each with whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def _numbers(parts: Sequence[str], path: Path, line: int) -> NDArray[np.float32]
     return out
 
 
-def table(vocabulary: dict[str, int], known: dict[str, NDArray[np.float32]], size: int, seed: int) -> Tensor:
+def table(vocabulary: Mapping[str, int], known: dict[str, NDArray[np.float32]], size: int, seed: int) -> Tensor:
     """[words, size]: known vectors scaled to a mean length of 1, others small random ones, zeros for padding."""
     draw = np.random.default_rng(seed)
     out = draw.normal(0, 0.1, (len(vocabulary) + SPECIAL, size)).astype(np.float32)
@@ -86,7 +86,7 @@ def table(vocabulary: dict[str, int], known: dict[str, NDArray[np.float32]], siz
 
 
 def tables(
-    vocabulary: dict[str, int],
+    vocabulary: Mapping[str, int],
     files: tuple[Path | None, Path | None],
     texts: Sequence[Sequence[str]],
     size: int,
