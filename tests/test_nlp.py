@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builder import nlp
 from builder.errors import ConfigError, InputError, ResourceError
 from builder.nlp import conllu, crf, embedded
-from builder.nlp.conllu import Sentence
+from builder.nlp.conllu import TreebankSentence
 from builder.nlp.evaluate import evaluate
 from builder.nlp.relabel import v1_like
 from builder.nlp.trees import repair
@@ -357,11 +357,13 @@ def test_variants_stay_trees_and_lose_only_marks(tmp_path: Path) -> None:
 
 
 def test_v2_trees_are_told_in_v1_labels() -> None:
-    model = [Sentence(("也", "不", "來"), ("ADV", "ADV", "VERB"), (2, 2, -1), ("mark", "neg", "root"))] * 5
-    model += [Sentence(("他", "一", "個"), ("PRON", "NUM", "NOUN"), (2, 2, -1), ("dobj", "nummod", "root"))]
-    model += [Sentence(("他", "來"), ("PRON", "VERB"), (1, -1), ("nmod", "root"))]
+    model = [TreebankSentence(("也", "不", "來"), ("ADV", "ADV", "VERB"), (2, 2, -1), ("mark", "neg", "root"))] * 5
+    model += [TreebankSentence(("他", "一", "個"), ("PRON", "NUM", "NOUN"), (2, 2, -1), ("dobj", "nummod", "root"))]
+    model += [TreebankSentence(("他", "來"), ("PRON", "VERB"), (1, -1), ("nmod", "root"))]
     rels = ("advmod", "root", "nummod", "clf", "obj")
-    v2 = Sentence(("也", "吃", "三", "個", "蛋"), ("ADV", "VERB", "NUM", "NOUN", "NOUN"), (1, -1, 4, 2, 1), rels)
+    v2 = TreebankSentence(
+        ("也", "吃", "三", "個", "蛋"), ("ADV", "VERB", "NUM", "NOUN", "NOUN"), (1, -1, 4, 2, 1), rels
+    )
     told = v1_like([v2], model)[0]
     assert told.heads == (1, -1, 3, 4, 1)
     assert told.rels == ("mark", "root", "nummod", "nmod", "dobj")

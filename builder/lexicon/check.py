@@ -19,8 +19,8 @@ from builder.records import Token
 from builder.text import Variants, script_of
 
 KINDS = (
-    "missing", "format", "unknown-kind", "valence", "variant", "simplified", "too-long", "duplicate", "contradiction", "overlap",
-    "context-orphan", "unused-category", "unreachable", "never-fires",
+    "missing", "format", "unknown-kind", "valence", "variant", "simplified", "too-long", "duplicate", "contradiction",
+    "overlap", "context-orphan", "unused-category", "unreachable", "never-fires",
 )  # fmt: skip
 _OVERLAPS = (
     ("aspects", "not_aspects", "an aspect that is declared to be none; the aspect wins"),

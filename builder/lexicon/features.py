@@ -40,7 +40,7 @@ class Characters:
         )
 
     def mean(self, word: str, own: float | None) -> float:
-        """The mean value of words that share a character; a word that is among them (`own`) does not vouch for itself."""
+        """The mean value of words that share a character; a word among them (`own`) does not vouch for itself."""
         return sum(self._share(self.inside, char, own) for char in word) / len(word)
 
     def ending(self, word: str, own: float | None) -> float:

@@ -198,5 +198,5 @@ class _Gathered:
 
 
 def as_viewed(word: str) -> str:
-    """A listed word as the view of a review would show it; single Simplified characters that both scripts write stay."""
+    """A listed word as a review's view shows it; single Simplified characters that both scripts write stay."""
     return view(word.strip(), script=None if script_of(word) == "simplified" else "traditional").text.lower()

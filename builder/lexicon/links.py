@@ -208,7 +208,7 @@ def _order(uses: dict[str, Uses], slots: Sequence[Slot], index: int) -> None:
 
 
 def _open(neighbour: Slot | None, slot: Slot, left: bool) -> bool:
-    """Whether the word cannot go on into its neighbour: an edge of the clause, or a word that is known to be another."""
+    """Whether the word ends here: at the edge of the clause, or beside what is known to be another word."""
     if neighbour is None or neighbour.word in _CLOSERS or neighbour.word in _JOINTS:
         return True
     if (

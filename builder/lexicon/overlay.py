@@ -1,8 +1,8 @@
 """Overlays: folders of opinions, aspects and their categories that are laid on top of the shipped lexicon.
 
 In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv`,
-`general/imported_NAME.tsv` and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's digest). Writing the same
-name again replaces what it wrote before and touches no other name's entries.
+`general/imported_NAME.tsv` and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's
+digest). Writing the same name again replaces what it wrote before and touches no other name's entries.
 """
 
 from __future__ import annotations

@@ -145,7 +145,8 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
         raise ResourceError(
             f"a whole lexicon has {', '.join(f'{name}.tsv' for name in missing)} too",
             where=str(root),
-            fix=f'copy them from {data_dir("lexicons")}, or lay the folder over the shipped one (lexicons.mode = "add")',
+            fix=f"copy them from {data_dir('lexicons')}, "
+            'or lay the folder over the shipped one (lexicons.mode = "add")',
         )
     table = read_pairs(root / "variants.tsv")
     for variant, canonical in table.items():

@@ -53,7 +53,7 @@ BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {
 
 
 def load(name: str, words: Mapping[str, str], models: Path | None = None) -> Backend:
-    """The backend `name` with the user's words {word: UPOS or ""} and the models in a folder, or those shipped with it."""
+    """The backend `name` with the user's words {word: UPOS or ""} and the models of a folder, or the shipped ones."""
     if name not in BACKENDS:
         raise ConfigError(f"unknown NLP backend {name!r}", fix=f"known: {', '.join(sorted(BACKENDS))}")
     return BACKENDS[name](words, models)

@@ -84,7 +84,7 @@ class Ckip:
 
 
 def _batched(driver: Driver, items: Sequence[DriverInput], size: Callable[[DriverInput], int]) -> list[list[str]]:
-    """The driver's answers in order. One call takes items of like length, because it pads all of a call to its longest."""
+    """The driver's answers, in order. A call takes items of like length, because it pads them all to its longest."""
     out: list[list[str]] = [[]] * len(items)
     order = sorted(range(len(items)), key=lambda i: (-size(items[i]), i))
     for first in range(0, len(order), _BATCH):
@@ -172,7 +172,7 @@ def _driver(part: str, source: str) -> Any:
         ) from error
     driver.model.eval()
     size, rows = len(driver.tokenizer), driver.model.config.vocab_size
-    # transformers 5 makes an empty tokenizer without a word where it finds no vocabulary: every character would be unknown.
+    # Where transformers 5 finds no vocabulary, it silently makes an empty tokenizer: every character would be unknown.
     if not _KNOWN_SHARE * rows <= size <= rows:
         raise ResourceError(
             f"the tokenizer knows {size} tokens, the model {rows}", where=source, fix="add the vocab.txt of the model"

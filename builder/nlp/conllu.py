@@ -1,8 +1,8 @@
 """CoNLL-U files as plain sentences.
 
-In: a path. Out: one `Sentence` per tree, with 0-based heads (-1 is the root). Multiword ranges and empty nodes carry
-no tree edge and are left out; a line that is not CoNLL-U stops the reading, because a silently shortened treebank
-trains a silently worse parser.
+In: a path. Out: a `TreebankSentence` for each tree, with 0-based heads (-1 is the root). Multiword ranges and empty
+nodes carry no edge of the tree and are left out. A line that is not CoNLL-U stops the reading: a silently shortened
+treebank trains a silently worse parser.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TAGS_V1 = {"CCONJ": "CONJ", "SCONJ": "ADV", "INTJ": "PART"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TreebankSentence:
     """A tree: four columns of equal length. Head -1 is the root."""
 
     words: tuple[str, ...]
@@ -30,7 +30,7 @@ class Sentence:
         return len(self.words)
 
 
-def read(path: Path) -> list[Sentence]:
+def read(path: Path) -> list[TreebankSentence]:
     """All sentences of a CoNLL-U file; an InputError names the file and line that is broken."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def read(path: Path) -> list[Sentence]:
     return list(_sentences(text, str(path)))
 
 
-def _sentences(text: str, name: str) -> Iterator[Sentence]:
+def _sentences(text: str, name: str) -> Iterator[TreebankSentence]:
     rows: list[tuple[str, str, int, str]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -69,11 +69,11 @@ def _row(line: str, where: str) -> tuple[str, str, int, str] | None:
     return columns[1], columns[3], int(columns[6]) - 1, columns[7]
 
 
-def _sentence(rows: list[tuple[str, str, int, str]], where: str) -> Sentence:
+def _sentence(rows: list[tuple[str, str, int, str]], where: str) -> TreebankSentence:
     words, tags, heads, rels = zip(*rows, strict=True)
     if not all(-1 <= head < len(rows) for head in heads):
         raise InputError("a head points outside its sentence", where=where)
-    return Sentence(words, tags, heads, rels)
+    return TreebankSentence(words, tags, heads, rels)
 
 
 def surface(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:

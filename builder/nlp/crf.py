@@ -32,7 +32,7 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class Crf:
-    """Weights: per stream the atoms' rows, per (stream, offset) a table [rows, 4 × tags], row 0 for the unknown atom."""
+    """Weights: the rows of each stream's atoms, a table [rows, 4 × tags] per (stream, offset); row 0 is unknown."""
 
     tags: tuple[str, ...]
     rows: Mapping[str, Mapping[str, int]]

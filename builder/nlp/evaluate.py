@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from builder.nlp import Backend
-from builder.nlp.conllu import Sentence, read, surface
+from builder.nlp.conllu import TreebankSentence, read, surface
 from builder.nlp.crf import tag_words
 from builder.nlp.embedded import Embedded
 from builder.records import Span, Token
@@ -26,7 +26,7 @@ def evaluate(backend: Backend, conllu: Path) -> dict[str, float]:
     return scores
 
 
-def _end_to_end(gold: Sequence[Sentence], answers: Sequence[tuple[Token, ...]]) -> dict[str, float]:
+def _end_to_end(gold: Sequence[TreebankSentence], answers: Sequence[tuple[Token, ...]]) -> dict[str, float]:
     right = dict.fromkeys(("segmentation", "upos", "uas", "las"), 0)
     wanted = given = 0
     for sentence, tokens in zip(gold, answers, strict=True):
@@ -43,7 +43,7 @@ def _end_to_end(gold: Sequence[Sentence], answers: Sequence[tuple[Token, ...]]) 
     return {f"{name}_f1": 200 * count / (wanted + given) for name, count in right.items()}
 
 
-def _arcs_of(sentence: Sentence) -> dict[Span, tuple[str, Span | None, str]]:
+def _arcs_of(sentence: TreebankSentence) -> dict[Span, tuple[str, Span | None, str]]:
     spans = surface(sentence.words)[1]
     heads = [spans[head] if head >= 0 else None for head in sentence.heads]
     return dict(zip(spans, zip(sentence.tags, heads, sentence.rels, strict=True), strict=True))
@@ -58,7 +58,7 @@ def _arcs(tokens: Sequence[Token]) -> dict[Span, tuple[str, Span | None, str]]:
     }
 
 
-def _gold_words(backend: Embedded, gold: Sequence[Sentence]) -> dict[str, float]:
+def _gold_words(backend: Embedded, gold: Sequence[TreebankSentence]) -> dict[str, float]:
     """The parts alone: tags for gold words, trees for gold words with those tags."""
     tags = tag_words(backend.segmenter, [sentence.words for sentence in gold])
     trees = backend.parser.parse([(sentence.words, predicted) for sentence, predicted in zip(gold, tags, strict=True)])

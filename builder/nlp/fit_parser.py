@@ -19,7 +19,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from builder.learning.loop import Course, TrainingStep, train
-from builder.nlp.conllu import Sentence
+from builder.nlp.conllu import TreebankSentence
 from builder.nlp.features import fold
 from builder.nlp.parser import FEATURES, Network, Parser, ParserShape, ParserVocabulary
 from builder.nlp.variants import review_like
@@ -31,7 +31,7 @@ _VECTOR_LOST = 0.3
 _IGNORED = -100
 
 
-def vocabulary_of(sentences: Sequence[Sentence], vectors: Iterable[str] = ()) -> ParserVocabulary:
+def vocabulary_of(sentences: Sequence[TreebankSentence], vectors: Iterable[str] = ()) -> ParserVocabulary:
     """Words and characters seen twice or more; all tags and relations."""
     words = Counter(fold(word.lower()) for s in sentences for word in s.words)
     chars = Counter(char for word, n in words.items() for char in word * n)
@@ -46,7 +46,7 @@ def _numbered(items: Iterable[str]) -> dict[str, int]:
 
 
 def fit_parser(
-    sentences: Sequence[Sentence],
+    sentences: Sequence[TreebankSentence],
     tags: Sequence[tuple[str, ...]],
     vectors: Mapping[str, npt.NDArray[np.float32]],
     seed: int,
@@ -75,7 +75,7 @@ def fit_parser(
         warm = max(1, min(60, total // 10))
         losses, numbers = list[float](), count()
 
-        def gradient(batch: list[Sentence], step: TrainingStep) -> float:
+        def gradient(batch: list[TreebankSentence], step: TrainingStep) -> float:
             network.zero_grad()
             loss = _loss(network, *_tensors(batch, known, rare, random))
             loss.backward()  # type: ignore[no-untyped-call]
@@ -127,22 +127,22 @@ def _initial(shape: ParserShape, vectors: Mapping[str, npt.NDArray[np.float32]])
     return network
 
 
-def _rare(sentences: Sequence[Sentence], known: ParserVocabulary) -> dict[str, float]:
+def _rare(sentences: Sequence[TreebankSentence], known: ParserVocabulary) -> dict[str, float]:
     """Probability that a known word is shown as unknown: the rarer, the likelier."""
     counts = Counter(fold(word.lower()) for s in sentences for word in s.words)
     return {word: _WORD_LOST / (_WORD_LOST + counts[word] / 4) for word in known.words}
 
 
 def _drawn(
-    sentences: Sequence[Sentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int
-) -> list[list[Sentence]]:
+    sentences: Sequence[TreebankSentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int
+) -> list[list[TreebankSentence]]:
     """An epoch: every sentence once, changed, in batches of like length in random order."""
     drawn = []
     for sentence, predicted in zip(sentences, tags, strict=True):
         shown = sentence.tags if random.random() < _GOLD_TAGS else predicted
-        drawn.append(review_like(Sentence(sentence.words, shown, sentence.heads, sentence.rels), random))
+        drawn.append(review_like(TreebankSentence(sentence.words, shown, sentence.heads, sentence.rels), random))
     drawn.sort(key=lambda s: len(s) + random.random() * 6)
-    batches: list[list[Sentence]] = [[]]
+    batches: list[list[TreebankSentence]] = [[]]
     for sentence in drawn:
         if batches[-1] and sum(map(len, batches[-1])) + len(sentence) > batch_words:
             batches.append([])
@@ -152,7 +152,7 @@ def _drawn(
 
 
 def _tensors(
-    batch: list[Sentence], known: ParserVocabulary, rare: dict[str, float], random: Random
+    batch: list[TreebankSentence], known: ParserVocabulary, rare: dict[str, float], random: Random
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Columns [units, words, FEATURES], lengths, heads and relations [units, 1 + words] (position 0 and padding
     ignored).

@@ -117,7 +117,7 @@ class Network(nn.Module):
         return out
 
     def view(self, name: str, states: Tensor) -> Tensor:
-        """What the head or the dependent of an arc or relation, `name`, sees of the states: [units, 1 + words, size]."""
+        """The states as the head or dependent of an arc or relation sees them, by `name`: [units, 1 + words, size]."""
         out: Tensor = self.drop(nn.functional.leaky_relu(self.views[name](states), 0.1))
         return out
 
@@ -225,7 +225,7 @@ def save(parser: Parser, path: Path) -> None:
     for name in _STRINGS:
         strings: Iterable[str] = getattr(known, name)
         tensors[f"strings.{name}"] = _pack("\x00".join(strings))
-    # As a tensor, not as safetensors metadata, whose order changes from run to run: the same training gives the same bytes.
+    # As a tensor, for the order of safetensors metadata changes from run to run: the same training, the same bytes.
     tensors["shape"] = _pack(json.dumps(asdict(parser.network.shape)))
     save_file(tensors, str(path))
 

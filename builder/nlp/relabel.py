@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from builder.nlp.conllu import TAGS_V1, Sentence
+from builder.nlp.conllu import TAGS_V1, TreebankSentence
 from builder.nlp.variants import clauses
 
 _ASPECT = frozenset("了著過")
@@ -45,7 +45,7 @@ _RELATIONS = {
 }
 
 
-def v1_like(sentences: Sequence[Sentence], model: Sequence[Sentence]) -> list[Sentence]:
+def v1_like(sentences: Sequence[TreebankSentence], model: Sequence[TreebankSentence]) -> list[TreebankSentence]:
     """The sentences, or their clauses, with the labels of `model`; every relation of the result occurs in it."""
     tags = _habits(model, lambda s, i: s.tags[i] if s.tags[i] in _CLOSED else "", 0.8)
     relations = _habits(model, lambda s, i: s.rels[i] if s.rels[i] in ("advmod", "mark", "neg") else "", 0.5)
@@ -57,7 +57,9 @@ def v1_like(sentences: Sequence[Sentence], model: Sequence[Sentence]) -> list[Se
     return out
 
 
-def _habits(model: Sequence[Sentence], label: Callable[[Sentence, int], str], share: float) -> dict[str, str]:
+def _habits(
+    model: Sequence[TreebankSentence], label: Callable[[TreebankSentence, int], str], share: float
+) -> dict[str, str]:
     """Words seen five times or more, and the label that at least `share` of their occurrences have."""
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in model:
@@ -67,7 +69,7 @@ def _habits(model: Sequence[Sentence], label: Callable[[Sentence, int], str], sh
     return {word: best for word, ((best, n), total) in common.items() if best and total >= 5 and n >= share * total}
 
 
-def _retagged(sentence: Sentence, tags: Mapping[str, str]) -> Sentence:
+def _retagged(sentence: TreebankSentence, tags: Mapping[str, str]) -> TreebankSentence:
     out = []
     for word, tag in zip(sentence.words, sentence.tags, strict=True):
         if tag == "AUX" and word in _ASPECT:
@@ -76,10 +78,10 @@ def _retagged(sentence: Sentence, tags: Mapping[str, str]) -> Sentence:
             tag = "VERB"
         tag = TAGS_V1.get(tag, tag)
         out.append(tags.get(word, tag) if tag in _CLOSED else tag)
-    return Sentence(sentence.words, tuple(out), sentence.heads, sentence.rels)
+    return TreebankSentence(sentence.words, tuple(out), sentence.heads, sentence.rels)
 
 
-def _attach(sentence: Sentence, relations: Mapping[str, str], known: set[str]) -> Sentence:
+def _attach(sentence: TreebankSentence, relations: Mapping[str, str], known: set[str]) -> TreebankSentence:
     """Arcs and relations of v1: a classifier heads its number, a coordinator hangs on the first conjunct."""
     heads, rels = list(sentence.heads), list(sentence.rels)
     for i, rel in enumerate(sentence.rels):
@@ -92,7 +94,7 @@ def _attach(sentence: Sentence, relations: Mapping[str, str], known: set[str]) -
         rels[i] = _relation(word, tag, rel, relations)
         if rels[i] not in known:
             rels[i] = "dep"
-    return Sentence(sentence.words, sentence.tags, tuple(heads), tuple(rels))
+    return TreebankSentence(sentence.words, sentence.tags, tuple(heads), tuple(rels))
 
 
 def _relation(word: str, tag: str, rel: str, relations: Mapping[str, str]) -> str:

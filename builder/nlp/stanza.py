@@ -71,7 +71,8 @@ def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]
 
 def load(folder: Path, labels: Labels) -> StanzaParser:
     """Stanza's pipeline on the models in `folder`, which holds resources.json and zh-hant/. GPU if there is one."""
-    fix = f"where there is a network, run stanza.download({_LANGUAGE!r}, model_dir={str(folder)!r}), and copy the folder here"
+    download = f"stanza.download({_LANGUAGE!r}, model_dir={str(folder)!r})"
+    fix = f"where there is a network, run {download}, and copy the folder here"
     if not (folder / "resources.json").is_file():
         raise ResourceError("no stanza models", where=str(folder), fix=fix)
     try:

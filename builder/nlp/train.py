@@ -19,7 +19,7 @@ import numpy as np
 
 from builder.errors import ConfigError, install_command
 from builder.nlp import conllu, crf
-from builder.nlp.conllu import Sentence, surface
+from builder.nlp.conllu import TreebankSentence, surface
 from builder.nlp.features import WINDOWS, fold, lay_out, streams
 from builder.nlp.relabel import v1_like
 from builder.nlp.variants import without_final_mark
@@ -87,7 +87,7 @@ def train(
     return out
 
 
-def traditional(sentence: Sentence) -> Sentence:
+def traditional(sentence: TreebankSentence) -> TreebankSentence:
     """A Simplified sentence in Traditional script, word by word in its context; any other as it is."""
     text = "".join(sentence.words)
     if script_of(text) not in ("simplified", "mixed"):
@@ -96,7 +96,7 @@ def traditional(sentence: Sentence) -> Sentence:
     return replace(sentence, words=tuple("".join(next(shown) for _ in word) for word in sentence.words))
 
 
-def chains_of(sentence: Sentence) -> list[tuple[str, list[str]]]:
+def chains_of(sentence: TreebankSentence) -> list[tuple[str, list[str]]]:
     """The sentence as chains with one label (B-NOUN …) a character."""
     text, spans = surface(sentence.words)
     labels = [""] * len(text)
@@ -113,7 +113,7 @@ def chains_of(sentence: Sentence) -> list[tuple[str, list[str]]]:
 
 
 def fit_crf(
-    sentences: Sequence[Sentence],
+    sentences: Sequence[TreebankSentence],
     seed: int,
     *,
     iterations: int = 100,
@@ -190,7 +190,9 @@ def _unpack(
     return crf.Crf(tuple(tags), rows, tables, transitions)
 
 
-def cross_tagged(sentences: Sequence[Sentence], seed: int, folds: int, iterations: int) -> list[tuple[str, ...]]:
+def cross_tagged(
+    sentences: Sequence[TreebankSentence], seed: int, folds: int, iterations: int
+) -> list[tuple[str, ...]]:
     """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those
     it will get.
     """

@@ -10,19 +10,21 @@ from collections.abc import Collection
 from itertools import pairwise
 from random import Random
 
-from builder.nlp.conllu import Sentence
+from builder.nlp.conllu import TreebankSentence
 
 
-def keep(sentence: Sentence, kept: Collection[int]) -> Sentence:
+def keep(sentence: TreebankSentence, kept: Collection[int]) -> TreebankSentence:
     """The words of `kept` alone. Heads outside become the root; the caller sees to it that there is one."""
     order = sorted(kept)
     place = {old: new for new, old in enumerate(order)}
     heads = tuple(place.get(sentence.heads[i], -1) for i in order)
     rels = tuple(sentence.rels[i] if sentence.heads[i] in place else "root" for i in order)
-    return Sentence(tuple(sentence.words[i] for i in order), tuple(sentence.tags[i] for i in order), heads, rels)
+    return TreebankSentence(
+        tuple(sentence.words[i] for i in order), tuple(sentence.tags[i] for i in order), heads, rels
+    )
 
 
-def without_final_mark(sentence: Sentence) -> Sentence:
+def without_final_mark(sentence: TreebankSentence) -> TreebankSentence:
     """The sentence without the mark that ends it, if there is one and nothing hangs on it."""
     last = len(sentence) - 1
     if last < 1 or sentence.tags[last] != "PUNCT" or last in sentence.heads:
@@ -30,14 +32,14 @@ def without_final_mark(sentence: Sentence) -> Sentence:
     return keep(sentence, range(last))
 
 
-def without_marks(sentence: Sentence, random: Random, share: float) -> Sentence:
+def without_marks(sentence: TreebankSentence, random: Random, share: float) -> TreebankSentence:
     """Each mark inside lost with probability `share`."""
     used = set(sentence.heads)
     lost = {i for i, tag in enumerate(sentence.tags) if tag == "PUNCT" and i not in used and random.random() < share}
     return keep(sentence, [i for i in range(len(sentence)) if i not in lost]) if len(lost) < len(sentence) else sentence
 
 
-def clauses(sentence: Sentence, shortest: int = 4) -> list[Sentence]:
+def clauses(sentence: TreebankSentence, shortest: int = 4) -> list[TreebankSentence]:
     """The stretches between commas that are trees of their own: one head outside, closed in themselves."""
     cuts = [i for i, word in enumerate(sentence.words) if word in ",，;；" and sentence.tags[i] == "PUNCT"]
     edges = [-1, *cuts, len(sentence)]
@@ -45,7 +47,7 @@ def clauses(sentence: Sentence, shortest: int = 4) -> list[Sentence]:
     return [keep(sentence, part) for part in stretches if sum(sentence.heads[i] not in part for i in part) == 1]
 
 
-def review_like(sentence: Sentence, random: Random) -> Sentence:
+def review_like(sentence: TreebankSentence, random: Random) -> TreebankSentence:
     """One draw: half without the final mark, a third without some of the others, a fifth a single clause."""
     if random.random() < 0.2 and (parts := clauses(sentence)):
         return random.choice(parts)

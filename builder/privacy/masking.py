@@ -175,8 +175,9 @@ def _one_script(text: str) -> str:
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _SITES = r"""goo\.gl|maps\.app\.goo\.gl|bit\.ly|reurl\.cc|lihi\d*\.(?:cc|io|tv|me)|pse\.is|g\.page|g\.co
-    |fb\.(?:me|com|watch)|line\.me|lin\.ee|linktr\.ee|youtu\.be|t\.me|wa\.me|m\.me|ig\.me|t\.cn|t\.co|ppt\.cc|is\.gd|cutt\.ly|ow\.ly
-    |rb\.gy|shope\.ee|s\.id|instagr\.am|portaly\.cc|inline\.app|dpurl\.cn|url\.cn|w\.url\.cn|xhslink\.com"""
+    |fb\.(?:me|com|watch)|line\.me|lin\.ee|linktr\.ee|youtu\.be|t\.me|wa\.me|m\.me|ig\.me|t\.cn|t\.co|ppt\.cc
+    |is\.gd|cutt\.ly|ow\.ly|rb\.gy|shope\.ee|s\.id|instagr\.am|portaly\.cc|inline\.app|dpurl\.cn|url\.cn
+    |w\.url\.cn|xhslink\.com"""
 _URL = rf"""
     (?:https?|ftp) \s? [:：] (?://|\s//) [!\#-;=?-~]+
   | (?<![a-z0-9@_.-]) www\. {_LABEL} (?:\.{_LABEL})+ (?: [:/?\#][!\#-;=?-~]* )?
