@@ -18,31 +18,26 @@ from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.deciding import Before, Weighed, weigh_candidates
+from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.scene import AspectChoice, Scene, Topic
-from builder.engine.symbols import BLOCKED, DE, IRREALIS, JUDGING, OPINION, symbol_set
+from builder.engine.symbols import IRREALIS, JUDGING, OPINION
 from builder.engine.terms import bar_refused, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
-from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
+from builder.records import NO_PATH, Token, Triplet, polarity_of
 from builder.settings import Convention
 from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 COLONS = frozenset(":：")
-SHOWN = 5
-"""Candidates that the story of a triplet names at most."""
-_MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
-"""What belongs to `aspect_full` right in front of an aspect."""
-_OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
-"""What belongs to it before 的 (他們家的牛肉麵)."""
 
 
 class Pairing(NamedTuple):
@@ -128,7 +123,7 @@ class Engine:
         for clause in read_clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
-                    opinions.append((item, *_make_opinion(doc.text, item, item.phrase)))
+                    opinions.append((item, *make_opinion(doc.text, item, item.phrase)))
                     if clause.asked or self._is_unreal(clause.items, index):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
@@ -267,26 +262,26 @@ class Engine:
         path = " ".join(steps) if steps is not None else NO_PATH
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
         first, start = (
-            _find_full_start(scene.items, aspect, self._rules.terms.rule.determiners),
+            find_full_start(scene.items, aspect, self._rules.terms.rule.determiners),
             aspect.start + term.lead,
         )
-        aspect_full = _make_element(doc.text, ((first, aspect.end),))
-        opinion, opinion_full = _make_opinion(doc.text, item, phrase)
+        aspect_full = make_element(doc.text, ((first, aspect.end),))
+        opinion, opinion_full = make_opinion(doc.text, item, phrase)
         return Triplet(
-            aspect=aspect_full if first == start else _make_element(doc.text, ((start, aspect.end),)),
+            aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
             opinion=opinion,
             opinion_full=opinion_full,
             polarity=polarity_of(value),
             valence=round(value, 2),
-            owner=_make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
+            owner=make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
             rules=(rule,),
             evidence=(
                 ("aspect", self._describe(aspect)),
                 *evidence,
                 *negators,
                 ("pairing", pairing.detail),
-                *_list_candidates(pairing.weighed),
+                *list_candidates(pairing.weighed),
                 ("path", path),
             ),
         )
@@ -297,50 +292,3 @@ class Engine:
         entry = self._lexicon.aspects.get(aspect.word.lower())
         where = f" ({entry.where})" if entry else ""
         return f"{aspect.word} {aspect.term.cls or 'unlisted noun'}{where}"
-
-
-def _find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
-    """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
-    at = 0
-    while at < len(clause) and clause[at] is not aspect:
-        at += 1
-    if at == len(clause):
-        return aspect.start
-    while at > 0 and clause[at - 1].end == clause[at].start:
-        before = clause[at - 1]
-        if before.symbol in _MODIFIERS or (before.symbol == BLOCKED and before.word.startswith(determiners)):
-            at -= 1
-        elif before.symbol == DE and at > 1 and clause[at - 2].symbol in _OWNERS and clause[at - 2].end == before.start:
-            at -= 2
-        else:
-            break
-    return clause[at].start
-
-
-def _list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
-    """The candidates with their scores, the best first, as a step of the triplet's story."""
-    if not weighed:
-        return []
-    scores = [(candidate.score, candidate.aspect.word) for candidate in weighed]
-    scores = sorted([*scores, (0.0, "none")], key=lambda pair: -pair[0])
-    return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
-
-
-def _make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element, Element]:
-    """The opinion of a phrase, its core with its negators, and the whole stretch."""
-    full = _make_element(text, ((item.start, item.end),))
-    bare = not phrase.negators and phrase.core == full.spans[0]
-    return (full if bare else _make_element(text, (*phrase.negators, phrase.core))), full
-
-
-def _make_element(text: str, spans: Sequence[Span]) -> Element:
-    if len(spans) == 1:  # nearly all of them
-        start, end = spans[0]
-        return Element(text[start:end], (spans[0],))
-    merged: list[Span] = []
-    for start, end in spans:
-        if merged and merged[-1][1] == start:
-            merged[-1] = merged[-1][0], end
-        else:
-            merged.append((start, end))
-    return Element("".join(text[start:end] for start, end in merged), tuple(merged))

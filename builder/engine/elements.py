@@ -1,0 +1,68 @@
+"""What of a clause becomes part of a triplet: its aspects and opinions with their spans, and the scores of the candidates.
+
+In: constituents and phrases. Out: `Element`s in offsets of the view, and a step of the triplet's story. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builder.engine.constituents import Constituent, Phrase
+from builder.engine.deciding import Weighed
+from builder.engine.symbols import BLOCKED, DE, symbol_set
+from builder.records import Element, Span
+
+SHOWN = 5
+"""Candidates that the story of a triplet names at most."""
+_MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
+"""What belongs to `aspect_full` right in front of an aspect."""
+_OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
+"""What belongs to it before 的 (他們家的牛肉麵)."""
+
+
+def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
+    """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
+    at = 0
+    while at < len(clause) and clause[at] is not aspect:
+        at += 1
+    if at == len(clause):
+        return aspect.start
+    while at > 0 and clause[at - 1].end == clause[at].start:
+        before = clause[at - 1]
+        if before.symbol in _MODIFIERS or (before.symbol == BLOCKED and before.word.startswith(determiners)):
+            at -= 1
+        elif before.symbol == DE and at > 1 and clause[at - 2].symbol in _OWNERS and clause[at - 2].end == before.start:
+            at -= 2
+        else:
+            break
+    return clause[at].start
+
+
+def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
+    """The candidates with their scores, the best first, as a step of the triplet's story."""
+    if not weighed:
+        return []
+    scores = [(candidate.score, candidate.aspect.word) for candidate in weighed]
+    scores = sorted([*scores, (0.0, "none")], key=lambda pair: -pair[0])
+    return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
+
+
+def make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element, Element]:
+    """The opinion of a phrase, its core with its negators, and the whole stretch."""
+    full = make_element(text, ((item.start, item.end),))
+    bare = not phrase.negators and phrase.core == full.spans[0]
+    return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
+
+
+def make_element(text: str, spans: Sequence[Span]) -> Element:
+    """The element that covers `spans`, those that touch made one."""
+    if len(spans) == 1:  # nearly all of them
+        start, end = spans[0]
+        return Element(text[start:end], (spans[0],))
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and merged[-1][1] == start:
+            merged[-1] = merged[-1][0], end
+        else:
+            merged.append((start, end))
+    return Element("".join(text[start:end] for start, end in merged), tuple(merged))
