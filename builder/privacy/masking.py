@@ -236,14 +236,18 @@ _PHONE = rf"""
 
 
 _NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
-_PART = r"[^\W\d_a-zA-Z在於于到從从位址是的了去往離离靠近走過过經经這这那有我你他來来和跟與]"
+_PART = r"[^\W\d_a-zA-Z在於于到從从位置址是的了去往離离靠近走過过經经這这那有我你他來来和跟與]"
 """A character of a road's or a district's name: none of the words that stand before an address."""
+_AREA = rf"(?:{_PART}{{1,3}}省)? (?:{_PART}{{1,4}}[市縣县])? (?:{_PART}{{1,3}}[區区鄉乡鎮镇])?"
+_ROAD = "(?:路|街|大道|(?<![味知地厚公力渠管跑霸人茶門门報报頻频])道)"
+_HOUSE = rf"{_NUMBER} (?:[-之~]{_NUMBER})? [號号] (?!出入?口|口|[線线門门]) [樓楼]?"
+_BLOCK = "(?:[A-Za-z][-]?[0-9]{0,3}|[0-9]{1,3}) [幢棟栋]"
 _ADDRESS = rf"""
-    (?:{_PART}{{1,3}}[市縣县])? (?:{_PART}{{1,3}}[區区鄉乡鎮镇])? {_PART}{{1,5}}? (?:路|街|大道) [東东西南北中]? \s?
-    (?:{_NUMBER}段)? \s? (?:
-        (?:{_NUMBER}[巷弄]\s?)* {_NUMBER} (?:[-之~]{_NUMBER})? [號号] (?!出入?口|口|[線线門门樓楼])
-        (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
+    {_AREA} {_PART}{{1,5}}? {_ROAD} [東东西南北中]? \s? (?:{_NUMBER}段)? \s? (?:
+        (?:{_NUMBER}[巷弄]\s?)* {_HOUSE} (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
       | (?:{_NUMBER}[巷弄])+ )
+  | {_AREA} {_PART}{{1,5}}? (?:路|街|大道) (?:{_PART}{{1,4}}段)? (?:[東东西南北]側|[東东西南北]侧)? {_PART}{{0,6}} {_BLOCK} (?:{_HOUSE}店?)?
+  | {_PART}{{2,5}}? (?:[0-9一二三四五六七八九十][區区]|小區|小区|新村|花園|花园) {_NUMBER} [號号][樓楼]
   | {_PART}{{2,4}} [巷弄] {_NUMBER} [號号] (?!出入?口|口|[線线])
 """
 
@@ -252,7 +256,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.ASCII)
 
 
-_OF_LETTERS, _OF_ADDRESS = re.compile("[0-9A-Za-z]"), re.compile("[號号巷弄]")
+_OF_LETTERS, _OF_ADDRESS = re.compile("[0-9A-Za-z]"), re.compile("[號号巷弄幢棟栋]")
 """What a text without holds none of the patterns: most texts need no closer look."""
 # In this order: an address would else be a domain and a handle, and `line id: 0912…` is a handle.
 _PATTERNS: dict[Kind, re.Pattern[str]] = {

@@ -15,7 +15,7 @@ from builder.records import Span
 
 _SURNAMES = (
     "陈林黄张李王吴刘蔡杨许郑谢洪郭邱曾廖赖徐周叶苏庄吕江何萧罗高潘简朱钟锺彭詹胡施沈余卢梁赵颜柯翁魏孙戴范宋邓杜侯曹薛丁卓马唐蓝蒋姚冯程汪邹阮龚严韩袁涂俞倪崔贺"
-    "邵秦谭尹聂岳陶樊霍郝柳骆黎欧董"
+    "邵秦谭尹聂岳陶樊霍郝柳骆黎欧董孟贾毛顾陆尤邢闫阎鲁史乔翟褚耿"
 )
 """The frequent ones that are no frequent words."""
 _WORDLY = "白方金石古万田康童温莫游连傅"
@@ -25,25 +25,27 @@ _NOT_AFTER = {
     "程": "过课工行流路里", "马": "立出罗人斑", "翁": "老", "简": "精", "庄": "村", "江": "长九", "黄": "蛋金",
     "戴": "穿", "孙": "子", "余": "多业剩", "范": "示规模", "欧": "北西东", "周": "一二三四五六每下上这两四",
     "王": "大鱿霸", "叶": "茶荷菜落绿", "曾": "不未", "胡": "二", "柳": "杨", "黎": "巴", "梁": "桥", "董": "古",
-    "林": "森园树士云员", "张": "一两三四五几每这那紧扩开", "丁": "肉鸡萝布园补", "罗": "波暹", "苏": "紫流",
-    "谢": "谢感多道致",
+    "林": "森园树士云员其", "张": "一两三四五几每这那紧扩开", "丁": "肉鸡萝布园补", "罗": "波暹", "苏": "紫流",
+    "谢": "谢感多道致", "毛": "羽羊鸡鸭猪扒剥拔茸起发", "顾": "光照惠不", "陆": "大登着", "史": "历", "鲁": "粗", "乔": "小",
 }  # fmt: skip
 """Surnames that end other words, by what stands before them there."""
 _HAN = "[\u4e00-\u9fff]"
 _ANY = f"[{''.join(_SURNAMES.split())}]"
-_TITLE = (
-    "老?先生|小姐|女士|老?太太|副?店长|副?经理|副理|主厨|师傅|领班|组长|大哥|大[姐姊]|小[哥妹弟]|老板娘?|阿姨|老师|主任"
-)
+_TITLE = "老?先生|小姐|女士|老?太太|副?店长|副?经理|副理|主厨|师傅|领班|组长|大哥|大[姐姊]|小[哥妹弟]|老板娘?|阿姨|老师|主任|骑士"
 _KIN = "姐姊妹弟哥姨妈妈婶婶伯叔婆爷爷爸父母事夫"
 _ROLE = "副?店长|店员|服务人?员|服务生|副?经理|领班|主厨|师傅|柜台|[外内]场|工读生|老板娘?|员工|侍酒师|调酒师|咖啡师|组长|外送员"
 _PRAISED = (
     "[,，、。！!～~ \n]?(?:也|都|就|真|的|态度|非常|很|超|好|特别|十分|人|服务|亲切|热[情心]|细心|贴心|用心|专业|有礼|帮忙|"
-    "介绍|推荐|主动|笑容|先生|小姐|女士)"
+    "介绍|推荐|主动|笑容|先生|小姐|女士|不错|可爱|给力|耐心|又|还|一直)"
 )
 _STAFF = (
     "的?(?:那位|这位|男|女)?(?:店员|服务|小姐|先生|员工|工读生|女[生孩]|男[生孩]|师傅|柜台|阿姨|姐姐|哥哥|妹妹|弟弟|妹子|小哥|小伙子|帅哥|美女|"
-    "主厨|店长|老板)"
+    "主厨|店长|老板|姑娘)"
 )
+_END = "(?=[ ,，.。、!！~～;；)）\n]|$)"
+"""Where a clause ends."""
+_PLAIN = f"[{''.join(sorted(set(_ANY) - set('[]黄张高简方江何谢许叶庄杨颜唐蓝韩洪罗钟曾胡施周马戴孙余范欧梁柳苏丁温游连程')))}]"
+"""Surnames that begin no word which might describe staff."""
 _LATIN = "[A-Z][a-z]{2,11}(?![A-Za-z])"
 _NO_GIVEN = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还又来去到说请让给被把对向从店家馆厅间叫找问等著着过得地上下中里前后多少大小老副女男服务每楼]"
@@ -62,17 +64,25 @@ _SHORT = re.compile(f"{_ANY}[姐姊哥董](?![{_KIN}])")
 _NICK = re.compile(
     f"(?P<name>阿{_HAN})(?:[姐姊哥伯叔婶姨]|师傅?)(?![{_KIN}])|(?<![小大帅])(?P<nick>小?{_HAN})[姐姊哥](?=很|超|非常|的服|人很|真的|服务|亲切)"
 )
+_TWICE = f"(?P<twice>{_HAN})(?P=twice)"
+"""龙龙, as many are called."""
 _ROLED = re.compile(
-    f"(?:{_ROLE})[ 「『:：]?(?P<name>[小阿]{_HAN}[姐姊哥]?|{_ANY}{_HAN}{{2}}|{_ANY}(?:[姐姊哥]|先生|小姐))(?={_PRAISED})"
+    f"(?:{_ROLE})[ 「『:：]?(?P<name>[小阿]{_HAN}[姐姊哥]?|{_ANY}{_HAN}{{2}}|{_ANY}(?:[姐姊哥]|先生|小姐)|{_TWICE}(?!的))(?={_PRAISED})"
 )
+_FULL = re.compile(f"(?:{_ROLE})[ ,，:：]?(?P<name>{_PLAIN}{_HAN}{{2}}){_END}")
+"""店长林大华，后来…"""
 _NAMED = re.compile(
     f"(?:名叫|名字(?:叫做?|是|为)|叫做?|姓)[ 「『:：]?(?P<name>[小阿]{_HAN}|{_ANY}{_HAN}{{1,2}}|{_LATIN})[」』]?(?={_STAFF})"
 )
+_CALLED = re.compile(
+    f"(?:(?<![店门])名叫|名字(?:叫做?|是|为)|好[像象](?:是)?叫做?|[他她生员]叫做?|孩叫做?|[，,]叫)[ 「『:：]?(?P<name>小{_ANY}|{_TWICE}|{_LATIN}){_END}"
+)
+"""服务生好像叫小陈, 店员叫 Debby。"""
 _THANKED = re.compile(
     f"(?:感[谢激]|谢谢|多谢)(?:{_ROLE})?[ ]?(?P<name>[小阿]{_HAN}[姐姊哥]?|{_ANY}{_HAN}{{2}}|{_LATIN})"
     "(?=的(?:服务|热情|细心|推荐|介绍|招待)|细心|热[情心]|亲切|专业)"
 )
-_FOREIGN = re.compile(f"(?:{_ROLE})[ ]?(?P<name>{_LATIN})(?! [A-Za-z])")
+_FOREIGN = re.compile(f"(?:{_ROLE})[ ]?(?P<name>{_LATIN}(?: {_LATIN})?)(?! [A-Za-z])")
 _HINT = re.compile(f"(?:{_TITLE}|{_ROLE}|[姐姊哥董]|阿{_HAN}|叫|姓|谢|感激)")
 
 
@@ -114,7 +124,7 @@ def _given(name: str, after: str = "") -> bool:
     return not (
         _NO_GIVEN.search(given)
         or any(_word(name[:2] + area) for area in ("", "市", "县"))
-        or (len(given) > 1 and _word(given))
+        or (len(given) > 1 and given != 2 * given[0] and _word(given))
         or (after and _word(given[-1] + after))
     )
 
@@ -158,17 +168,21 @@ def _in_word(text: str, at: int) -> bool:
 
 
 def _by_role(text: str) -> Iterator[Span]:
-    """店員小芳, 店長林大華, 店員 Amy."""
+    """店員小芳, 店長林大華, 店員龍龍, 店員 Amy."""
     for match in _ROLED.finditer(text):
-        if _pet(match["name"], text[match.end() : match.end() + 1]) or (
-            match["name"][0] not in "小阿"
-            and (
-                match["name"][1:] in ("先生", "小姐", "姐", "姊", "哥")
-                or _given(match["name"], text[match.end() : match.end() + 1])
-            )
-        ):
+        name, after = match["name"], text[match.end() : match.end() + 1]
+        if name[0] in "小阿":
+            good = _pet(name, after)
+        elif match["twice"]:
+            good = not _word(name)
+        else:
+            good = name[1:] in ("先生", "小姐", "姐", "姊", "哥") or _given(name, after)
+        if good:
             yield match.span("name")
-    yield from (match.span("name") for match in _FOREIGN.finditer(text) if match["name"] not in _NO_NAME)
+    yield from (match.span("name") for match in _FULL.finditer(text) if not _NO_GIVEN.search(match["name"]))
+    for match in _FOREIGN.finditer(text):
+        if _NO_NAME.isdisjoint(match["name"].split()):
+            yield match.span("name")
 
 
 def _pet(name: str, after: str) -> bool:
@@ -182,7 +196,10 @@ def _pet(name: str, after: str) -> bool:
 
 
 def _announced(text: str) -> Iterator[Span]:
-    """名叫小芳的店員, 謝謝小芳的服務."""
+    """名叫小芳的店員, 謝謝小芳的服務, 好像叫小陳。"""
+    for match in _CALLED.finditer(text):
+        if match["name"] not in _NO_NAME and not (match["twice"] and _word(match["name"])):
+            yield match.span("name")
     for pattern in (_NAMED, _THANKED):
         for match in pattern.finditer(text):
             name = match["name"]
