@@ -381,7 +381,10 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
 
 
 def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() -> None:
-    shown = card(facts(reviews()))
+    small = facts(reviews())
+    splits = [replace(small.splits[0], source="last training set of variant C (S_2)"), *small.splits[1:]]
+    splits[-1] = replace(splits[-1], source="rules and panel together")
+    shown = card(replace(small, splits=splits))
     row = reviews()["train"][0]
     for key in (*row, *row["triplets"][0]):
         assert f"| `{key}` | " in shown, key
@@ -395,6 +398,46 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
     for name in ("`E0` is", "`S_n` is", "YN, with another polarity"):
         assert name in shown
     assert "Table 7" not in shown
+
+
+@pytest.mark.parametrize(
+    ("source", "panel", "claims", "denied"),
+    [
+        ("rules", "", "No judge or tagger was trained.", ["E0", "`A0`", "YY, the", "filter by `confidence`"]),
+        (
+            "rules",
+            "The discriminator's panel is not trusted: it learnt too little.",
+            "A judge was trained, was not trusted, and changed nothing.",
+            ["E0", "`A0`", "YY, the", "filter by `confidence`"],
+        ),
+        (
+            "rules and panel together",
+            "The discriminator's panel is trusted to 80%.",
+            "Taggers and judges, trained on the rules' output, added some, left others out and rated them.",
+            ["null throughout", "`A0`"],
+        ),
+        (
+            "rules, less what the judge rejects",
+            "",
+            "a judge trained on the rules' output left some out",
+            ["null throughout", "E0"],
+        ),
+    ],
+)
+def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
+    source: str, panel: str, claims: str, denied: list[str]
+) -> None:
+    small = facts(reviews())
+    told = replace(small, panel=panel, splits=[replace(split, source=source) for split in small.splits])
+    files = whole(told, reviews(), "")
+    shown, metadata = files["README.md"].decode(), json.loads(files["metadata.json"])
+    assert claims in shown and claims in metadata["rai:dataAnnotationProtocol"]
+    assert [word for word in denied if word in shown] == []
+    by = "rules, judges and taggers" if "panel" in source else "rules"
+    assert metadata["description"].endswith(f"found by {by}.") and f"found by {by}." in files["CITATION.cff"].decode()
+    assert "No person labelled any of them." in shown
+    example = json.loads(shown.partition("```json\n")[2].partition("```")[0])
+    assert (example["triplets"][0]["verdict"] is None) is (source == "rules")
 
 
 def test_the_card_lists_sources_with_their_licences_and_says_whom_to_ask() -> None:
@@ -678,7 +721,7 @@ def test_the_card_tells_people_what_is_in_it_and_what_is_not() -> None:
     told = card(facts(reviews()))
     for said in (
         "# test-aste 1.2.0",
-        "builder 9.9 made them by weak supervision",
+        "builder 9.9 found them by weak supervision",
         "| train | rules | silver | 2 | 3 | 2 | 1 | 0 |",
         "| valid | rules | silver | 1 | 1 | 1 | 0 | 0 |",
         "| test | rules | silver | 1 | 0 | 0 | 0 | 0 |",

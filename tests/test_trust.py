@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,6 +124,17 @@ def test_a_panel_that_is_not_trusted_changes_nothing_and_rates_nothing(make: Mak
     assert made.ask("SELECT count(confidence), count(*) > 0 FROM verdicts") == {(0, 1)}
     for split in SPLITS:
         assert made.triplets("E0", split) == made.triplets("rules", split)
+    assert made.ask("SELECT count(*) FROM metrics WHERE system LIKE 'E0%'") == {(0,)}
+    assert not re.search("E0 +model", made.out), "the summary names no source that only repeats the rules"
+    rows = [
+        json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    triplets = [triplet for row in rows for triplet in row["triplets"]]
+    assert {source for triplet in triplets for source in triplet["sources"]} == {"rules"}, "no second opinion"
+    assert {triplet["verdict"] for triplet in triplets} == {None}, "a judge that is not trusted is not quoted"
+    card = (made.release / "README.md").read_text(encoding="utf-8")
+    assert "A judge was trained, was not trusted, and changed nothing." in card
+    assert "E0" not in card and "`confidence` and `verdict` are null throughout" in card
 
 
 def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from builder.release import layers, parquet, sections
+from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, size_of
 from builder.release.quality import quality_section
 from builder.release.statistics import table
@@ -24,8 +24,7 @@ def card(facts: Facts, content: Mapping[str, Content]) -> str:
 # {facts.name} {facts.version}
 
 Aspect sentiment triplets of Chinese restaurant reviews: what is judged (aspect), in which words (opinion), and how (polarity), each with its
-place in the text. builder {facts.builder} made them by weak supervision. Rules propose triplets, judges trained on the rules' output weigh them, and no model
-learnt from a human label. The method is that of Lu et al. (LREC-COLING 2024).
+place in the text. {origin.sentences(facts)}
 
 {_splits(facts)}
 
@@ -39,7 +38,7 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 {f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {_dropped(facts)}.
 
 {quality_section(facts)}
-{sections.FIELDS}
+{sections.fields_of(facts)}
 
 {_augmented(facts)}## Numbers
 
@@ -51,7 +50,7 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 
 {sections.inputs(facts)}
 
-{sections.USES}
+{sections.uses(facts)}
 
 {sections.ERRORS}
 

@@ -1,5 +1,5 @@
 """CITATION.cff of a release (Citation File Format 1.2.0): the dataset by its makers, and as reference the paper whose
-method made it. Pure.
+method it follows. Pure.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import json
 import re
 
 from builder.licences import is_spdx_name
+from builder.release import origin
 from builder.release.manifest import Facts
 
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
@@ -21,7 +22,7 @@ def citation(facts: Facts) -> str:
 
     lines = [
         "cff-version: 1.2.0",
-        f"message: {text('If you use this dataset, please cite it as below, and the paper whose method made it.')}",
+        f"message: {text('If you use this dataset, please cite it as below, and the paper whose method it follows.')}",
         "type: dataset",
         f"title: {text(facts.name)}",
         f"version: {text(facts.version)}",
@@ -35,7 +36,7 @@ def citation(facts: Facts) -> str:
         ),
         "authors:",
         f"  - name: {text(creator(facts))}",
-        f"abstract: {text('Aspect sentiment triplets of Chinese restaurant reviews, found by weak supervision.')}",
+        f"abstract: {text(f'Aspect sentiment triplets of Chinese restaurant reviews, found by {origin.makers(facts)}.')}",
         "keywords: [aspect sentiment triplet extraction, weak supervision, Chinese, reviews]",
         "references:",
         "  - type: conference-paper",
@@ -60,6 +61,4 @@ def creator(facts: Facts) -> str:
 def cite_as(facts: Facts) -> str:
     """One line, for Croissant's citeAs."""
     year = f" ({facts.date[:4]})" if facts.date else ""
-    return (
-        f"{creator(facts)}{year}: {facts.name}, version {facts.version}. Method: Lu et al., {PAPER}, LREC-COLING 2024."
-    )
+    return f"{creator(facts)}{year}: {facts.name}, version {facts.version}. Method after Lu et al., {PAPER}, LREC-COLING 2024."

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 
 from builder.licences import is_spdx_name
-from builder.release import parquet
+from builder.release import origin, parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.citation import cite_as, creator
 from builder.release.fields import LINEAGE, REVIEW, TRIPLET
@@ -88,7 +88,8 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": facts.name,
-        "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese restaurant reviews, found by weak supervision.",
+        "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese restaurant"
+        f" reviews, found by {origin.makers(facts)}.",
         "version": facts.version,
         "license": _licence(facts),
         "url": facts.url or f"urn:dataset:{facts.name}",
@@ -127,8 +128,7 @@ def _responsible(facts: Facts) -> Node:
     masked = ", ".join(MASKED.values())
     return {
         "rai:dataCollection": "Reviews given by the user of builder; distinct texts with at least one Han character.",
-        "rai:dataAnnotationProtocol": "Iterative weak supervision (Lu et al. 2024): rules, discriminator, self-training. "
-        + (f"{facts.gold} reviews were labelled by people." if facts.gold else "No human labels."),
+        "rai:dataAnnotationProtocol": origin.sentences(facts),
         "rai:dataAnnotationAnalysis": quality_sentence(facts),
         "rai:machineAnnotationTools": [
             f"builder {facts.builder}",

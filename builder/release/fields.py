@@ -15,7 +15,7 @@ REVIEW: Mapping[str, tuple[str, str]] = {
     "source": ("string or null", "where the review comes from, as the input had it"),
     "annotation": (
         "string",
-        "gold: people labelled the review in full; silver: rules and models did; else the augmentation layer",
+        "gold: people labelled the review in full; silver: a machine did; else the augmentation layer",
     ),
     "unverified_negative": (
         "boolean",
@@ -45,7 +45,7 @@ TRIPLET: Mapping[str, tuple[str, str]] = {
     "valence": ("number", "1 (bad) to 10 (good); 5 is neutral"),
     "confidence": (
         "number or null",
-        "how likely the triplet is right, 0 to 1, by the calibrated judge; null where none is, and in gold reviews",
+        "how likely the triplet is right, 0 to 1, by the calibrated judge; null without one, and in gold reviews",
     ),
     "verdict": (
         "string or null",
@@ -90,9 +90,14 @@ def example() -> ReviewRow:
     }  # fmt: skip
 
 
-def shown_example() -> str:
-    """The invented row as JSON that a person can read: a line for each key of the review and of its triplets."""
+def shown_example(judged: bool = True) -> str:
+    """The invented row as JSON that a person can read: a line for each key of the review and of its triplets. What a
+    judge says is null where none decides.
+    """
     row = example()
+    if not judged:
+        for triplet in row["triplets"]:
+            triplet["confidence"] = triplet["verdict"] = None
     lines = [
         f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},"
         for key, value in row.items()

@@ -4,7 +4,9 @@ errors, maintenance. Pure.
 
 from __future__ import annotations
 
-from builder.release import fields
+import re
+
+from builder.release import fields, origin
 from builder.release.figures import interval, metric_name, system_name
 from builder.release.manifest import Facts
 
@@ -20,7 +22,7 @@ REASONS = {
     "empty": "reviews in which nothing was found",
 }
 """Reason codes of the stage release in words."""
-FIELDS = f"""## Fields
+_FIELDS = f"""## Fields
 
 A review:
 
@@ -29,19 +31,8 @@ A review:
 A triplet. An element is `{{"text", "spans"}}`; spans are half-open code-point offsets into the review's `text`, several where the words are parted:
 
 {fields.table(fields.TRIPLET)}
-
-An invented example, which is in no split:
-
-```json
-{fields.shown_example()}
-```"""
-USES = """## Intended uses
-
-- Training and comparing models for aspect sentiment triplets, aspect terms, or the polarity of aspects, in Chinese.
-- Studying weak supervision: `sources`, `rules`, `verdict` and `confidence` say how each label came about.
-- Choosing your own balance: filter by `confidence`, or leave out reviews with `unverified_negative`.
-
-## Out of scope
+"""
+_SCOPE = """## Out of scope
 
 - Judging single restaurants, dishes or people, or ranking them: labels are too often wrong one by one.
 - Estimating what customers think at large: the reviews are no sample of any population.
@@ -62,13 +53,49 @@ Classes of error that silver labels are known to have. How often each occurs was
 | false negative | `unverified_negative` is true, but something is judged | a review of one slang word |"""
 
 
+def fields_of(facts: Facts) -> str:
+    """The fields, what is null throughout this release, and an example as its rows are."""
+    judged = origin.is_judged(facts)
+    null = "" if judged else "\nNo judge decided on this release: `confidence` and `verdict` are null throughout.\n"
+    example = fields.shown_example(judged)
+    return f"{_FIELDS}{null}\nAn invented example, which is in no split:\n\n```json\n{example}\n```"
+
+
+def uses(facts: Facts) -> str:
+    """What the data is good for, as far as its rows say it, and what it is not."""
+    judged = origin.is_judged(facts)
+    known = "`sources`, `rules`, `verdict` and `confidence` say" if judged else "`sources` and `rules` say"
+    balance = "filter by `confidence`, or leave out" if judged else "filter by `rules`, or leave out"
+    return f"""## Intended uses
+
+- Training and comparing models for aspect sentiment triplets, aspect terms, or the polarity of aspects, in Chinese.
+- Studying weak supervision: {known} how each label came about.
+- Choosing your own balance: {balance} reviews with `unverified_negative`.
+
+{_SCOPE}"""
+
+
 def made(facts: Facts) -> str:
     """How the labels came about, with the names that fields and tables use."""
-    return """## How it was made
+    terms = ["A *source* proposes triplets.", "`rules` is the rule engine with its lexicons."]
+    if facts.gold:
+        terms.append("`gold` is people.")
+    named = " ".join([*(split.source for split in facts.splits), *(metric[0] for metric in facts.metrics)])
+    if re.search(r"variant [A-D]|\b[A-D]\d", named):
+        terms.append(
+            "`A0` … `D3` are taggers: variant of self-training, then round. `S_n` is a variant's training set in round n."
+        )
+    if "panel" in named or "E0" in named:
+        terms.append("The *panel* is the judges and taggers that cross-fitting trained.")
+        terms.append("`E0` is what rules and panel hold together.")
+    if origin.is_judged(facts):
+        terms.append(
+            "The *judge* (discriminator) gives each candidate a verdict: YY, the opinion describes the aspect with this"
+            " polarity; YN, with another polarity; NX, not at all."
+        )
+    return f"""## How it was made
 
-Terms: a *source* proposes triplets. `rules` is the rule engine with its lexicons. `A0` … `D3` are taggers: variant of self-training, then round.
-`E0` is what rules and judges hold together, the variant that no tagger extends. `S_n` is a variant's training set in round n. `gold` is people. The *judge* (discriminator) gives each
-candidate a verdict: YY, the opinion describes the aspect with this polarity; YN, with another polarity; NX, not at all.
+Terms. {" ".join(terms)}
 
 Splits are by review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. A review that was released in a
 split stays in it in later releases of this name. Where two sources mark one place differently, the rules win."""
@@ -125,4 +152,4 @@ def maintenance(facts: Facts) -> str:
     return f"""- Makers: {makers}. Contact: {contact}.
 - A released version never changes. Corrections come as a new version; `CHANGES.md` says what differs, and which part of the number rises.
 - To report an error, give the `id` of the triplet or review. To have a review removed, give its `id` to the contact above.
-- Cite the makers as in `CITATION.cff`, and the paper whose method made the labels."""
+- Cite the makers as in `CITATION.cff`, and the paper whose method they follow."""

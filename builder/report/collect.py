@@ -52,7 +52,7 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
     done = runs.runs(connection)
     version = str(done["release"].counts["version"]) if "release" in done else "not released yet"
     name = process.config(connection, "release.name", "restaurant-aste")
-    subtitle = "Aspect sentiment triplets of Chinese restaurant reviews, made by rules and models without human labels"
+    subtitle = "Aspect sentiment triplets of Chinese restaurant reviews, found by weak supervision"
     foot = (
         f"builder {__version__} · intervals from {settings.samples} bootstrap samples, seed {settings.seed} · "
         f"lexicons {lexicon.digest}"

@@ -100,7 +100,7 @@ def triplets(connection: sqlite3.Connection) -> Section:
     )
     kinds = {source.name: source.kind for source in asked.sources(connection)}
     split: tuple[tuple[Cell, ...], ...] = tuple(row[1:] for row in by_source if kinds[str(row[0])] == "rules")
-    note = "The rules' triplets: what the discriminator and the first model learn from."
+    note = "The rules' triplets: what a discriminator and a first model learn from, where they are trained."
     table_2 = Table(
         "table-2",
         "Table 2 of the paper: reviews and triplets by split",

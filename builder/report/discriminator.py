@@ -15,7 +15,10 @@ from builder.store import labels
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
-NO_JUDGE = "No discriminator yet: `builder run discriminate`."
+NO_JUDGE = (
+    "No discriminator was trained: there are too few reviews for one (`discriminate.least`), or `builder run discriminate`"
+    " is due."
+)
 
 
 def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -> Section:

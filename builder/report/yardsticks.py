@@ -52,9 +52,10 @@ def find_yardsticks(connection: sqlite3.Connection) -> list[Yardstick]:
 
 
 def final_systems(connection: sqlite3.Connection) -> list[str]:
-    """The rules, and the last model of each variant."""
+    """The rules, and the last model of each variant; none that only repeats the rules."""
     last = {done.variant: done.round for done in runs.rounds(connection)}
-    return ["rules", *(f"{variant}{number}" for variant, number in sorted(last.items()))]
+    known = {source.name for source in asked.sources(connection)}
+    return ["rules", *(name for variant, number in sorted(last.items()) if (name := f"{variant}{number}") in known)]
 
 
 def _human(connection: sqlite3.Connection, sources: list[StoredSource], gold: StoredSource) -> Yardstick:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from builder.release import package, writing
 from builder.release.figures import as_rows
+from builder.release.origin import UNTRUSTED
 from builder.release.reading import rows, uncollected
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context
-from builder.stages.parts.release_facts import NO_JUDGE, UNTRUSTED, gather_facts
+from builder.stages.parts.release_facts import NO_JUDGE, gather_facts
 from builder.stages.parts.release_rows import write_drafts
 from builder.stages.parts.release_version import settle_version
 from builder.store import db, reviews, runs

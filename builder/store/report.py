@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from builder.records import Span
 from builder.store import released
+from builder.store.triplets import RULES_REPEATED
 
 Rows = list[tuple[str | int | float | None, ...]]
 
@@ -35,10 +36,9 @@ class ProposedTriplet:
 
 
 def sources(connection: sqlite3.Connection) -> list[StoredSource]:
-    """Who proposes triplets, in the order in which they came."""
-    return [
-        StoredSource(*row) for row in connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")
-    ]
+    """Who proposes triplets, in the order in which they came; not who only repeats the rules."""
+    rows = connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")
+    return [StoredSource(*row) for row in rows if (row[2], row[3]) != ("model", RULES_REPEATED)]
 
 
 def by_source(connection: sqlite3.Connection) -> Rows:
@@ -48,7 +48,9 @@ def by_source(connection: sqlite3.Connection) -> Rows:
     return connection.execute(
         "SELECT s.name, r.split, count(DISTINCT t.review), count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU')"
         " FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review"
-        " GROUP BY s.id, r.split ORDER BY s.id, r.split = 'test', r.split = 'valid'"
+        " WHERE NOT (s.kind = 'model' AND s.signature = ?)"
+        " GROUP BY s.id, r.split ORDER BY s.id, r.split = 'test', r.split = 'valid'",
+        (RULES_REPEATED,),
     ).fetchall()
 
 

@@ -55,7 +55,7 @@ def source(connection: sqlite3.Connection, name: str, kind: str, signature: str)
 
 
 RULES_REPEATED = "rules"
-"""The signature of a model's source that only repeats what the rules propose, where no judge is trained: it is no
+"""The signature of a model's source that only repeats what the rules propose, where no judge is trained or it is not trusted: it is no
 second opinion.
 """
 

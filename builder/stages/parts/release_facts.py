@@ -13,10 +13,12 @@ from builder.errors import ConfigError
 from builder.licences import by_source
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
+from builder.model.calibration import load_curve
 from builder.model.trust import TrustLimits
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, SplitFacts
+from builder.release.origin import UNTRUSTED
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.audit import quality
@@ -35,7 +37,6 @@ REASONS = (
     "emptied",
     "empty",
 )
-UNTRUSTED = "The discriminator's panel is not trusted"
 NO_JUDGE = "There were too few reviews for a judge"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump",
@@ -57,7 +58,11 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
         licences=_check_licences(context),
         builder=__version__,
         splits=[_describe_split(context, name, tally) for name, tally in tallies.items()],
-        signatures=triplets.signatures(context.connection)
+        signatures={
+            name: signature
+            for name, signature in triplets.signatures(context.connection).items()
+            if signature != triplets.RULES_REPEATED
+        }
         | {"annotations": readings.backend(context.connection), "lexicons": context.lexicon.digest},
         config={key: value for key, value in flat(context.config).items() if key not in _WITHOUT_EFFECT},
         ingest=runs.runs(context.connection)["ingest"].counts,
@@ -126,11 +131,12 @@ def _describe_panel(context: Context) -> str:
         return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {effect}"
     if variant != "E":
         return "The discriminator's panel is trusted."
-    limits = TrustLimits.of(trust)
+    limits, curve = TrustLimits.of(trust), load_curve(context.models / "panel")
+    rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
     return (
         f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives "
         f"less than {limits.drop:g},"
-        f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that speaks."
+        f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that speaks.{rated}"
     )
 
 

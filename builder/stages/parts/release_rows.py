@@ -120,6 +120,7 @@ def _write(context: Context, draft: SplitDraft, labelled: frozenset[str], seen: 
 def _rows(context: Context, draft: SplitDraft, labelled: frozenset[str]) -> Iterator[tuple[int, ReviewRow]]:
     """The reviews of a split by row id."""
     categories = Categories(context.lexicon)
+    heeded = train_source(context)[0] != "E" or judging.read_trust(context) != 0
     gold_triplets = ((True, triplet) for triplet in (_gold(context, draft.name) if labelled else ()))
     silver_triplets = ((False, triplet) for triplet in _silver(context, draft.name))
     everything = merge(gold_triplets, silver_triplets, key=lambda marked: marked[1].id)
@@ -129,6 +130,9 @@ def _rows(context: Context, draft: SplitDraft, labelled: frozenset[str]) -> Iter
         stored = [triplet for is_gold, triplet in marked if is_gold is by_people]
         row, left_out = build_row(context, categories, review, "gold" if by_people else "silver", stored)
         draft.dropped += left_out
+        if not heeded:  # verdicts of a judge that is not trusted decide nothing, and would read as if they did
+            for triplet in row["triplets"]:
+                triplet["verdict"] = None
         if by_people:
             silver = [triplet for is_gold, triplet in marked if not is_gold]
             draft.compared[row["id"]] = (

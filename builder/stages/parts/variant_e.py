@@ -41,7 +41,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
     started = time.monotonic()
     shown = ModelBar("self-train E0")
     trusted = judge if judge is not None and judge.trust else None
-    digest = judge.digest if judge is not None else triplets.RULES_REPEATED
+    digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
     predictions = (
         _rule_triplets(context, split) if trusted is None else _agreed_triplets(context, trusted, split, shown)
         for split in SPLITS

@@ -1,0 +1,63 @@
+"""Where the triplets of a release come from, in sentences that card, Croissant and citation share. Pure.
+
+In: `Facts`, of which `splits` name their sources and `panel` says what the judges did. Out: text that claims no more
+than what was done: a release of the rules alone names no model as its maker.
+"""
+
+from __future__ import annotations
+
+from builder.release.manifest import Facts
+
+UNTRUSTED = "The discriminator's panel is not trusted"
+"""How `Facts.panel` begins where a judge was trained and changed nothing."""
+
+
+def is_tagged(facts: Facts) -> bool:
+    """Whether taggers proposed some of the triplets."""
+    return any("panel" in split.source or "variant" in split.source for split in facts.splits)
+
+
+def is_judged(facts: Facts) -> bool:
+    """Whether a judge decided on the triplets."""
+    return any("panel" in split.source or "judge" in split.source for split in facts.splits)
+
+
+def makers(facts: Facts) -> str:
+    """Who made the triplets, in a few words."""
+    machine = "rules, judges and taggers" if is_tagged(facts) and is_judged(facts) else "rules"
+    if is_tagged(facts) and not is_judged(facts):
+        machine = "rules and taggers"
+    return f"{machine}, and by people in {facts.gold:,} reviews" if facts.gold else machine
+
+
+def sentences(facts: Facts) -> str:
+    """How the triplets were made: by whom, what no model did, and after which method."""
+    return f"{_machine(facts)} {_people(facts)} {_method(facts)}"
+
+
+def _machine(facts: Facts) -> str:
+    start = f"builder {facts.builder} found them by weak supervision: a rule engine with lexicons"
+    if is_tagged(facts) and is_judged(facts):
+        return (
+            f"{start} proposed triplets. Taggers and judges, trained on the rules' output, added some, left others out and"
+            " rated them."
+        )
+    if is_tagged(facts):
+        return f"{start} proposed triplets, and taggers trained on the rules' output added some."
+    if is_judged(facts):
+        return f"{start} proposed every triplet, and a judge trained on the rules' output left some out."
+    if facts.panel.startswith(UNTRUSTED):
+        return f"{start} proposed every triplet. A judge was trained, was not trusted, and changed nothing."
+    return f"{start} proposed every triplet. No judge or tagger was trained."
+
+
+def _people(facts: Facts) -> str:
+    if facts.gold:
+        return f"People labelled the {facts.gold:,} reviews with `annotation` gold; no rule or model learnt from them."
+    return "No person labelled any of them."
+
+
+def _method(facts: Facts) -> str:
+    if is_tagged(facts):
+        return "The method follows Lu et al. (LREC-COLING 2024)."
+    return "The method follows the first step of Lu et al. (LREC-COLING 2024)."
