@@ -75,11 +75,6 @@ class Reader:
         """The triplets of texts, in offsets of the texts."""
         return [extract(self.engine, reading) for reading in self.read(texts)]
 
-    def extract_views(self, views: Sequence[str]) -> list[tuple[Triplet, ...]]:
-        """The triplets of texts that are views already."""
-        annotated = self.backend.annotate(views)
-        return [self.engine.extract(Doc.of(text, tokens)) for text, tokens in zip(views, annotated, strict=True)]
-
 
 def make_reader(recipe: Recipe) -> Reader:
     """Load what a recipe names. ResourceError or ConfigError where something of it is missing or broken."""

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from builder.augment import catalog
 from builder.augment.boost.filters import (
-    REASONS,
     JudgedCandidate,
+    Reason,
     Reference,
     SurrogateReading,
     Thresholds,
@@ -180,7 +181,7 @@ def test_perplexity_of_5_and_more_confidence_of_99_percent_and_less_and_another_
     reading: SurrogateReading, reasons: tuple[str, ...]
 ) -> None:
     assert against(reading, Thresholds(), Reference()) == reasons
-    assert set(reasons) <= REASONS.keys()
+    assert set(reasons) <= set(get_args(Reason))
 
 
 @pytest.mark.parametrize(

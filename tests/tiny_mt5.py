@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 from builder.records import Element, Polarity, Triplet
@@ -69,7 +70,7 @@ def make_base(
     from transformers import MT5Config
 
     from builder.learning.hub import quiet
-    from builder.model.paper.pretrained import fresh, load_tokenizer
+    from builder.model.paper.pretrained import load_tokenizer
 
     make_tokenizer(folder, texts, size)
     settings = {
@@ -86,6 +87,23 @@ def make_base(
         config.architectures = ["MT5ForConditionalGeneration"]
         fresh(config, seed).save_pretrained(folder)
     return folder
+
+
+def fresh(config: Any, seed: int) -> Any:
+    """A model with random weights that starts at a loss of about log(vocabulary).
+
+    transformers 5 ties mT5's output to its embeddings, whose initial variance is 1, without the factor d_model^-0.5
+    of T5: logits would have the variance d_model. The embedding is therefore scaled by that factor.
+    """
+    import torch
+    from transformers import AutoModelForSeq2SeqLM
+
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        network = AutoModelForSeq2SeqLM.from_config(config)
+    with torch.no_grad():
+        network.get_input_embeddings().weight.mul_(config.d_model**-0.5)
+    return network.eval()
 
 
 def triplet(text: str, said: tuple[str, str, Polarity]) -> Triplet:

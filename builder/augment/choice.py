@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from random import Random
@@ -71,8 +70,3 @@ def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies
             if len(seen) == copies:
                 break
     return tuple(Rewrite(sentence.id, edits) for edits in seen)
-
-
-def digest(*parts: object) -> str:
-    """A short hash of values with a stable repr."""
-    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

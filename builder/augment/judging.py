@@ -16,20 +16,6 @@ from builder.augment.records import Edit, Rewrite, Sentence
 
 NOTHING = "nothing-to-change"
 """The reason of a sentence to which a method does not apply."""
-OTHERS = (
-    "duplicate",
-    "in-source",
-    "held-out",
-    "near-held-out",
-    "personal-data",
-    "aspect-found",
-    "surplus",
-    "phrase-broken",
-    "label-lost",
-    "flip-unconfirmed",
-    NOTHING,
-)
-"""Reasons beside the constraints' own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,11 @@ mark is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from builder.augment.records import Mark, Sentence
 from builder.errors import InputError
 from builder.records import Span
 
-Keep = Literal["aspect", "aspect+opinion"]
 LABELS = ("O", "B-aspect", "I-aspect", "B-opinion", "I-opinion")
 KINDS = {"aspect": ("aspect",), "aspect+opinion": ("aspect", "opinion")}
 

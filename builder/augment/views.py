@@ -22,12 +22,6 @@ from builder.text import clauses, sentences
 
 View = Literal["triplets", "ate", "aspect", "sentence"]
 Keep = Literal["aspect", "aspect+opinion"]
-VIEWS: dict[str, str] = {
-    "triplets": "triplets: aspects and opinions kept",
-    "ate": "aspect terms: aspects kept, labels BIO",
-    "aspect": "the polarity of one aspect: all aspects kept, one of them judged",
-    "sentence": "the polarity of a sentence whose triplets agree",
-}
 PARTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 
 

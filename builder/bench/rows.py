@@ -23,12 +23,6 @@ from builder.records import Span, Triplet
 from builder.text import HAN, view
 
 Task = Literal["tc", "absc", "ate", "aste"]
-TASKS: dict[str, str] = {
-    "tc": "the class of a text: accuracy, macro F1",
-    "absc": "the polarity of an aspect: accuracy, macro F1",
-    "ate": "aspect terms: P, R, F1 of exact spans",
-    "aste": "triplets: micro P, R, F1",
-}
 
 
 @dataclass(frozen=True, slots=True)

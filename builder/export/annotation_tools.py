@@ -25,14 +25,6 @@ _Region = tuple[str, str, Span]
 _Relation = tuple[str, str, str]
 """(from, to, polarity or `continues`)"""
 
-LABEL_CONFIG = f"""<View>
-  <Relations>{"".join(f'<Relation value="{name}"/>' for name in (*POLARITIES, CONTINUES))}</Relations>
-  <Labels name="label" toName="text"><Label value="{ASPECT}"/><Label value="{OPINION}"/></Labels>
-  <Text name="text" value="$text"/>
-</View>
-"""
-"""The labelling interface that the tasks are made for."""
-
 
 def _graph(labels: Iterable[Label]) -> tuple[list[_Region], list[_Relation]]:
     """Regions, and relations in the order of the labels where they are none of `continues`. An element that several

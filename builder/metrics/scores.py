@@ -90,11 +90,6 @@ def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open"
     return out
 
 
-def empty(gold: Answers) -> int:
-    """Gold reviews without an answer: what the paper's metric can never score."""
-    return sum(not answers for answers in gold.values())
-
-
 def signature(metric: Metric, mode: Mode = "open", more: Mapping[str, object] | None = None) -> str:
     """What was counted, key by key (as sacreBLEU signs its scores); `more` adds how the interval was made and on what
     data.

@@ -79,11 +79,6 @@ def load_words(words: str) -> list[tuple[int, int, str, int, str]]:
     return tokens
 
 
-def load_tokens(words: str) -> tuple[Token, ...]:
-    """The tokens of such JSON."""
-    return tuple(Token(*word) for word in load_words(words))
-
-
 def backend(connection: sqlite3.Connection) -> str:
     """The signature of the current backend, or nothing."""
     row = connection.execute("SELECT signature FROM backends WHERE current = 1").fetchone()

@@ -133,12 +133,6 @@ def set_public_ids(connection: sqlite3.Connection, hashed: bool) -> None:
     connection.execute(f"UPDATE reviews SET public_id = CASE WHEN duplicate_of IS NULL THEN {shown} END")
 
 
-def by_public_id(connection: sqlite3.Connection, identifier: str) -> int | None:
-    """The row id of the review that releases know by this id."""
-    row = connection.execute("SELECT id FROM reviews WHERE public_id = ?", (identifier,)).fetchone()
-    return None if row is None else int(row[0])
-
-
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
     """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0
     without one.

@@ -143,9 +143,3 @@ def set_release(connection: sqlite3.Connection, version: str, path: str, digest:
     connection.execute(
         "INSERT OR REPLACE INTO releases (version, path, digest) VALUES (?,?,?)", (version, path, digest)
     )
-
-
-def release(connection: sqlite3.Connection, version: str) -> tuple[str, str] | None:
-    """The path and digest of a released version; None if there is none."""
-    row = connection.execute("SELECT path, digest FROM releases WHERE version = ?", (version,)).fetchone()
-    return None if row is None else (str(row[0]), str(row[1]))

@@ -164,11 +164,6 @@ def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict |
     return dict(connection.execute("SELECT triplet, label FROM verdicts WHERE source = ?", (source,)))
 
 
-def scores(connection: sqlite3.Connection, source: int) -> dict[int, float]:
-    """Triplet id -> the probability of YY that a judge gives."""
-    return dict(connection.execute("SELECT triplet, score FROM verdicts WHERE source = ?", (source,)))
-
-
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
 _DRAWN = f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash LIMIT :most)"

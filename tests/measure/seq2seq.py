@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +26,12 @@ import torch
 from builder.learning.devices import accelerated, inference
 from builder.learning.hub import quiet
 from builder.model.paper.generate import _write
-from builder.model.paper.pretrained import Base, fresh
+from builder.model.paper.pretrained import Base
 from builder.model.paper.seq2seq import TokenPair, batches, cut, gradient
 from builder.model.paper.settings import Seq2SeqConfig
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from tiny_mt5 import fresh
 
 BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_heads": 12}
 TINY = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4}

@@ -26,13 +26,12 @@ from builder.augment.records import Edit, Rewrite, Sentence
 from builder.errors import ConfigError
 
 Reason = Literal["perplexity", "confidence", "label", "rank", "marks"]
-REASONS: dict[Reason, str] = {
-    "perplexity": "the text is less likely than the threshold allows (section 2.3.1)",
-    "confidence": "the surrogate is not sure enough of its label (2.3.2)",
-    "label": "the surrogate gives it another label than its source has (2.3.3)",
-    "rank": "it passed, but enough others of its source came before, or are surer (2.3.2)",
-    "marks": "an edit touches a labelled span",
-}
+"""Why a candidate is dropped.
+
+`perplexity`: the text is less likely than the threshold allows (section 2.3.1). `confidence`: the surrogate is not
+sure enough of its label (2.3.2). `label`: the surrogate gives it another label than its source has (2.3.3). `rank`:
+enough others of its source came before, or are surer (2.3.2). `marks`: an edit touches a labelled span.
+"""
 
 
 @dataclass(frozen=True, slots=True)

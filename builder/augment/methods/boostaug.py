@@ -36,13 +36,12 @@ from builder.augment.boost.filters import (
     survive,
 )
 from builder.augment.boost.folds import Fold, crossed, whole
-from builder.augment.choice import digest
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.code import code_digest
 from builder.errors import ConfigError
 from builder.files import write_atomically
-from builder.kept import Kept
+from builder.kept import Kept, key_of
 
 Scale = Literal["absolute", "source", "valid"]
 TRAINERS = {
@@ -92,12 +91,12 @@ class BoostAug:
 
     @property
     def signature(self) -> str:
-        return f"{self.name}/{self.readings}-{digest(self.limits, self.scale)}"
+        return f"{self.name}/{self.readings}-{key_of(self.limits, self.scale)}"
 
     @property
     def readings(self) -> str:
         """What the surrogates' readings depend on: all but the thresholds."""
-        return digest(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
+        return key_of(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
@@ -118,7 +117,7 @@ class BoostAug:
         """Every candidate of each sentence, kept or not, with what the surrogate said and the reasons against it."""
         known = {sentence.id for sentence in self.given}
         every = self.given if all(sentence.id in known for sentence in sentences) else tuple(sentences)
-        key = digest(self.signature, copies, seed, every)
+        key = key_of(self.signature, copies, seed, every)
         if key not in self.memo:
             self.memo.clear()
             self.memo[key] = self._every(every, copies, seed)
@@ -151,7 +150,7 @@ class BoostAug:
             out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
         judged = [candidate for sentence in sentences for candidate in out[sentence.id]]
         if self.folder:
-            path = self.folder / self.name / f"judged-{digest(self.signature, copies, seed)}.jsonl"
+            path = self.folder / self.name / f"judged-{key_of(self.signature, copies, seed)}.jsonl"
             write_atomically(path, "".join(json.dumps(asdict(each)) + "\n" for each in judged).encode())
         survive(judged, self.limits, self.name)
         return out
@@ -190,7 +189,7 @@ class BoostAug:
 
     def _key(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> str:
         return (
-            f"fold-{fold.number}-{digest(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))}"
+            f"fold-{fold.number}-{key_of(code_digest(*CODE), self.readings, copies, seed, *_thirds(sentences, fold))}"
         )
 
 

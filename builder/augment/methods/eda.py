@@ -15,11 +15,12 @@ from functools import lru_cache
 from random import Random
 
 from builder.augment import natural
-from builder.augment.choice import amount, digest, distinct, free, inside, replacing, some
+from builder.augment.choice import amount, distinct, free, inside, replacing, some
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.errors import ConfigError
+from builder.kept import key_of
 from builder.records import Span
 
 Synonyms = Callable[[str, bool], Sequence[str]]
@@ -62,7 +63,7 @@ class Eda:
 
     @property
     def signature(self) -> str:
-        return f"eda/{digest(self.rate, self.operations, self.resources)}"
+        return f"eda/{key_of(self.rate, self.operations, self.resources)}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """The operations take turns, from a random one on; one that does not apply is left out."""
@@ -177,4 +178,4 @@ def load(settings: AugmentSettings) -> Eda:
     if not own.natural or given.language != "zh":
         return Eda(own.rate, names, synonyms, signature)
     texts = (given.texts or tuple(sentence.text for sentence in given.sentences))[: natural.MOST_TEXTS]
-    return Eda(own.rate, names, synonyms, f"{signature} {digest(texts)}", natural.of(texts))
+    return Eda(own.rate, names, synonyms, f"{signature} {key_of(texts)}", natural.of(texts))

@@ -15,10 +15,11 @@ from functools import cache, partial
 from random import Random
 
 from builder.augment import characters
-from builder.augment.choice import amount, digest, distinct, free, replacing
+from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.errors import ConfigError
+from builder.kept import key_of
 from builder.text import HAN
 
 KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en"}
@@ -46,7 +47,7 @@ class Spelling:
 
     @property
     def signature(self) -> str:
-        return f"spelling/{digest(self.rate, self.kinds, tuple(characters.versions().items()))}"
+        return f"spelling/{key_of(self.rate, self.kinds, tuple(characters.versions().items()))}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:

@@ -13,9 +13,10 @@ from functools import partial
 from random import Random
 
 from builder.augment import characters
-from builder.augment.choice import amount, digest, distinct, free, replacing
+from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
+from builder.kept import key_of
 from builder.text import HAN
 
 LEAST = 4
@@ -31,7 +32,7 @@ class Split:
 
     @property
     def signature(self) -> str:
-        return f"split/{digest(self.rate, tuple(characters.versions().items()))}"
+        return f"split/{key_of(self.rate, tuple(characters.versions().items()))}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:

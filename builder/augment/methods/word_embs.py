@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol, cast
 
-from builder.augment.choice import amount, digest, distinct, free, replacing
+from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
+from builder.kept import key_of
 
 Options = dict[int, tuple[tuple[str, float], ...]]
 """By the index of a word: what may stand there, and how likely it is; the likeliest first."""
@@ -45,7 +46,7 @@ class WordEmbs:
 
     @property
     def signature(self) -> str:
-        return f"word-embs/{digest(self.rate, self.top, self.filler.digest)}"
+        return f"word-embs/{key_of(self.rate, self.top, self.filler.digest)}"
 
     @property
     def digest(self) -> str:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import nn
-
 from builder.augment.nets import hub
 from builder.augment.nets.seq2seq import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, Seq2SeqShape, loss
 from builder.learning.checkpoint import tensor_digest
@@ -48,8 +46,3 @@ def train(
         lambda chosen: loss(network, chosen, pad), lambda item: len(item.source), lambda item: len(item.target)
     )
     return train_phases(network, phases, measure, run)
-
-
-def parameters(network: nn.Module) -> int:
-    """How many numbers a network has."""
-    return sum(parameter.numel() for parameter in network.parameters())

@@ -7,7 +7,7 @@ for it, `scores` [B, P, pieces] of a masked language model.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,16 +23,6 @@ MOST = 512
 HEADS = ("cls", "lm_head")
 """What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces.
 """
-
-
-class EncoderLayers(Protocol):
-    """What the heads need. Both encoders are torch modules."""
-
-    width: int
-
-    def hidden(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor: ...
-
-    def scores(self, hidden: Tensor) -> Tensor: ...
 
 
 class Small(nn.Module):

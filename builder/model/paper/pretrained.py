@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import torch
-
 from builder.errors import ModelError
 from builder.learning import hub
 from builder.model.paper.grammar import VocabularyPieces
@@ -175,22 +173,6 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
             fix="use a multilingual or Chinese model, or trim the vocabulary on these reviews",
         )
     return share
-
-
-def fresh(config: Any, seed: int) -> Any:
-    """A model with random weights that starts at a loss of about log(vocabulary).
-
-    transformers 5 ties mT5's output to its embeddings, whose initial variance is 1, without the factor d_model^-0.5
-    of T5: logits would have the variance d_model. The embedding is therefore scaled by that factor.
-    """
-    from transformers import AutoModelForSeq2SeqLM
-
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
-        network = AutoModelForSeq2SeqLM.from_config(config)  # type: ignore[no-untyped-call]
-    with torch.no_grad():
-        network.get_input_embeddings().weight.mul_(config.d_model**-0.5)
-    return network.eval()
 
 
 def decode(base: Base, ids: Iterable[int]) -> str:
