@@ -34,7 +34,6 @@ def load_tokens(words: str) -> tuple[Token, ...]:
     return tuple(Token(*word) for word in readings.load_words(words))
 
 
-
 def triplet(
     text: str,
     aspect: Span,
@@ -854,9 +853,7 @@ def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Con
         2,
     )
     readings.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
-    assert [(review.id, load_tokens(words)) for review, words in readings.annotated(filled, 0, 10)] == [
-        (2, TOKENS)
-    ]
+    assert [(review.id, load_tokens(words)) for review, words in readings.annotated(filled, 0, 10)] == [(2, TOKENS)]
     assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [
         ("ckip", 0),
         ("embedded", 1),
@@ -886,9 +883,9 @@ def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_
         old.close()
         with opened(workdir) as connection:
             assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
-            assert [
-                (review.key, load_tokens(words)) for review, words in readings.annotated(connection, 0, 10)
-            ] == [("r1", TOKENS)]
+            assert [(review.key, load_tokens(words)) for review, words in readings.annotated(connection, 0, 10)] == [
+                ("r1", TOKENS)
+            ]
             assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [
                 ("embedded", "embedded/1 x", "k1", 1)
             ]
