@@ -89,9 +89,14 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @voice_options
 @click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(
-    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, sets: tuple[str, ...], force: bool, until: str | None,
-    dry_run: bool, quiet: bool, verbose: bool, json: bool, show_config: bool, **options: object,
-) -> None:  # fmt: skip
+    inputs: tuple[Path, ...],
+    config: Path | None,
+    workdir: Path,
+    out: Path,
+    sets: tuple[str, ...],
+    until: str | None,
+    **options: object,
+) -> None:
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
     INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
@@ -99,6 +104,8 @@ def build(
     from builder import pipeline
     from builder.builds import check_build
 
+    quiet, verbose, json = (bool(options.pop(name)) for name in ("quiet", "verbose", "json"))
+    force, dry_run, show_config = (bool(options.pop(name)) for name in ("force", "dry_run", "show_config"))
     made = _build(inputs, config, workdir, out, sets, options)
     if show_config:
         click.echo(made.resolved.toml(), nl=False)
@@ -127,13 +134,18 @@ def build(
 @SET
 @voice_options
 def run(
-    stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...],
-    quiet: bool, verbose: bool, json: bool,
-) -> None:  # fmt: skip
+    stage: str,
+    workdir: Path,
+    force: bool,
+    engine: str | None,
+    scheduler: str | None,
+    sets: tuple[str, ...],
+    **manners: bool,
+) -> None:
     """Run the build of a working directory up to STAGE."""
     from builder import builds, pipeline
 
-    manner = chosen_manner(quiet, verbose, json)
+    manner = chosen_manner(**manners)
     made = builds.changed(builds.remembered(workdir), crew(engine, scheduler) | _settings(sets))
     last = pipeline.known_stage(stage)
     voice = Voice(manner, workdir, seconds_before(workdir))
