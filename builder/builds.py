@@ -19,8 +19,8 @@ from typing import Any
 from builder import sources
 from builder.config import Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
-from builder.lexicon.resources import Lexicon, overlays, sample_dir
-from builder.lexicon.rules import files_digest, rules_digest
+from builder.lexicon.folders import Folders, find_folders
+from builder.lexicon.resources import Lexicon, sample_dir
 from builder.model import kinds
 from builder.settings import Config
 from builder.sources.opening import check_readable
@@ -35,6 +35,11 @@ class Build:
     out: Path
     inputs: tuple[Path, ...]
     resolved: Resolved
+
+    @property
+    def folders(self) -> Folders:
+        """The folders of its words and rules."""
+        return find_folders(self.resolved.config.lexicons, self.resolved.config.rules, self.workdir)
 
 
 def new_build(
@@ -91,7 +96,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
         "gold": sources.digest(Path(gold)) if gold else "",
         "lexicons": lexicon.digest,
-        "rules": rules_digest(),
+        "rules": build.folders.rules_digest,
         "models": _backend_signature(config),
         "base": _base_digest(config),
         "audit": _audit_digest(build.workdir),
@@ -107,7 +112,7 @@ def file_states(build: Build) -> dict[str, object]:
         check_readable(path)
         state = path.stat()
         looks[str(path)] = state.st_size, state.st_mtime_ns, state.st_ino
-    return looks | {"lexicons or rules": files_digest(overlays(build.workdir))}
+    return looks | {"lexicons or rules": build.folders.files_digest}
 
 
 def check_unchanged(began: Mapping[str, object], now: Mapping[str, object]) -> None:
@@ -172,7 +177,9 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     """Keep inputs, output folder and config in the working directory."""
     config = flat(build.resolved.config)
     config |= {
-        key: str(Path(str(config[key])).resolve()) for key in ("evaluate.gold", "annotate.models") if config[key]
+        key: str(Path(str(config[key])).resolve())
+        for key in ("evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir")
+        if config[key]
     }
     if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
         config["paper.base"] = str(base.resolve())

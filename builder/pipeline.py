@@ -31,8 +31,7 @@ from builder.builds import (
 from builder.code import code_digest
 from builder.config import flat
 from builder.errors import ConfigError, did_you_mean
-from builder.lexicon.resources import Lexicon, load_lexicon, overlays
-from builder.lexicon.rules import load_rules
+from builder.lexicon.resources import Lexicon
 from builder.release.reading import shelf_of
 from builder.shards import footprint
 from builder.stages.parts.context import Context
@@ -117,6 +116,8 @@ STAGES: tuple[Stage, ...] = (
         data=("audit",),
     ),
 )
+_FILES = ("evaluate.gold", "annotate.models", "paper.base", "lexicons.dir", "lexicons.mode", "rules.dir", "rules.mode")
+"""Settings that name files, whose digests go into the keys in their place."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
 
@@ -147,7 +148,7 @@ def run(
     for name in (until, *force):
         known_stage(name)
     check_build(build)
-    lexicon, rules = load_lexicon(overlays=overlays(build.workdir)), load_rules()
+    lexicon, rules = build.folders.load_lexicon(), build.folders.load_rules()
     config = build.resolved.config
     due = STAGES[: 1 + [stage.name for stage in STAGES].index(until)]
     with (
@@ -180,6 +181,7 @@ def run(
                     keys[stage.name],
                     keys,
                     crew,
+                    build.folders,
                 )
                 forced = stage.name in force
                 finished.append(_run(stage, context, forced, lambda: check_unchanged(began, file_states(build))))
@@ -203,11 +205,7 @@ def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
     build = remembered(workdir)
     with db.reading(workdir) as connection:
         done = runs.runs(connection)
-    keys = (
-        stage_keys(build, load_lexicon(overlays=overlays(workdir)))
-        if all(path.is_file() for path in build.inputs)
-        else {}
-    )
+    keys = stage_keys(build, build.folders.load_lexicon()) if all(path.is_file() for path in build.inputs) else {}
     states = {name: "done" if run.key == keys.get(name) else "stale" for name, run in done.items()}
     return [(stage, states.get(stage.name, "due"), done.get(stage.name)) for stage in STAGES]
 
@@ -220,11 +218,7 @@ def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
     for stage in STAGES:
         upstream = [keys[other.name] for other in STAGES if other.name in keys and set(stage.reads) & set(other.writes)]
         settings = {key: value for key, value in config.items() if key.startswith(stage.settings)}
-        settings = {
-            key: value
-            for key, value in settings.items()
-            if key not in ("evaluate.gold", "annotate.models", "paper.base")
-        }
+        settings = {key: value for key, value in settings.items() if key not in _FILES}
         parts = [
             stage.name,
             upstream,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from builder import nlp
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import Lexicon, load_lexicon
-from builder.lexicon.rules import load_rules
+from builder.lexicon.folders import SHIPPED, Folders
+from builder.lexicon.resources import Lexicon
 from builder.records import Element, Review, Token, Triplet
 from builder.settings import Convention
 from builder.text import Script, Variants, View, from_source, view
@@ -47,14 +47,11 @@ class Reading(NamedTuple):
 class Recipe:
     """What a reader is made from. It is small, hashable and travels to worker processes.
 
-    `lexicons` and `rules` are folders in place of the shipped ones, `overlays` folders that are laid over the
-    lexicon, the last one uppermost; `models` holds the backend's models where they are not the shipped ones.
+    `folders` are those of words and rules; `models` holds the backend's models where they are not the shipped ones.
     """
 
     convention: Convention = "natural"
-    overlays: tuple[Path, ...] = ()
-    lexicons: Path | None = None
-    rules: Path | None = None
+    folders: Folders = SHIPPED
     backend: str = "embedded"
     models: Path | None = None
 
@@ -78,9 +75,9 @@ class Reader:
 
 def make_reader(recipe: Recipe) -> Reader:
     """Load what a recipe names. ResourceError or ConfigError where something of it is missing or broken."""
-    lexicon = load_lexicon(recipe.lexicons, recipe.overlays)
+    lexicon = recipe.folders.load_lexicon()
     backend = nlp.load(recipe.backend, lexicon.words(), recipe.models)
-    return Reader(lexicon, backend, Engine(lexicon, load_rules(recipe.rules), recipe.convention))
+    return Reader(lexicon, backend, Engine(lexicon, recipe.folders.load_rules(), recipe.convention))
 
 
 def read(

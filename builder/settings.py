@@ -85,9 +85,23 @@ class Annotate:
 
 
 @dataclass(frozen=True, slots=True)
+class Lexicons:
+    """Which words the lexicon holds."""
+
+    dir: str = ""
+    """Folder with lexicons of your own, in the layout of `lexicons/`."""
+    mode: Literal["add", "replace"] = "add"
+    """`add` lays the folder over the shipped lexicon, and its words win; `replace` uses it alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """How the rule engine labels."""
 
+    dir: str = ""
+    """Folder with rules of your own (`*.toml`)."""
+    mode: Literal["add", "replace"] = "add"
+    """`add` lays the folder over the shipped rules, and a rule of the same name wins; `replace` uses it alone."""
     convention: Convention = "natural"
     """`natural` labels sensibly; `paper` reproduces the habits of the paper's released data."""
 
@@ -265,6 +279,7 @@ class Config:
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)
+    lexicons: Lexicons = field(default_factory=Lexicons)
     rules: Rules = field(default_factory=Rules)
     discriminate: Discriminate = field(default_factory=Discriminate)
     self_train: SelfTrain = field(default_factory=SelfTrain)

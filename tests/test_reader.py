@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.lexicon.folders import Folders
 from builder.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
 from builder.records import NO_PATH, Element, Review, Triplet
 from builder.text import view
@@ -147,7 +148,9 @@ def test_own_rules_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
             shutil.copy(path, tmp_path)
     text = "以為餐點很好吃"
     assert READER.extract([text]) == [()]
-    assert [str(triplet) for triplet in make_reader(Recipe(rules=tmp_path)).extract([text])[0]] == ["餐點 · 好吃 · POS"]
+    assert [str(triplet) for triplet in make_reader(Recipe(folders=Folders(rules=tmp_path))).extract([text])[0]] == [
+        "餐點 · 好吃 · POS"
+    ]
 
 
 def test_a_reading_without_words_has_no_tokens() -> None:

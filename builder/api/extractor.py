@@ -52,6 +52,7 @@ class Extractor:
         backend: str = "embedded",
         models: PathLike | None = None,
     ) -> None:
+        from builder.lexicon.folders import Folders
         from builder.reader import Recipe
         from builder.usecases.extraction import RuleSystem
 
@@ -63,14 +64,8 @@ class Extractor:
                 fix="name one of them; the others are to be overlays",
             )
         overlays = tuple(folder for folder in folders if folder not in whole)
-        recipe = Recipe(
-            convention,
-            overlays,
-            whole[0] if whole else None,
-            Path(rules) if rules else None,
-            backend,
-            Path(models) if models else None,
-        )
+        added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None)
+        recipe = Recipe(convention, added, backend, Path(models) if models else None)
         self._begin(RuleSystem(recipe))
 
     @classmethod

@@ -23,6 +23,7 @@ from builder.augment.views import ViewUnit, cut
 from builder.code import code_digest
 from builder.files import write_atomically
 from builder.kept import Kept
+from builder.lexicon.folders import SHIPPED, Folders
 from builder.progress import bar
 from builder.reader import Reader, Recipe, make_reader
 from builder.records import Span
@@ -109,9 +110,9 @@ def _chunks(items: Sequence[Task]) -> list[tuple[Task, ...]]:
 
 
 @lru_cache(maxsize=2)
-def cached_reader(added: tuple[Path, ...] = ()) -> Reader:
-    """The shipped reader, with lexicon overlays; loaded once."""
-    return make_reader(Recipe(overlays=added))
+def cached_reader(folders: Folders = SHIPPED) -> Reader:
+    """The shipped reader, or one with the words and rules of `folders`; loaded once."""
+    return make_reader(Recipe(folders=folders))
 
 
 def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:

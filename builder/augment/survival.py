@@ -13,9 +13,9 @@ from pathlib import Path
 from builder.augment.constraints import Trial
 from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
-from builder.lexicon.resources import load_lexicon, overlays
 from builder.reader import to_view
 from builder.records import Span, Triplet
+from builder.stages.parts.folders import folders_in
 from builder.text import view
 from builder.usecases.extraction import open_system
 
@@ -107,7 +107,7 @@ def judges(workdir: Path | None) -> dict[str, Judge]:
 
 
 def _rules(workdir: Path | None) -> Judge:
-    return _finding(cached_reader(overlays(workdir) if workdir else ()).extract)
+    return _finding(cached_reader(folders_in(workdir)).extract)
 
 
 def _finding(extract: Callable[[Sequence[str]], list[tuple[Triplet, ...]]]) -> Judge:
@@ -132,7 +132,7 @@ def _discriminator(workdir: Path) -> Judge:
         if (models / "panel" / "panel.json").is_file()
         else load_judge(models / "discriminator")
     )
-    lexicon = load_lexicon(overlays=overlays(workdir))
+    lexicon = folders_in(workdir).load_lexicon()
 
     def finds(texts: Sequence[Held]) -> list[list[bool]]:
         shown = [view(text, lexicon.variants) for text, _ in texts]

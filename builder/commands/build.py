@@ -109,6 +109,10 @@ def build(
     made = _build(inputs, config, workdir, out, sets, options)
     if show_config:
         click.echo(made.resolved.toml(), nl=False)
+        from builder.errors import printable
+
+        for folder in made.folders.describe():
+            click.echo(f"# {folder.role}: {printable(str(folder.path))} ({folder.digest})")
         return
     voice = Voice(chosen_manner(quiet, verbose, json), workdir, seconds_before(workdir))
     last = pipeline.known_stage(until or pipeline.STAGES[-1].name)

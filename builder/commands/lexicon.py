@@ -1,15 +1,21 @@
-"""`builder lexicon check|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in
+"""`builder lexicon check|diff|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in
 `lexicon/`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from builder.commands.build import WORKDIR
+
+if TYPE_CHECKING:
+    from builder.lexicon.overlay import Overlay
+    from builder.lexicon.resources import Lexicon
 
 _PATH = click.Path(path_type=Path)
 
@@ -20,30 +26,66 @@ def lexicon() -> None:
 
 
 @lexicon.command()
-@click.option("--lexicons", type=_PATH, help="Directory of lexicons; those shipped if not given.")
+@click.option("--lexicons", type=_PATH, help="Directory of lexicons, in place of those of the working directory.")
+@WORKDIR
 @click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
 @click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
-def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
+def check(lexicons: Path | None, workdir: Path, corpus: Path | None, segment: bool) -> None:
     """Find faults in the lexicons.
 
-    Duplicates, contradictions, and entries that never fire or cannot be reached.
+    Duplicates, contradictions, and entries that never fire or cannot be reached. It reads the shipped lexicon with
+    what the working directory lays over it: `lexicons.dir` and imports.
     """
     from collections import Counter
 
     from builder import nlp, sources
-    from builder.lexicon.check import check as checked
-    from builder.lexicon.resources import data_dir, load_lexicon
+    from builder.lexicon.check import check as find_faults
+    from builder.lexicon.folders import Folders
     from builder.sources.rows import RawReview
+    from builder.stages.parts.folders import folders_in
 
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
-    root = lexicons or data_dir("lexicons")
-    issues = checked(root, texts, nlp.load("embedded", load_lexicon(root).words()).annotate if segment else None)
-    for issue in issues:
-        click.echo(f"{issue.where}\t{issue.kind}\t{issue.word}\t{issue.detail}")
-    counts = Counter(issue.kind for issue in issues)
+    folders = Folders(lexicons) if lexicons else folders_in(workdir)
+    tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
+    faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.laid_over)
+    for fault in faults:
+        click.echo(f"{fault.where}\t{fault.kind}\t{fault.word}\t{fault.detail}")
+    for folder in folders.describe() if folders.laid_over else ():
+        click.echo(f"{folder.role}: {folder.path} ({folder.digest})", err=True)
+    counts = Counter(fault.kind for fault in faults)
     click.echo(", ".join(f"{kind} {number}" for kind, number in counts.most_common()) or "nothing found", err=True)
     if counts["duplicate"] or counts["unknown"]:
         sys.exit(1)
+
+
+@lexicon.command()
+@click.argument("before", type=_PATH, required=False)
+@click.argument("after", type=_PATH, required=False)
+@WORKDIR
+def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
+    """Show what folders of lexicons change.
+
+    BEFORE and AFTER are folders; one that is no whole lexicon is read over the shipped one. Without AFTER: the lexicon
+    of the working directory. Without both: the shipped lexicon against that of the working directory.
+    """
+    from collections import Counter
+
+    from builder.lexicon.differences import compare_lexicons
+    from builder.lexicon.resources import load_lexicon
+    from builder.stages.parts.folders import folders_in
+
+    def load(folder: Path) -> Lexicon:
+        whole = (folder / "variants.tsv").is_file()
+        return load_lexicon(folder) if whole else load_lexicon(overlays=[folder])
+
+    old = load(before) if before else load_lexicon()
+    new = load(after) if after else folders_in(workdir).load_lexicon()
+    counts: Counter[str] = Counter()
+    for row in compare_lexicons(old, new):
+        counts[row.change] += 1
+        click.echo("\t".join((row.change, row.table, row.word, row.before, row.after, row.where)))
+    summary = ", ".join(f"{number:,} {change}" for change, number in counts.most_common())
+    click.echo(summary or "no difference", err=True)
 
 
 @lexicon.command("import")
@@ -52,37 +94,77 @@ def check(lexicons: Path | None, corpus: Path | None, segment: bool) -> None:
 @click.option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
 @click.option("--name", default="", help="Name of the import; the file's if not given.")
 @click.option("--encoding", default="", help="Encoding, if it is not UTF-8.")
+@click.option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")
+@click.option("--class", "cls", default="", help="Class of aspects; for dishes food.dish if not given.")
+@click.option("--category", default="", help="Category of all opinions, in place of the file's.")
+@click.option("--scale", type=float, nargs=2, metavar="LOW HIGH", help="Scale of the file's valences, such as 1 9.")
+@click.option("--valences", type=_PATH, help="For ehownet: a file of `category TAB valence`.")
+@click.option("--shortest", type=int, help="Shortest word taken, in characters; 2 for lists, 1 for ehownet and words.")
+@click.option("--longest", default=12, show_default=True, help="Longest word taken, in characters.")
+@click.option("--parts/--no-parts", default=True, help="For dishes: also take the nouns that several names share.")
+@click.option("--show", default=10, show_default=True, help="Refused lines to print; all are kept in a file.")
 @WORKDIR
-def import_(path: Path, kind: str, polarity: str, name: str, encoding: str, workdir: Path) -> None:
+def import_(
+    path: Path, kind: str, replace: bool, valences: Path | None, parts: bool, show: int, workdir: Path, **given: Any
+) -> None:
     """Import a lexicon of yours for one build."""
+    from dataclasses import replace as with_values
+
+    from builder.lexicon.ehownet import read_valences
+    from builder.lexicon.importers import import_lexicon
+    from builder.lexicon.layouts import Options
+    from builder.lexicon.overlay import write
+    from builder.nlp import labels
+    from builder.stages.parts.folders import folders_in
+
+    folders = folders_in(workdir)
+    options = Options(keep_known=not replace, tags=labels.load().parts_of_speech, **given)
+    if valences:
+        options = with_values(options, valences=read_valences(valences, options))
+    cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None
+    overlay = import_lexicon(path, kind, folders.load_lexicon(), options, cut)
+    write(overlay, workdir / "lexicon")
+    _report_import(overlay, path, workdir / "lexicon", show)
+
+
+def _find_nouns(lexicon: Lexicon) -> Callable[[Sequence[str]], list[list[str]]]:
+    """What cuts names into words, without the words that were imported: those would stay whole."""
+    from builder.nlp.embedded import load_segmenter
+
+    return load_segmenter(lexicon.words()).nouns
+
+
+def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> None:
+    """Print what became of a file. InputError where no line of it was of use."""
     from collections import Counter
 
     from builder.errors import InputError
-    from builder.lexicon.importers import import_lexicon
-    from builder.lexicon.layouts import Options
-    from builder.lexicon.overlay import refusals_path, write
-    from builder.lexicon.resources import load_lexicon, overlays
+    from builder.lexicon.overlay import refusals_path
 
-    known = load_lexicon(overlays=overlays(workdir))
-    overlay = import_lexicon(path, kind, known, Options(polarity=polarity, name=name, encoding=encoding))
-    folder = workdir / "lexicon"
-    write(overlay, folder)
+    for refusal in overlay.refused[: max(0, show)]:
+        detail = f": {refusal.detail}" if refusal.detail else ""
+        click.echo(f"{path}:{refusal.line}\t{refusal.word}\t{refusal.reason}{detail}", err=True)
+    if len(overlay.refused) > show > 0:
+        rest = len(overlay.refused) - show
+        click.echo(f"and {rest:,} more in {refusals_path(overlay, folder)}", err=True)
     reasons = Counter(refusal.reason for refusal in overlay.refused)
     refused = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
     where = f"; see {refusals_path(overlay, folder)}" if refused else ""
-    if not overlay.opinions and not overlay.aspects:
+    hint = "; --replace takes words that are known" if reasons["known"] else ""
+    if overlay.empty:
         if not reasons.keys() <= {"known", "duplicate", "header"}:
             raise InputError(
                 f"nothing in it became an entry ({refused or 'it is empty'}{where})",
                 where=str(path),
                 fix="check --kind",
             )
-        click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}")
+        click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}{hint}")
         return
-    click.echo(
-        f"{folder}: {len(overlay.opinions):,} opinions, {len(overlay.aspects):,} aspects, {len(overlay.refused):,} "
-        "refused" + (f" ({refused}{where})" if refused else "")
-    )
+    counts = [f"{len(overlay.opinions):,} opinions", f"{len(overlay.aspects):,} aspects"]
+    counts[1] += f" ({overlay.parts:,} of them parts of others)" if overlay.parts else ""
+    counts += [f"{len(overlay.general):,} general words"] if overlay.general else []
+    note = f" ({refused}{where}{hint})" if refused else ""
+    click.echo(f"{folder}: {', '.join(counts)}, {len(overlay.refused):,} refused{note}")
 
 
 @lexicon.command()
@@ -97,24 +179,20 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     from builder.lexicon.candidates import write_candidates
     from builder.lexicon.induce import InductionSettings
     from builder.lexicon.induce import induce as induced
-    from builder.lexicon.resources import load_lexicon, overlays
+    from builder.stages.parts.folders import folders_in
     from builder.store import db
     from builder.usecases.induction import documents, ratings
 
     target = out or workdir / "candidates.tsv"
-    known = load_lexicon(overlays=overlays(workdir))
+    known = folders_in(workdir).load_lexicon()
     with db.reading(workdir) as connection:
-        candidates = induced(
+        found = induced(
             documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
         )
-    write_candidates(candidates, target)
+    write_candidates(found, target)
+    click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
     click.echo(
-        f"{target}: {len(candidates.opinions)} opinions, {len(candidates.aspects)} aspects from "
-        f"{candidates.reviews:,} reviews"
-    )
-    click.echo(
-        f"the sign of a known opinion is found in {100 * candidates.agreement:.0f}% of cases; write yes or no into "
-        "the column accept, then `builder lexicon accept`"
+        f"the sign of a known opinion is found in {100 * found.agreement:.0f}% of cases; write yes or no into the column accept, then `builder lexicon accept`"
     )
 
 
@@ -128,7 +206,7 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
     That of the working directory; its next build uses them.
     """
     from builder.lexicon.candidates import accept as accepted
-    from builder.lexicon.resources import load_lexicon
+    from builder.stages.parts.folders import folders_in
 
-    overlay = accepted(candidates, workdir / "lexicon", load_lexicon(), confident)
+    overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
     click.echo(f"{workdir / 'lexicon'}: {len(overlay.opinions)} opinions, {len(overlay.aspects)} aspects")

@@ -42,13 +42,13 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
 
     The page needs no network and quotes only texts in which nothing has to be masked.
     """
-    from builder.lexicon.resources import load_lexicon, overlays
     from builder.metrics.systems import Settings
     from builder.report.collect import collect
+    from builder.stages.parts.folders import folders_in
     from builder.store import db
 
     with db.reading(workdir) as connection:
-        made = collect(connection, load_lexicon(overlays=overlays(workdir)), Settings(samples=samples, seed=seed))
+        made = collect(connection, folders_in(workdir).load_lexicon(), Settings(samples=samples, seed=seed))
     if data is not None:
         _data(made, workdir, data)
     if markdown:

@@ -7,7 +7,7 @@ not see the reviews.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +94,7 @@ def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
         raise ResourceError(f"cannot be read: {error}", where=str(path), fix=_FIX) from error
     if not lines or tuple(lines[0].split("\t")) != COLUMNS:
         raise ResourceError("this is no candidate file", where=f"{path}:1", fix=_FIX)
-    classes = {entry.cls for entry in lexicon.aspects.values()}
+    classes = lexicon.classes
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines[1:], start=2):
         if not line.strip():
@@ -110,7 +110,7 @@ def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
         yield row
 
 
-def _parse_line(number: int, cells: list[str], where: str, classes: set[str]) -> _CandidateLine:
+def _parse_line(number: int, cells: list[str], where: str, classes: Collection[str]) -> _CandidateLine:
     kind, word, meaning, confidence, answer = (
         cells[0],
         cells[1].strip(),

@@ -70,14 +70,15 @@ def check(
     corpus: Iterable[str] | None = None,
     tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]] | None = None,
     longest: int = 12,
+    overlays: Sequence[Path] = (),
 ) -> list[Finding]:
-    """All findings about the lexicon under `root`. `longest` is the length the engine looks for
+    """All findings about the lexicon under `root` with `overlays` on top. `longest` is the length the engine looks for
     (engine.vocabulary.MAX_WORD).
 
     With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize`
     those that it cuts.
     """
-    rows, findings = read(root)
+    rows, findings = read(root, overlays)
     lists = _Lists.of(rows)
     for part in (_kinds, _variants, _duplicates, _composed, _context, _overlaps):
         findings += part(lists)

@@ -124,11 +124,12 @@ class _Gathered:
 
     def _unfit_part(self, noun: str) -> bool:
         lexicon = self.lexicon
-        known = (lexicon.aspects, lexicon.opinions, lexicon.general, lexicon.not_aspects, lexicon.morphemes)
-        marks = (lexicon.degree, lexicon.negators, lexicon.irrealis, lexicon.contrast, self.opinions, self.general)
+        known = (lexicon.opinions, lexicon.general, lexicon.not_aspects, lexicon.morphemes, lexicon.degree)
+        marks = (lexicon.negators, lexicon.irrealis, lexicon.contrast, self.opinions, self.general)
         if not 2 <= len(noun) <= self.options.longest or not all(map(HAN.match, noun)):
             return True
-        return any(noun in words for words in (*known[1:], *marks)) or noun in known[0]
+        aspect = lexicon.aspects.get(noun)
+        return any(noun in words for words in (*known, *marks)) or (aspect is not None and not self._own(aspect.where))
 
     def _category(self, category: str, valence: float) -> str:
         if self.lexicon.categories.get(category) == valence:
@@ -187,7 +188,11 @@ class _Gathered:
         """Whether an entry of the lexicon in use wins over the file; one that an earlier import of this name made
         does not.
         """
-        return self.options.keep_known and f"/imported_{self.name}.tsv:" not in where
+        return self.options.keep_known and not self._own(where)
+
+    def _own(self, where: str) -> bool:
+        """Whether an earlier import of this name brought an entry."""
+        return f"/imported_{self.name}.tsv:" in where
 
     def overlay(self) -> Overlay:
         """What was gathered."""

@@ -17,6 +17,7 @@ from typing import TypeVar
 from builder.errors import ResourceError
 from builder.lexicon.compounds import Kinds, compounds
 from builder.lexicon.rows import (
+    MARKS,
     PLAIN,
     WHOLE,
     check_overlay,
@@ -34,8 +35,6 @@ _POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOU
 
 AGAINST = ("but", "though", "pity")
 """The kinds of contrast.tsv that set one thing against another."""
-_MARKS = ("degree", "negators", "irrealis", "not_aspects")
-"""What a folder says here of a word ends what the folders below said of it as opinion or aspect."""
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -199,7 +198,7 @@ def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:
     }
     below = {name: getattr(lexicon, "morphemes" if name == "food_morphemes" else name) for name in PLAIN}
     plain = {name: MappingProxyType({**below[name], **own[name]}) for name in PLAIN}
-    marks = {word for name in _MARKS for word in own[name]}
+    marks = {word for name in MARKS for word in own[name]}
     context = dict(lexicon.context)
     for path in table_files(folder, "context"):
         for word, rows in _read_context(path, lexicon.variants).items():

@@ -14,6 +14,8 @@ from builder.errors import ResourceError
 
 PLAIN = ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "food_morphemes")
 """The tables of a word and one value; `food_morphemes` is the field `morphemes`."""
+MARKS = ("degree", "negators", "irrealis", "not_aspects")
+"""What a folder says here of a word ends what the folders below said of it as opinion or aspect."""
 WHOLE = ("variants", "opinion_categories", "aspect_classes", "context", *PLAIN)
 
 

@@ -52,12 +52,18 @@ class Rule:
         return self.lines.get(key, self.where)
 
 
-def load_rules(directory: Path | None = None) -> tuple[Rule, ...]:
-    """Read rules/*.toml in their order.
+def load_rules(directory: Path | None = None, added: Sequence[Path] = ()) -> tuple[Rule, ...]:
+    """Read rules/*.toml in their order. A rule of the folders in `added` wins over one of its name below.
 
-    ResourceError with file and line on a missing key, a broken example, or a rule named twice.
+    ResourceError with file and line on a missing key, a broken example, or a rule named twice in a folder.
     """
-    root = directory or data_dir("rules")
+    rules: dict[str, Rule] = {}
+    for folder in (directory or data_dir("rules"), *added):
+        rules |= _read_folder(folder)
+    return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
+
+
+def _read_folder(root: Path) -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     for path in sorted(root.glob("*.toml")):
         try:
@@ -75,18 +81,12 @@ def load_rules(directory: Path | None = None) -> tuple[Rule, ...]:
             if name in rules:
                 raise ResourceError(f"rule {name!r} stands in {rules[name].where} already", where=where)
             rules[name] = _read_rule(name, body, where, known)
-    return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
+    return rules
 
 
-def rules_digest(directory: Path | None = None) -> str:
-    """The digest of the rule files in `directory`, or of the shipped ones."""
-    return folder_digest(directory or data_dir("rules"), "*.toml")
-
-
-def files_digest(overlays: Sequence[Path] = ()) -> str:
-    """The digest of the files of lexicons/, rules/ and `overlays`, as they are now, without reading what they say."""
-    folders = (data_dir("lexicons"), *overlays)
-    return " ".join([*(folder_digest(folder, "*.tsv") for folder in folders), rules_digest()])
+def rules_digest(directory: Path | None = None, added: Sequence[Path] = ()) -> str:
+    """The digest of the rule files in `directory`, or of the shipped ones, and of those in `added`."""
+    return " ".join(folder_digest(folder, "*.toml") for folder in (directory or data_dir("rules"), *added))
 
 
 def _find_lines(text: str, file: str) -> dict[str, dict[str, str]]:

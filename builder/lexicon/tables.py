@@ -6,9 +6,11 @@ first error, which is right for a run and useless for a person who repairs ten f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from builder.lexicon.rows import MARKS, table_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,26 @@ TABLES = (
 )
 
 
-def read(root: Path) -> tuple[Mapping[str, list[LexiconRow]], list[Finding]]:
-    """The rows of every table and what could not be read."""
+def read(root: Path, overlays: Sequence[Path] = ()) -> tuple[Mapping[str, list[LexiconRow]], list[Finding]]:
+    """The rows of every table and what could not be read. What lies above replaces rows of the same word below, and
+    ends what they say of words that it declares to be none.
+    """
+    rows, findings = _read_root(root)
+    for folder in overlays:
+        above: dict[str, list[LexiconRow]] = {table.name: [] for table in TABLES}
+        for table in TABLES:
+            for path in table_files(folder, table.name):
+                _read_file(path, folder.parent, table, above[table.name], findings)
+        marks = {row.word for name in MARKS for row in above[name]}
+        for name, own in above.items():
+            size = 2 if name == "context" else 1
+            replaced = {row.cells[:size] for row in own}
+            ended = marks if name in ("opinions", "aspects") else set()
+            rows[name] = [row for row in rows[name] if row.cells[:size] not in replaced and row.word not in ended] + own
+    return rows, findings
+
+
+def _read_root(root: Path) -> tuple[dict[str, list[LexiconRow]], list[Finding]]:
     rows: dict[str, list[LexiconRow]] = {table.name: [] for table in TABLES}
     findings: list[Finding] = []
     for table in TABLES:

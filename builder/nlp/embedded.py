@@ -34,6 +34,7 @@ FILES = ("segmenter.safetensors", "parser.safetensors")
 _VERSION = "embedded/2"  # raise it whenever the code changes what comes out
 _BLOCK_CHARS = 40_000
 _CHAIN_CHARS = 200
+_BLOCK_NAMES = 2000
 _Piece = tuple[int, int, int, bool]
 _PIECE = re.compile(rf"\s+|\S{{1,{_CHAIN_CHARS}}}")
 
@@ -89,6 +90,22 @@ class Segmenter:
         chains = [text[a:b] for text, own in zip(texts, pieces, strict=True) for a, b, *_ in own]
         words = iter(_words(self.model, self.words, chains))
         return [[(start + a, start + b) for start, *_ in own for a, b, _ in next(words)] for own in pieces]
+
+    def nouns(self, texts: Sequence[str]) -> list[list[str]]:
+        """The nouns of each text, tagged by the segmenter alone."""
+        nouns: list[list[str]] = []
+        wanted = {i for i, tag in enumerate(self.model.tags) if tag in ("NOUN", "PROPN")}
+        for first in range(0, len(texts), _BLOCK_NAMES):
+            pieces = [
+                (i, piece.group())
+                for i, text in enumerate(texts[first : first + _BLOCK_NAMES], first)
+                for piece in re.finditer(r"\S+", text)
+            ]
+            nouns += [[] for _ in texts[first : first + _BLOCK_NAMES]]
+            cut = _words(self.model, self.words, [chain for _, chain in pieces])
+            for (i, chain), words in zip(pieces, cut, strict=True):
+                nouns[i] += [chain[start:end] for start, end, tag in words if tag in wanted]
+        return nouns
 
 
 def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:

@@ -39,6 +39,14 @@ class Labels:
         assert own, f"{scheme} {label!r} is in the table without a label of ours"
         return own
 
+    @property
+    def parts_of_speech(self) -> dict[str, str]:
+        """CKIP's parts of speech and our own, each with ours."""
+        tags = {
+            label: ours for (scheme, label), ours in self.table.items() if scheme == "ckip-pos" and " " not in label
+        }
+        return {tag: tag for tag in tags.values()} | tags
+
     def require(self, scheme: str, labels: Iterable[str]) -> None:
         """Refuse a model whose labels the table does not know, before it reads its first text."""
         missing = sorted({label for label in labels if (scheme, label) not in self.table})

@@ -78,6 +78,8 @@ class Facts:
     figures: Sequence[QualityFigure] = ()
     licences: Mapping[str, str] = field(default_factory=dict)
     """Those of sources of the input, where they differ from the release's or are stated beside it."""
+    folders: Sequence[Mapping[str, str]] = ()
+    """Role, name and digest of every folder of lexicons and rules, the last one uppermost."""
 
     @property
     def reviews(self) -> int:
@@ -155,6 +157,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
         "ingest": dict(facts.ingest),
         "signatures": dict(facts.signatures),
+        "folders": [dict(folder) for folder in facts.folders],
         "config": dict(facts.config),
         "figures": as_rows(facts.figures),
         "metrics": [

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from builder import nlp
 from builder.errors import ResourceError
-from builder.lexicon.resources import overlays
 from builder.progress import bar
 from builder.reader import read
 from builder.shards import Job, Parcel
 from builder.stages.parts.context import Context
-from builder.stages.parts.lexicons import pack_lexicons, unpack_lexicon
+from builder.stages.parts.lexicons import ArrivedWords, pack_words, unpack_words
 from builder.store import db, readings, reviews, runs
 from builder.text import Script, Variants
 
@@ -32,9 +31,8 @@ def run(context: Context) -> runs.Counts:
     signature = nlp.load(config.annotate.backend, context.lexicon.words(), models).signature
     backend = _begin(context, signature)
     at = readings.annotated_to(connection)
-    words = pack_lexicons(overlays(context.workdir), context.lexicon.digest)
     folder = Parcel.of(models) if models else None
-    job = Job(_prepare, (words, config.annotate.backend, folder, signature), _annotate)
+    job = Job(_prepare, (pack_words(context), config.annotate.backend, folder, signature), _annotate)
     with bar(reviews.count(connection), "annotate") as shown:
         shown.update(readings.annotated_count(connection))
         for rows in context.crew.map(job, _tasks(context, at)):
@@ -62,12 +60,12 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield [(review.id, review.text, review.script) for review in rows]  # type: ignore[misc]
 
 
-def _prepare(words: tuple[Path, tuple[Path, ...], str], name: str, models: Path | None, signature: str) -> _Ready:
+def _prepare(words: ArrivedWords, name: str, models: Path | None, signature: str) -> _Ready:
     """Load the backend once a worker, on one thread: workers share the cores."""
     import torch
 
     torch.set_num_threads(1)
-    lexicon = unpack_lexicon(*words)
+    _, lexicon = unpack_words(words)
     backend = nlp.load(name, lexicon.words(), models)
     if backend.signature != signature:
         fix = "`builder resume` begins with the models as they are now; workers need the same models"

@@ -6,19 +6,16 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from pathlib import Path
 
 from builder.engine import Engine
-from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, data_dir, overlays
-from builder.lexicon.rules import load_rules, rules_digest
+from builder.lexicon.resources import Lexicon
 from builder.progress import bar
 from builder.reader import extract, restored
 from builder.records import Review, Triplet
 from builder.settings import Convention
-from builder.shards import Job, Parcel
+from builder.shards import Job
 from builder.stages.parts.context import Context, advance, begin
-from builder.stages.parts.lexicons import pack_lexicons, unpack_lexicon
+from builder.stages.parts.lexicons import ArrivedWords, pack_words, unpack_words
 from builder.store import db, readings, reviews, runs, triplets, usage
 
 _CHUNK = 1024
@@ -36,9 +33,7 @@ def run(context: Context) -> runs.Counts:
     if source is None:
         with db.atomic(connection):
             source = triplets.source(connection, "rules", "rules", signature)
-    words = pack_lexicons(overlays(context.workdir), context.lexicon.digest)
-    rules = Parcel.of(data_dir("rules"), "*.toml")
-    job = Job(_prepare, (words, rules, rules_digest(), context.config.rules.convention), _seed)
+    job = Job(_prepare, (pack_words(context), context.config.rules.convention), _seed)
     with bar(reviews.count(connection), "seed") as shown:
         for last, number, rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
@@ -60,15 +55,9 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield rows
 
 
-def _prepare(words: tuple[Path, tuple[Path, ...], str], rules: Path, digest: str, convention: Convention) -> _Ready:
-    lexicon = unpack_lexicon(*words)
-    if rules_digest(rules) != digest:
-        raise ResourceError(
-            "the rules changed while the build ran",
-            where=str(rules),
-            fix="`builder resume` seeds again with those there are now",
-        )
-    engine = Engine(lexicon, load_rules(rules), convention)
+def _prepare(words: ArrivedWords, convention: Convention) -> _Ready:
+    folders, lexicon = unpack_words(words)
+    engine = Engine(lexicon, folders.load_rules(), convention)
     gc.freeze()  # the lexicon stays: the collector need not look at it again and again
     return engine, lexicon
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from builder.errors import ConfigError
-from builder.lexicon.resources import load_lexicon, overlays
 from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
 from builder.settings import Convention
 from builder.shards import Job, opened
+from builder.stages.parts.folders import folders_in
 from builder.store import db, runs
 from builder.text import Variants, view
 from builder.usecases.holding import holder
@@ -114,7 +114,7 @@ def open_system(
 
     ConfigError where the working directory has no such model, or where a model is wanted without one.
     """
-    recipe = Recipe(convention, overlays(workdir) if workdir else (), backend=backend, models=models)
+    recipe = Recipe(convention, folders_in(workdir), backend, models)
     if source == "rules":
         return RuleSystem(recipe)
     if workdir is None:
@@ -124,7 +124,7 @@ def open_system(
         )
     name = _model_name(workdir, source)
     predict = holder(workdir, recipe) if name == "E0" else _tagging(workdir, name)
-    return ModelSystem(name, predict, load_lexicon(overlays=overlays(workdir)).variants)
+    return ModelSystem(name, predict, recipe.folders.load_lexicon().variants)
 
 
 def _model_name(workdir: Path, source: str) -> str:

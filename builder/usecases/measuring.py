@@ -21,11 +21,11 @@ from builder.dedup.near_duplicates import HELD, links, normal, room
 from builder.dedup.texts import Texts
 from builder.errors import WorkdirError
 from builder.learning.task import Example
-from builder.lexicon.resources import load_lexicon, overlays
 from builder.records import StoredTriplet
 from builder.settings import Config
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import list_examples
+from builder.stages.parts.folders import folders_in
 from builder.stages.parts.release_rows import KNOWN
 from builder.stages.parts.splits import PLACED
 from builder.store import db, readings, reviews, runs, triplets
@@ -56,9 +56,7 @@ def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:
             )
         trained = "judge" not in done["discriminate"].counts if "discriminate" in done else True
         seconds = {stage: run.seconds for stage, run in done.items() if trained or stage not in _MODELS}
-        context = Context(
-            connection, config, workdir, (), workdir, load_lexicon(overlays=overlays(workdir)), (), "", {}
-        )
+        context = Context(connection, config, workdir, (), workdir, folders_in(workdir).load_lexicon(), (), "", {})
         count = reviews.count(connection)
         predicted, training = _time_prediction(context, count)
         sample = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]

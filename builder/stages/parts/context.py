@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from builder.lexicon.folders import SHIPPED, Folders
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.settings import Config
@@ -20,7 +21,8 @@ Stored = Callable[[sqlite3.Connection], None]
 @dataclass(frozen=True, slots=True)
 class Context:
     """One build. `key` is the completion key of the stage that runs: what it keeps of a broken-off run must bear the
-    same key; `crew` does what is spread over processes or machines.
+    same key; `crew` does what is spread over processes or machines;
+    `folders` are those of the words and rules.
     """
 
     connection: sqlite3.Connection
@@ -33,6 +35,7 @@ class Context:
     key: str
     keys: Mapping[str, str]
     crew: Crew = field(default_factory=lambda: LocalCrew(1))
+    folders: Folders = SHIPPED
 
     @property
     def models(self) -> Path:

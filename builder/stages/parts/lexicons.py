@@ -1,31 +1,43 @@
-"""The lexicons of a build on their way to its workers: what a job is handed, and what a worker makes of it."""
+"""The words and rules of a build on their way to its workers: what a job is handed, and what a worker makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, data_dir, load_lexicon
+from builder.lexicon.folders import Folders
+from builder.lexicon.resources import Lexicon
 from builder.shards import Parcel
+from builder.stages.parts.context import Context
 
-Lexicons = tuple[Parcel, tuple[Parcel, ...], str]
-"""lexicons/, what users laid over it, and the digest of both together, as arguments of a job."""
+SentFolders = tuple[Parcel, tuple[Parcel, ...], Parcel, tuple[Parcel, ...]]
+"""The folders of words and of rules, the whole one and those laid over it, as they travel to workers."""
+Words = tuple[SentFolders, str, str]
+"""The folders, the digest of the lexicon and that of the rules, as arguments of a job."""
+ArrivedWords = tuple[tuple[Path, tuple[Path, ...], Path, tuple[Path, ...]], str, str]
+"""The same at a worker."""
 
 
-def pack_lexicons(added: Sequence[Path], digest: str) -> Lexicons:
-    """The lexicons, and what users `added`, as arguments of a job."""
-    return Parcel.of(data_dir("lexicons"), "**/*.tsv"), tuple(Parcel.of(folder, "**/*.tsv") for folder in added), digest
+def pack_words(context: Context) -> Words:
+    """The folders of a build's words and rules, as arguments of a job."""
+    words = [Parcel.of(folder, "**/*.tsv") for folder in context.folders.lexicon_folders]
+    rules = [Parcel.of(folder, "*.toml") for folder in context.folders.rule_folders]
+    sent = words[0], tuple(words[1:]), rules[0], tuple(rules[1:])
+    return sent, context.lexicon.digest, context.folders.rules_digest
 
 
-def unpack_lexicon(folder: Path, added: tuple[Path, ...], digest: str) -> Lexicon:
-    """The lexicon at a worker, from the folders of its parcels.
+def unpack_words(words: ArrivedWords) -> tuple[Folders, Lexicon]:
+    """Folders and lexicon at a worker.
 
     Raises:
-        ResourceError: it is not the lexicon that the build began with.
+        ResourceError: they are not those that the build began with.
     """
-    lexicon = load_lexicon(folder, added)
+    (lexicons, overlays, rules, added), digest, digest_of_rules = words
+    folders = Folders(lexicons, overlays, rules, added)
+    lexicon = folders.load_lexicon()
+    fix = "`builder resume` runs what depends on them again"
     if lexicon.digest != digest:
-        fix = "`builder resume` runs what depends on them again"
-        raise ResourceError("the lexicons changed while the build ran", where=str(folder), fix=fix)
-    return lexicon
+        raise ResourceError("the lexicons changed while the build ran", where=str(lexicons), fix=fix)
+    if folders.rules_digest != digest_of_rules:
+        raise ResourceError("the rules changed while the build ran", where=str(rules), fix=fix)
+    return folders, lexicon

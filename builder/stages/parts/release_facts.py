@@ -39,7 +39,7 @@ REASONS = (
 )
 NO_JUDGE = "There were too few reviews for a judge"
 _WITHOUT_EFFECT = (
-    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "release.version", "release.bump",
+    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir", "release.version", "release.bump",
     "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
@@ -75,6 +75,10 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
         contact=settings.contact,
         figures=_silver_figures(drafts),
         statistics=numbers,
+        folders=[
+            {"role": folder.role, "name": folder.path.resolve().name, "digest": folder.digest}
+            for folder in context.folders.describe()
+        ],
     )
 
 

@@ -1,0 +1,130 @@
+"""The folders that the words and rules of a build come from.
+
+In: the settings `lexicons` and `rules`, and the working directory, which may hold imported words. Out: `Folders`, which
+load the lexicon and the rules, know their digests, and say which folder is what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import ConfigError
+from builder.lexicon.resources import Lexicon, data_dir, load_lexicon, overlays
+from builder.lexicon.rows import folder_digest
+from builder.lexicon.rules import Rule, load_rules, rules_digest
+from builder.settings import Lexicons
+from builder.settings import Rules as RuleSettings
+
+LABELS = "labels.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, what it is to a build, and the digest of its files."""
+
+    role: str
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """`lexicons` and `rules` are whole, in place of those shipped (None); the others are laid over them, the last one
+    uppermost. `imported` holds what `builder lexicon import` and `accept` wrote.
+    """
+
+    lexicons: Path | None = None
+    overlays: tuple[Path, ...] = ()
+    rules: Path | None = None
+    added_rules: tuple[Path, ...] = ()
+    imported: tuple[Path, ...] = ()
+
+    @property
+    def laid_over(self) -> tuple[Path, ...]:
+        """What lies over the lexicon, the last one uppermost."""
+        return (*self.overlays, *self.imported)
+
+    def load_lexicon(self) -> Lexicon:
+        """The lexicon of all folders."""
+        return load_lexicon(self.lexicons, self.laid_over)
+
+    def load_rules(self) -> tuple[Rule, ...]:
+        """The rules of all folders."""
+        return load_rules(self.rules, self.added_rules)
+
+    @property
+    def rules_digest(self) -> str:
+        """The digest of the rule files of all folders."""
+        return rules_digest(self.rules, self.added_rules)
+
+    @property
+    def rule_folders(self) -> tuple[Path, ...]:
+        """The folders of rules, the last one uppermost."""
+        return (self.rules or data_dir("rules"), *self.added_rules)
+
+    @property
+    def lexicon_folders(self) -> tuple[Path, ...]:
+        """The folders of lexicons, the last one uppermost."""
+        return (self.lexicons or data_dir("lexicons"), *self.laid_over)
+
+    @property
+    def files_digest(self) -> str:
+        """The digest of the files of all folders, as they are now, without reading what they say."""
+        return " ".join([*(folder_digest(folder, "*.tsv") for folder in self.lexicon_folders), self.rules_digest])
+
+    def describe(self) -> Iterator[Folder]:
+        """Every folder with its role and digest, in the order in which they are laid."""
+        shipped = ("lexicons shipped", "lexicons of your own, in place of those shipped")
+        for folder in self.lexicon_folders[:1]:
+            yield Folder(shipped[self.lexicons is not None], folder, folder_digest(folder, "*.tsv"))
+        for folder in self.overlays:
+            yield Folder("lexicons of your own, over those shipped", folder, folder_digest(folder, "*.tsv"))
+        for folder in self.imported:
+            yield Folder("lexicons imported into the working directory", folder, folder_digest(folder, "*.tsv"))
+        roles = ("rules shipped", "rules of your own, in place of those shipped")
+        for folder in self.rule_folders[:1]:
+            yield Folder(roles[self.rules is not None], folder, folder_digest(folder, "*.toml"))
+        for folder in self.added_rules:
+            yield Folder("rules of your own, over those shipped", folder, folder_digest(folder, "*.toml"))
+
+
+SHIPPED = Folders()
+"""Words and rules as builder brings them."""
+
+
+def find_folders(lexicons: Lexicons, rules: RuleSettings, workdir: Path | None = None) -> Folders:
+    """The folders of a build by its settings, and what was imported into its working directory.
+
+    ConfigError for a folder that does not exist or holds nothing of its kind.
+    """
+    words = _check_folder(lexicons.dir, "lexicons.dir", "*.tsv")
+    own_rules = _check_folder(rules.dir, "rules.dir", "*.toml")
+    if own_rules and (own_rules / LABELS).is_file():
+        shipped = (data_dir("rules") / LABELS).read_bytes()
+        if (own_rules / LABELS).read_bytes() != shipped:
+            raise ConfigError(
+                f"{LABELS} is not read from a folder of your own",
+                where=str(own_rules / LABELS),
+                fix=f"delete it, or change {data_dir('rules') / LABELS}",
+            )
+    whole_words, whole_rules = lexicons.mode == "replace", rules.mode == "replace"
+    return Folders(
+        words if whole_words else None,
+        (words,) if words and not whole_words else (),
+        own_rules if whole_rules else None,
+        (own_rules,) if own_rules and not whole_rules else (),
+        overlays(workdir) if workdir else (),
+    )
+
+
+def _check_folder(name: str, key: str, pattern: str) -> Path | None:
+    if not name:
+        return None
+    folder = Path(name)
+    if not folder.is_dir():
+        raise ConfigError(f"{key} is no folder", where=name, fix="correct its path")
+    if not any(folder.rglob(pattern)):
+        raise ConfigError(f"{key} holds no {pattern.removeprefix('*')} file", where=name, fix="correct its path")
+    return folder
