@@ -407,6 +407,35 @@ def test_a_model_of_the_hub_is_found_in_the_cache_by_its_name(
 
 
 @needs_ckip
+def test_weights_in_a_pickle_are_refused_and_code_of_a_model_is_not_run(taught: Path, tmp_path: Path) -> None:
+    pickled = shutil.copytree(taught, tmp_path / "pickled")
+    (pickled / "ws" / "model.safetensors").unlink()
+    torch.save({}, pickled / "ws" / "pytorch_model.bin")
+    with pytest.raises(
+        ResourceError, match=r"ws: the model cannot be loaded: .* pytorch_model.bin, a pickle; .*safetens"
+    ):
+        nlp.load("ckip", {}, pickled)
+    remote = shutil.copytree(taught, tmp_path / "remote")
+    config = json.loads((remote / "ws" / "config.json").read_text())
+    config["auto_map"] = {"AutoModelForTokenClassification": "own.Model", "AutoConfig": "own.Config"}
+    (remote / "ws" / "config.json").write_text(json.dumps(config))
+    (remote / "ws" / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    nlp.load("ckip", {}, remote)
+    assert not (tmp_path / "ran").exists()
+
+
+@needs_ckip
+def test_weights_that_a_model_lacks_are_an_error_and_not_random_numbers(taught: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    short = shutil.copytree(taught, tmp_path / "short")
+    path = short / "pos" / "model.safetensors"
+    save_file({name: tensor for name, tensor in load_file(path).items() if "classifier" not in name}, path)
+    with pytest.raises(ResourceError, match=r"pos: the model cannot be loaded: 2 weights are missing"):
+        nlp.load("ckip", {}, short)
+
+
+@needs_ckip
 def test_models_that_are_not_what_they_should_be_are_refused(taught: Path, tmp_path: Path) -> None:
     swapped = tmp_path / "swapped"
     shutil.copytree(taught / "pos", swapped / "ws")

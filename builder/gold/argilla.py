@@ -24,12 +24,14 @@ USER = str(uuid5(NAMESPACE_URL, "builder"))
 
 
 def write(path: Path, items: Iterable[LabelItem]) -> None:
+    """Write the items as Argilla records."""
     path.write_text(
         json.dumps([_record(item) for item in items], ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
     )
 
 
 def read(path: Path) -> Iterator[Filled | Fault]:
+    """The answers in a file of Argilla records; a `Fault` for each record that cannot be read."""
     return each(path, "record", _responses)
 
 

@@ -1,4 +1,5 @@
-"""Checks of labels that people give: `Checker` compares each `Filled` of a file with the pool and returns an `Answer`.
+"""Checks of labels that people give: `Checker` compares each `Filled` of a file with the pool and returns a
+`CheckedAnswer`.
 
 A row that cannot be taken raises a `Fault`, which says where, what and how to fix it. A file of another pool is an
 InputError at once.
@@ -29,7 +30,7 @@ _ADD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CheckedAnswer:
     """A checked item. `candidate` is None where the item is a review without one."""
 
     where: str
@@ -61,7 +62,7 @@ class Checker:
         }
         self._seen: dict[tuple[str, str], tuple[Label, str]] = {}
 
-    def checked(self, filled: Filled) -> Answer:
+    def checked(self, filled: Filled) -> CheckedAnswer:
         """The answer, or a `Fault`. InputError at once where the file belongs to another pool."""
         if filled.pool != self.pool.id:
             raise InputError(
@@ -77,7 +78,7 @@ class Checker:
         if candidate is not None and label is not None:
             self._once(filled, label)
         missing = tuple(self._missing(filled.where, review, given) for given in filled.missing)
-        return Answer(filled.where, review, candidate, label, missing, filled.checked, filled.annotator)
+        return CheckedAnswer(filled.where, review, candidate, label, missing, filled.checked, filled.annotator)
 
     def _named(self, filled: Filled) -> tuple[PoolReview, Candidate | None]:
         if not filled.n:

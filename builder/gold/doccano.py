@@ -24,12 +24,14 @@ _MISSING = re.compile(r"MISSING-([1-9])-(POS|NEG|NEU)")
 
 
 def write(path: Path, items: Iterable[LabelItem]) -> None:
+    """Write the items as doccano documents, one a line."""
     with path.open("w", encoding="utf-8") as file:
         for item in items:
             file.write(json.dumps(_document(item), ensure_ascii=False) + "\n")
 
 
 def read(path: Path) -> Iterator[Filled | Fault]:
+    """The answers in a doccano export; a `Fault` for each line that cannot be read."""
     return each(path, "line", lambda where, row: [_filled(where, row | (row.get("meta") or {}))])
 
 

@@ -25,6 +25,7 @@ class MentionError(ValueError):
 
 
 def surface(text: str, spans: Sequence[Span]) -> str:
+    """The characters at some spans of a text, joined."""
     return "".join(text[start:end] for start, end in spans)
 
 

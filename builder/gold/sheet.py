@@ -60,10 +60,12 @@ def escaped(cell: str) -> str:
 
 
 def unescaped(cell: str) -> str:
+    """The cell that `escaped` was given."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def write_csv(path: Path, items: Iterable[LabelItem]) -> None:
+    """Write the items as a CSV sheet."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -71,6 +73,7 @@ def write_csv(path: Path, items: Iterable[LabelItem]) -> None:
 
 
 def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
+    """Write the items as a workbook: a sheet `labels` and a guide."""
     from openpyxl import Workbook
     from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -112,6 +115,7 @@ def read_csv(path: Path) -> Iterator[Filled | Fault]:
 
 
 def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
+    """The rows of a workbook; InputError where it cannot be read."""
     from openpyxl import load_workbook
 
     try:

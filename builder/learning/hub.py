@@ -62,13 +62,13 @@ def load_config(source: str) -> Any:
             ) from error
 
 
-def load_tokenizer(source: str) -> Any:
-    """The tokenizer of a model."""
+def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
+    """The tokenizer of a model, by the class `auto` of transformers."""
     with quiet():
-        from transformers import AutoTokenizer
+        import transformers
 
         try:
-            return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+            return getattr(transformers, auto).from_pretrained(source, trust_remote_code=False)
         except Exception as error:  # transformers raises anything here, from OSError to AttributeError
             fix = "add the model's tokenizer files"
             raise ModelError(f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix=fix) from error

@@ -134,6 +134,7 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
 
 
 def asking(config: Config) -> Asking:
+    """How the profile `paper` asks its model."""
     from builder.model.paper.settings import Asking
 
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)

@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from builder.errors import ConfigError, ModelError, ResourceError, install_command
+from builder.learning.hub import is_folder, load_network, load_tokenizer
 from builder.nlp import labels as label_table
 from builder.nlp.draft import Draft, TreeParser, parsed, sentence_spans
 from builder.nlp.labels import Labels
@@ -155,22 +156,25 @@ def _source(part: str, models: Path | None) -> str:
 
 
 def _driver(part: str, source: str) -> Any:
-    """A driver of ckip-transformers. Its tokenizer is made to know the model's window, which some of the files do not
-    say.
+    """A driver of ckip-transformers, with a network and a tokenizer that `builder.learning.hub` loaded.
+
+    The driver's own constructor would also read pickles, so it is passed over. The tokenizer is made to know the
+    model's window, which some of the files do not say.
     """
     torch = import_module("torch")
-    module = _drivers()
-    import_module("transformers").utils.logging.disable_progress_bar()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind = getattr(_drivers(), _PARTS[part])
+    driver = kind.__new__(kind)
+    driver.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        driver = getattr(module, _PARTS[part])(model_name=source, device=device)
-    except (OSError, ValueError, RuntimeError) as error:
+        network = load_network("AutoModelForTokenClassification", source, wanted="a model of CKIP's")
+        driver.tokenizer = load_tokenizer(source, "BertTokenizerFast")
+    except ModelError as error:
         download = f"hf download {HUB.format(name=NAMES[0], part=part)} --local-dir DIR/{part}"
         fix = f"where there is a network, run `{download}`, and set annotate.models = DIR"
         raise ResourceError(
-            f"the model cannot be loaded: {' '.join(str(error).split())}", where=source, fix=fix
+            f"the model cannot be loaded: {error.what}", where=source, fix=error.fix if is_folder(source) else fix
         ) from error
-    driver.model.eval()
+    driver.model = network.to(driver.device)
     size, rows = len(driver.tokenizer), driver.model.config.vocab_size
     # Where transformers 5 finds no vocabulary, it silently makes an empty tokenizer: every character would be unknown.
     if not _KNOWN_SHARE * rows <= size <= rows:

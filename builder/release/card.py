@@ -268,6 +268,7 @@ LICENCES = frozenset(
 
 
 def known_licence(licence: str) -> bool:
+    """Whether the hub knows a licence by this name."""
     return licence.lower() in LICENCES
 
 

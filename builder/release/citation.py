@@ -17,6 +17,8 @@ PAPER = "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment
 
 
 def citation(facts: Facts) -> str:
+    """CITATION.cff of a release."""
+
     def text(value: str) -> str:
         return json.dumps(value, ensure_ascii=False)
 

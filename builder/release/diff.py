@@ -222,6 +222,7 @@ def _one_line(text: str) -> str:
 
 
 def as_json(diff: Diff) -> dict[str, object]:
+    """A comparison as `builder diff --json` prints it."""
     sides = ("before", "after")
     sizes = {
         name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)}

@@ -62,6 +62,7 @@ def sentence(figures: Sequence[QualityFigure]) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
+    """A confidence interval in words; empty without one."""
     return "" if low is None else f"{low:.1f} to {high:.1f}"
 
 

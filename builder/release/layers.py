@@ -54,6 +54,7 @@ class LayerRow(ReviewRow):
 
 
 def path(split: str, layer: str) -> str:
+    """The JSON-lines file of an augmentation layer, relative to the release."""
     return f"data/{split}-{layer}.jsonl"
 
 

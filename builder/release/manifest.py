@@ -186,6 +186,7 @@ def sums(digests: Mapping[str, str]) -> str:
 
 
 def sha256(content: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -196,8 +197,10 @@ def stored(path: Path) -> Stored:
 
 
 def size_of(content: Content) -> int:
+    """The number of bytes of a file of the release."""
     return content.size if isinstance(content, Stored) else len(content)
 
 
 def digest_of(content: Content) -> str:
+    """The SHA-256 of a file of the release."""
     return content.sha256 if isinstance(content, Stored) else sha256(content)

@@ -61,6 +61,7 @@ def features() -> list[dict[str, object]]:
 
 
 def path(split: str, layer: str) -> str:
+    """The Parquet file of a layer of a split, relative to the release."""
     return f"parquet/{split}-{layer}.parquet"
 
 

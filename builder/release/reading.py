@@ -139,6 +139,7 @@ def sized(release: Path, split: str) -> Iterator[tuple[int, ReviewRow]]:
 
 
 def rows_path(release: Path, split: str) -> Path:
+    """The file that holds the reviews of a split or layer."""
     return inside(release, release / "data" / f"{split}.jsonl")
 
 

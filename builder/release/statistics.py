@@ -22,6 +22,7 @@ def statistics(rows: Mapping[str, Iterable[ReviewRow]]) -> dict[str, Numbers]:
 
 
 def of(rows: Iterable[ReviewRow]) -> Numbers:
+    """The numbers of some reviews."""
     tally = Tally()
     for row in rows:
         tally.take(row)

@@ -22,10 +22,12 @@ CELL_LIMIT = 32 << 20
 
 
 def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
+    """The rows of a CSV file."""
     return _read(source, columns, ",")
 
 
 def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
+    """The rows of a TSV file."""
     return _read(source, columns, "\t")
 
 

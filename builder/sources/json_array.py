@@ -21,6 +21,7 @@ _TOKEN = 16
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
+    """The objects of a JSON array, as rows."""
     codec = codec_of(source)
     return reviews(_items(_Window(source, codec), codec), columns, source)
 

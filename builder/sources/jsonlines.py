@@ -16,6 +16,7 @@ DECODER = json.JSONDecoder(strict=False)
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
+    """The objects of a file with one JSON object a line, as rows."""
     codec = codec_of(source)
     filled = (line for line in lines(source, codec) if line.text.strip())
     return reviews((_item(row, line, codec) for row, line in enumerate(filled, 1)), columns, source)

@@ -13,6 +13,7 @@ from builder.sources.opening import Source, door, one_line
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
+    """The rows of a Parquet file."""
     arrow, parquet = door("pyarrow", "pyarrow", source), door("pyarrow.parquet", "pyarrow", source)
     row = 0
     try:

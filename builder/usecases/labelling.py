@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.gold import agreement
-from builder.gold.checking import Answer, Checker
+from builder.gold.checking import CheckedAnswer, Checker
 from builder.gold.formats import LabelFormat
 from builder.gold.items import Fault, LabelItem, items, label_text
 from builder.records import Candidate, Label, Pool
@@ -176,7 +176,7 @@ def spoken(text: str, labels: Iterable[tuple[str, Label]]) -> str:
     return " · ".join(f"{who} {describe(label)}" for who, label in labels)
 
 
-def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple[list[Answer], list[Fault]]:
+def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple[list[CheckedAnswer], list[Fault]]:
     if not path.is_file():
         raise InputError("no such file", where=str(path), fix="check the path")
     checker, answers, faults = Checker(pool), [], []
@@ -195,11 +195,11 @@ def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple
     return named, faults
 
 
-def _named(answer: Answer, annotator: str) -> Answer:
+def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
     name = annotator or answer.annotator
     if not name and (answer.label or answer.missing or answer.checked):
         raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
-    return Answer(answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name)
+    return CheckedAnswer(answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name)
 
 
 def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
@@ -214,7 +214,7 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
         raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
 
 
-def _store(connection: sqlite3.Connection, name: str, answers: Iterable[Answer], tool: str, decide: bool) -> None:
+def _store(connection: sqlite3.Connection, name: str, answers: Iterable[CheckedAnswer], tool: str, decide: bool) -> None:
     who, all_answers = entered(connection, name), list(answers)
     rows = [
         (answer.candidate.id, answer.label)
