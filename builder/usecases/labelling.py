@@ -199,7 +199,9 @@ def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
     name = annotator or answer.annotator
     if not name and (answer.label or answer.missing or answer.checked):
         raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
-    return CheckedAnswer(answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name)
+    return CheckedAnswer(
+        answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name
+    )
 
 
 def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
@@ -214,7 +216,9 @@ def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> i
         raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
 
 
-def _store(connection: sqlite3.Connection, name: str, answers: Iterable[CheckedAnswer], tool: str, decide: bool) -> None:
+def _store(
+    connection: sqlite3.Connection, name: str, answers: Iterable[CheckedAnswer], tool: str, decide: bool
+) -> None:
     who, all_answers = entered(connection, name), list(answers)
     rows = [
         (answer.candidate.id, answer.label)
