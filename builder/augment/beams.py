@@ -1,4 +1,4 @@
-"""Of the beams of a fragment those that fit best where it stands, and how well.
+"""Chooses the beams of a fragment that fit best where it stands.
 
 In: beams as `masked-seq2seq` searches them. Out: of each fragment the beams for which log P(beam | context) + log
 P(context | beam) is highest (Li et al. 2016, MMI-bidi, both of equal weight), how much likelier its context is beside
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BeamLimits:
-    """`each`: so many beams of a fragment count. `fit`: the logarithm of how much likelier the context is beside a
-    beam than beside what stood there, at least; `surprise`: as many usual tokens the new ones and those next to them
-    are as unlikely as, at most.
+    """Which beams count: the best `each` of a fragment.
+
+    `fit` is the least log ratio of the context's likelihood beside the beam and beside the old words. `surprise` is
+    the most that the new tokens and their neighbours may surprise, in usual tokens.
     """
 
     each: int
@@ -32,8 +33,8 @@ class BeamLimits:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """The tokens of a fragment, the edits that they make, their log-probability, how they fit and surprise (see
-    Limits).
+    """The tokens of a fragment, the edits they make, their log-probability, and how they fit and surprise (see
+    `BeamLimits`).
     """
 
     tokens: tuple[int, ...]
@@ -61,6 +62,7 @@ class FragmentReader:
     threads: int = 2
 
     def score(self, items: Sequence[MaskedSentence]) -> list[float]:
+        """The log-probability of the hidden tokens of each item."""
         from builder.augment.nets.fitting import likely
         from builder.augment.nets.fragments import pad_of
 
@@ -72,8 +74,9 @@ def fitted(
     fragments: Sequence[tuple[Sequence[int], MaskedSentence, Sequence[Beam]]],
     limits: BeamLimits,
 ) -> list[list[Beam]]:
-    """`listed`: the tokens of a sentence, its fragment, the fragment's beams. Of each the best beams; surprise is
-    told of those alone that fit.
+    """The best beams of each of `fragments`: the tokens of a sentence, its masked fragment, the fragment's beams.
+
+    Surprise is measured only of beams that fit: the others are rejected.
     """
     from builder.augment.nets.fitting import around
 
@@ -85,9 +88,7 @@ def fitted(
     ]
     likelihoods = iter(reader.score([around(*text) for each in texts for text in each]))
     out = [_best(beams, likelihoods, limits.each) if beams else [] for *_, beams in fragments]
-    due = [
-        (n, k) for n, beams in enumerate(out) for k, beam in enumerate(beams) if (beam.fit or 0.0) >= limits.fit
-    ]  # the others are rejected
+    due = [(n, k) for n, beams in enumerate(out) for k, beam in enumerate(beams) if (beam.fit or 0.0) >= limits.fit]
     surprises = _surprises(reader, [_text(*fragments[n][:2], out[n][k].tokens, reader) for n, k in due])
     for (n, k), surprise in zip(due, surprises, strict=True):
         out[n][k] = replace(out[n][k], surprise=surprise)
@@ -95,7 +96,7 @@ def fitted(
 
 
 def _best(beams: Sequence[Beam], likelihoods: Iterator[float], each: int) -> list[Beam]:
-    """`told`: how likely the context is beside what stood there, then beside each beam."""
+    """The `each` best beams; `likelihoods` are those of the context, beside the old words and then beside each beam."""
     before = next(likelihoods)
     fits = [replace(beam, fit=round(next(likelihoods) - before, 2)) for beam in beams]
     return sorted(fits, key=lambda fit: -(fit.score + (fit.fit or 0.0)))[:each]
@@ -142,7 +143,7 @@ Text = tuple[Sequence[int], int, int, int, int]
 
 
 def _text(ids: Sequence[int], item: MaskedSentence, tokens: Sequence[int], reader: FragmentReader) -> Text:
-    """A sentence with `said` for its fragment."""
+    """A sentence with `tokens` for its fragment."""
     inventory = reader.inventory
     free = [at for at in range(item.start, item.start + len(tokens)) if item.source[at] == inventory.mask]
     return (

@@ -60,7 +60,7 @@ def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Ed
 
 
 def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int) -> tuple[Rewrite, ...]:
-    """Up to `copies` candidates with different edits; `make` is told the number of the try, and answers () where it
+    """Up to `copies` candidates with different edits; `make` takes the number of the try, and returns () where it
     finds nothing.
     """
     seen: dict[tuple[Edit, ...], None] = {}

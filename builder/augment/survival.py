@@ -2,7 +2,7 @@
 still find?
 
 The rule engine is always asked; with a working directory its last model and its discriminator as well. What they find
-in the sources is told beside it, for they do not find everything there either.
+in the sources is reported beside it, for they do not find everything there either.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _flags(triplets: Sequence[Triplet | None], labels: object) -> list[bool]:
 
 
 def _flag_found(held: Held, candidates: Sequence[Triplet]) -> list[bool]:
-    """Whether each triplet is among those told: both spans overlap, the polarity is the same."""
+    """Whether each triplet is among the candidates: both spans overlap, the polarity is the same."""
     return [
         any(
             triplet.polarity == other.polarity

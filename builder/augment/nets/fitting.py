@@ -1,5 +1,4 @@
-"""Do new words fit where they stand? What the same network that wrote them says of what is hidden in the text that
-they make.
+"""Do new words fit where they stand? The network that wrote them is asked what is hidden around and among them.
 
 The words beside them (`around`; Li et al. 2016, MMI-bidi): a small model's best beam is often what it has read most
 often, whatever stands around it: likely under its context, but the context is unlikely under it. The same words
@@ -21,11 +20,11 @@ from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collat
 from builder.learning.loop import scope
 
 BESIDE = 4
-"""So many tokens on either side are hidden together,"""
+"""Tokens on either side that are hidden together."""
 NEXT = 2
-"""so many are hidden one by one."""
+"""Tokens on either side that are hidden one by one."""
 AT_ONCE = 256
-"""So many tokens have their logits in memory: a base may know 250,000."""
+"""Tokens whose logits are in memory at a time: a base may know 250,000 tokens."""
 
 
 def around(ids: Sequence[int], first: int, end: int, mask: int, begin: int) -> MaskedSentence:

@@ -13,8 +13,6 @@ from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, TrainingRun, train_phases
 from builder.learning.pieces import Inventory
 
-"""The examples of an epoch, told its number from 0."""
-
 
 def embedded(size: int, labels: int, shape: Seq2SeqShape, used: bool, seed: int) -> LabelledSeq2Seq:
     """The embedded network with random weights."""
