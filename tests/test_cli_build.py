@@ -161,3 +161,22 @@ def test_a_stage_says_what_is_left_where_all_that_comes_ran_before(
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (65, "1 min 05 s"), (7_810, "2 h 10 min")])
 def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None:
     assert spoken_seconds(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("panel", "sentence"),
+    [
+        ("There were too few reviews for a judge: 20,000 are needed.", "there are too few reviews to train a model"),
+        ("The discriminator's panel is not trusted: it learnt from too few reviews", "too few reviews to be trusted"),
+        ("", ""),
+    ],
+)
+def test_who_found_the_triplets_is_said_as_the_manifest_has_it(
+    built: Built, tmp_path: Path, panel: str, sentence: str
+) -> None:
+    release = tmp_path / "v0.1.0"
+    shutil.copytree(built.release, release)
+    manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+    (release / "manifest.json").write_text(json.dumps(manifest | {"panel": panel}), encoding="utf-8")
+    lines = [line for line in read_outcome(release).lines() if line.startswith("The rules alone found them: ")]
+    assert [sentence in line for line in lines] == ([True] if sentence else [])

@@ -18,7 +18,7 @@ from conftest import Built, Command, environment
 from builder.config import flat, resolve
 from builder.settings import Config
 from builder.usecases import diagnosis
-from builder.usecases.diagnosis import EXTRAS, Finding
+from builder.usecases.diagnosis import EXTRAS, Diagnosis
 from builder.usecases.setting_sentences import setting_facts
 
 # ---- init and config
@@ -119,7 +119,7 @@ def test_doctor_says_how_to_install_what_is_missing(
 def test_doctor_ends_with_code_1_where_builder_cannot_work(
     here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    finding = Finding("models", "broken", "the embedded models cannot be read", "install builder again")
+    finding = Diagnosis("models", "broken", "the embedded models cannot be read", "install builder again")
     monkeypatch.setattr(diagnosis, "_models", lambda: finding)
     ran = here("doctor", "--workdir", tmp_path)
     assert ran.code == 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from builder.commands.build_tables import counts_text, stage_table
-from builder.commands.build_voice import DEFAULT_WORKDIR, Voice, chosen_manner, seconds_before, voice_options
+from builder.commands.build_voice import DEFAULT_WORKDIR, Manner, Voice, seconds_before, voice_options
 from builder.commands.completion import complete_columns, complete_stages
 
 if TYPE_CHECKING:
@@ -89,14 +91,9 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @voice_options
 @click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(
-    inputs: tuple[Path, ...],
-    config: Path | None,
-    workdir: Path,
-    out: Path,
-    sets: tuple[str, ...],
-    until: str | None,
-    **options: object,
-) -> None:
+    inputs: tuple[Path, ...], config: Path | None, workdir: Path, out: Path, until: str | None, dry_run: bool,
+    manner: Manner, **options: object,
+) -> None:  # fmt: skip
     """Turn review files into a released triplet dataset. Without INPUTS: the shipped sample.
 
     INPUTS are CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too).
@@ -104,9 +101,8 @@ def build(
     from builder import pipeline
     from builder.builds import check_build
 
-    quiet, verbose, json = (bool(options.pop(name)) for name in ("quiet", "verbose", "json"))
-    force, dry_run, show_config = (bool(options.pop(name)) for name in ("force", "dry_run", "show_config"))
-    made = _build(inputs, config, workdir, out, sets, options)
+    force, show_config = options.pop("force"), options.pop("show_config")
+    made = _build(inputs, config, workdir, out, options)
     if show_config:
         click.echo(made.resolved.toml(), nl=False)
         from builder.errors import printable
@@ -114,7 +110,7 @@ def build(
         for folder in made.folders.describe():
             click.echo(f"# {folder.role}: {printable(str(folder.path))} ({folder.digest})")
         return
-    voice = Voice(chosen_manner(quiet, verbose, json), workdir, seconds_before(workdir))
+    voice = Voice(manner, workdir, seconds_before(workdir))
     last = pipeline.known_stage(until or pipeline.STAGES[-1].name)
 
     def read_inputs() -> list[Preview]:
@@ -126,7 +122,7 @@ def build(
         check_build(made)
     voice.preview(read_inputs, dry_run)
     if not dry_run:
-        voice.ended(pipeline.run(made, last, report=voice.report, overwrite=force, progress=voice.progress))
+        voice.ended(pipeline.run(made, last, report=voice.report, overwrite=bool(force), progress=voice.progress))
 
 
 @click.command()
@@ -138,18 +134,12 @@ def build(
 @SET
 @voice_options
 def run(
-    stage: str,
-    workdir: Path,
-    force: bool,
-    engine: str | None,
-    scheduler: str | None,
-    sets: tuple[str, ...],
-    **manners: bool,
-) -> None:
+    stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...],
+    manner: Manner,
+) -> None:  # fmt: skip
     """Run the build of a working directory up to STAGE."""
     from builder import builds, pipeline
 
-    manner = chosen_manner(**manners)
     made = builds.changed(builds.remembered(workdir), crew(engine, scheduler) | _settings(sets))
     last = pipeline.known_stage(stage)
     voice = Voice(manner, workdir, seconds_before(workdir))
@@ -176,13 +166,10 @@ def status(workdir: Path) -> None:
 @ENGINE
 @SCHEDULER
 @voice_options
-def resume(
-    workdir: Path, out: Path | None, engine: str | None, scheduler: str | None, quiet: bool, verbose: bool, json: bool
-) -> None:
+def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str | None, manner: Manner) -> None:
     """Go on with a build that was stopped or killed."""
     from builder import builds, pipeline
 
-    manner = chosen_manner(quiet, verbose, json)
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler))
     voice = Voice(manner, workdir, seconds_before(workdir))
     voice.ended(pipeline.run(made, report=voice.report, progress=voice.progress))
@@ -201,7 +188,6 @@ def _build(
     config: Path | None,
     workdir: Path,
     out: Path,
-    sets: tuple[str, ...],
     options: dict[str, object],
 ) -> Build:
     from builder.builds import new_build
@@ -212,6 +198,7 @@ def _build(
         "encoding": "input.encoding",
         "sheet": "input.sheet",
     } | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
+    sets = tuple(map(str, typing.cast(Iterable[object], options.pop("sets"))))
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
     given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)
     return new_build(inputs, workdir, out, config, given)

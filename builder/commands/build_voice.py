@@ -6,6 +6,7 @@ standard output; programs one JSON object a line on standard output.
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import time
@@ -37,20 +38,27 @@ TITLES = {
 """What a stage does, for people who know no name of ours."""
 
 
-def voice_options(command: click.decorators.FC) -> click.decorators.FC:
-    """The options --quiet, --json and --verbose of the commands that build."""
+def voice_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options --quiet, --json and --verbose of the commands that build, which take them as one `manner`."""
+
+    @functools.wraps(command)
+    def with_manner(quiet: bool, verbose: bool, json: bool, **options: object) -> None:
+        command(manner=_chosen_manner(quiet, verbose, json), **options)
+
+    made: Callable[..., None] = with_manner
     for name, about in (
         ("json", "Print events as JSON, one a line, for programs."),
         ("verbose", "Print the tables of stages and sources too."),
         ("quiet", "Print nothing but the path of the release."),
     ):
-        command = click.option(f"--{name}", is_flag=True, help=about)(command)
-    return command
+        made = click.option(f"--{name}", is_flag=True, help=about)(made)
+    return made
 
 
-def chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
+def _chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
     """One manner of speaking; a usage error for two."""
-    chosen: list[Manner] = [name for name, wanted in (("quiet", quiet), ("verbose", verbose), ("json", json)) if wanted]  # type: ignore[misc]
+    wanted: dict[Manner, bool] = {"quiet": quiet, "verbose": verbose, "json": json}
+    chosen = [manner for manner, asked in wanted.items() if asked]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other")
     return chosen[0] if chosen else "people"
@@ -116,7 +124,8 @@ class Voice:
             self._event("end", release=None)
         elif self.manner != "quiet":
             self._tables(done)
-            click.echo(f"Stopped after {last.stage}, as you asked: {counts_text(last.counts)}.")
+            numbers = {name: count for name, count in last.counts.items() if isinstance(count, int)}
+            click.echo(f"Stopped after {last.stage}, as you asked: {counts_text(numbers)}.")
             click.echo(f"`builder resume{self._place()}` goes on.")
 
     def _released(self, done: list[Done]) -> None:

@@ -36,8 +36,8 @@ _FILE = 16
     help="The longest value; an answer may hold 64 times as much.",
 )
 def sql(
-    statement: str, workdir: Path, shape: str | None, target: Path | None, safe: bool, limit: int | None, seconds: float,
-    megabytes: int,
+    statement: str, workdir: Path, shape: str | None, target: Path | None, safe: bool, limit: int | None,
+    seconds: float, megabytes: int,
 ) -> None:  # fmt: skip
     """Run one SQL QUERY over a build.
 

@@ -15,7 +15,8 @@ FORMAT = click.option(
 SAFE = click.option(
     "--safe",
     is_flag=True,
-    help="In CSV and TSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are as stored.",
+    help="In CSV and TSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are "
+    "as stored.",
 )
 OUTPUT = click.option(
     "--output",

@@ -1,4 +1,4 @@
-"""`builder init`, `config`, `doctor`: settings to begin with, what a setting means, whether the installation is sound."""
+"""`builder init`, `config`, `doctor`: a settings file, what a setting means, whether the installation is sound."""
 
 from __future__ import annotations
 

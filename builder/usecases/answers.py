@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnsweredText:
     """A text with the triplets that were found in it. `id` is None where the user gave the text alone."""
 
     id: object
@@ -37,7 +37,7 @@ class Answer:
     triplets: tuple[Triplet, ...]
 
 
-def json_lines(answers: Iterable[Answer], bracketed: bool = False) -> Iterator[str]:
+def json_lines(answers: Iterable[AnsweredText], bracketed: bool = False) -> Iterator[str]:
     """A JSON object a text; `bracketed` writes attributes as the paper does, 餐點[口感]."""
     for number, answer in enumerate(answers, start=1):
         triplets = [extracted(triplet, bracketed) for triplet in answer.triplets]
@@ -45,7 +45,7 @@ def json_lines(answers: Iterable[Answer], bracketed: bool = False) -> Iterator[s
         yield json.dumps({"id": key, "triplets": triplets}, ensure_ascii=False) + "\n"
 
 
-def csv_rows(answers: Iterable[Answer], bracketed: bool = False) -> Iterator[str]:
+def csv_rows(answers: Iterable[AnsweredText], bracketed: bool = False) -> Iterator[str]:
     """A row a triplet, and a row for a text without any. Spans and rules are JSON; bounds are code points."""
     yield _csv_line(_COLUMNS)
     for number, answer in enumerate(answers, start=1):
@@ -58,7 +58,7 @@ def csv_rows(answers: Iterable[Answer], bracketed: bool = False) -> Iterator[str
             yield _csv_line([cells.get(name, "") for name in _COLUMNS])
 
 
-def laid_out(answers: Iterable[Answer], bracketed: bool = False, colour: bool = False) -> Iterator[str]:
+def laid_out(answers: Iterable[AnsweredText], bracketed: bool = False, colour: bool = False) -> Iterator[str]:
     """For people: each text, its triplets below in columns. `colour` marks aspects and opinions with terminal codes."""
     for number, answer in enumerate(answers):
         label = "" if answer.id is None else f"{printable(str(answer.id))}  "
@@ -77,7 +77,7 @@ def laid_out(answers: Iterable[Answer], bracketed: bool = False, colour: bool = 
         yield ("\n" if number else "") + "\n".join(lines) + "\n"
 
 
-Writer = Callable[[Iterable[Answer]], Iterator[str]]
+Writer = Callable[[Iterable[AnsweredText]], Iterator[str]]
 SHAPES: dict[str, Callable[..., Iterator[str]]] = {"jsonl": json_lines, "csv": csv_rows, "table": laid_out}
 """What `--format` takes."""
 
@@ -97,7 +97,7 @@ def display_width(text: str) -> int:
     )
 
 
-def _marked(answer: Answer, colour: bool) -> str:
+def _marked(answer: AnsweredText, colour: bool) -> str:
     """The text on one line; in colour, aspects are underlined and opinions have the colour of their polarity."""
     if not colour:
         return _shown(answer.text)

@@ -1,6 +1,6 @@
 """What `builder doctor` finds out about an installation: what is there, what is missing, and the command that adds it.
 
-In: this machine. Out: `Finding`s. Nothing is changed, and nothing is fetched.
+In: this machine. Out: `Diagnosis` records. Nothing is changed, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXTRAS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """`ok`; `missing`: something optional is not there; `broken`: builder does not work like this."""
 
     subject: str
@@ -53,41 +53,43 @@ class Finding:
     fix: str = ""
 
 
-def diagnose(folder: Path) -> Iterator[Finding]:
+def diagnose(folder: Path) -> Iterator[Diagnosis]:
     """Look at everything; `folder` is where a build would be."""
     yield _python()
-    yield Finding("builder", "ok", f"{__version__} in {Path(__file__).resolve().parents[1]}")
+    yield Diagnosis("builder", "ok", f"{__version__} in {Path(__file__).resolve().parents[1]}")
     yield from _packages()
     yield _models()
     yield _lexicons()
     yield from _extras()
     yield _gpu()
-    yield Finding("processors", "ok", f"{os.cpu_count() or 1} cores{_memory()}")
+    yield Diagnosis("processors", "ok", f"{os.cpu_count() or 1} cores{_memory()}")
     yield _disk(folder)
     yield _font()
 
 
-def _python() -> Finding:
+def _python() -> Diagnosis:
     version = platform.python_version()
     if sys.version_info < _OLDEST:
-        return Finding("python", "broken", version, "install Python 3.11 or newer")
-    return Finding("python", "ok", f"{version} in {sys.prefix}")
+        return Diagnosis("python", "broken", version, "install Python 3.11 or newer")
+    return Diagnosis("python", "ok", f"{version} in {sys.prefix}")
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[Diagnosis]:
     """The packages that builder needs, by what its own metadata asks for."""
     try:
         required = importlib.metadata.requires(DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:
         fix = f"install it: {install_command('').replace('[]', '')}"
-        yield Finding("packages", "missing", "builder runs from a folder and is not installed", fix)
+        yield Diagnosis("packages", "missing", "builder runs from a folder and is not installed", fix)
         return
     names = [re.split(r"[\s<>=!~;\[(]", line)[0] for line in required if "extra ==" not in line]
     lacking = [name for name in names if not _is_installed(name)]
     if lacking:
-        yield Finding("packages", "broken", f"not installed: {', '.join(lacking)}", f"pip install {' '.join(lacking)}")
+        yield Diagnosis(
+            "packages", "broken", f"not installed: {', '.join(lacking)}", f"pip install {' '.join(lacking)}"
+        )
     else:
-        yield Finding("packages", "ok", f"all {len(names)} that are needed")
+        yield Diagnosis("packages", "ok", f"all {len(names)} that are needed")
 
 
 def _is_installed(distribution: str) -> bool:
@@ -98,17 +100,17 @@ def _is_installed(distribution: str) -> bool:
     return True
 
 
-def _models() -> Finding:
+def _models() -> Diagnosis:
     from builder import nlp
 
     try:
         signature = nlp.load("embedded", {}).signature
     except BuilderError as error:
-        return Finding("models", "broken", error.what, error.fix or "install builder again")
-    return Finding("models", "ok", f"backend {signature.partition(' ')[0]} reads")
+        return Diagnosis("models", "broken", error.what, error.fix or "install builder again")
+    return Diagnosis("models", "ok", f"backend {signature.partition(' ')[0]} reads")
 
 
-def _lexicons() -> Finding:
+def _lexicons() -> Diagnosis:
     from builder.lexicon.resources import load_lexicon
     from builder.lexicon.rules import load_rules
 
@@ -116,23 +118,25 @@ def _lexicons() -> Finding:
         load_lexicon()
         rules = load_rules()
     except BuilderError as error:
-        return Finding("lexicons", "broken", str(error), "install builder again")
-    return Finding("lexicons", "ok", f"they are whole, and so are {len(rules)} rules")
+        return Diagnosis("lexicons", "broken", str(error), "install builder again")
+    return Diagnosis("lexicons", "ok", f"they are whole, and so are {len(rules)} rules")
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Diagnosis]:
     for name, (module, purpose) in EXTRAS.items():
         if find_spec(module) is None:
-            yield Finding(f"extra {name}", "missing", f"for {purpose}", install_command(name))
+            yield Diagnosis(f"extra {name}", "missing", f"for {purpose}", install_command(name))
         else:
-            yield Finding(f"extra {name}", "ok", f"for {purpose}")
+            yield Diagnosis(f"extra {name}", "ok", f"for {purpose}")
 
 
-def _gpu() -> Finding:
+def _gpu() -> Diagnosis:
     from builder.learning.devices import describe_gpu
 
     found = describe_gpu()
-    return Finding("GPU", "ok", found) if found else Finding("GPU", "missing", "none; the profile `paper` wants one")
+    return (
+        Diagnosis("GPU", "ok", found) if found else Diagnosis("GPU", "missing", "none; the profile `paper` wants one")
+    )
 
 
 def _memory() -> str:
@@ -143,26 +147,26 @@ def _memory() -> str:
     return f", {size / (1 << 30):.0f} GB of memory"
 
 
-def _disk(folder: Path) -> Finding:
+def _disk(folder: Path) -> Diagnosis:
     place = next(path for path in (folder.resolve(), *folder.resolve().parents) if path.exists())
     free = shutil.disk_usage(place).free
     detail = f"{free / (1 << 30):.1f} GB free in {place}"
     if not os.access(place, os.W_OK):
-        return Finding("disk", "broken", f"{place} cannot be written", "choose another folder with --workdir")
+        return Diagnosis("disk", "broken", f"{place} cannot be written", "choose another folder with --workdir")
     if free < _ROOM:
-        return Finding("disk", "missing", detail, "large builds need more; `builder plan` says how much")
-    return Finding("disk", "ok", detail)
+        return Diagnosis("disk", "missing", detail, "large builds need more; `builder plan` says how much")
+    return Diagnosis("disk", "ok", detail)
 
 
-def _font() -> Finding:
+def _font() -> Diagnosis:
     """Pages are shown by a browser, which takes a font of this machine."""
     program = shutil.which("fc-list")
     if program is None:
-        return Finding("fonts", "ok", "not looked at: fc-list is not installed")
+        return Diagnosis("fonts", "ok", "not looked at: fc-list is not installed")
     fonts = subprocess.run([program, ":lang=zh", "family"], capture_output=True, text=True, timeout=60).stdout.split(
         "\n"
     )
     if not any(fonts):
         fix = "install one, such as Noto Sans CJK, where the browser runs"
-        return Finding("fonts", "missing", "no Chinese font: pages would show boxes", fix)
-    return Finding("fonts", "ok", f"{min(filter(None, fonts)).split(',')[0]} shows Chinese")
+        return Diagnosis("fonts", "missing", "no Chinese font: pages would show boxes", fix)
+    return Diagnosis("fonts", "ok", f"{min(filter(None, fonts)).split(',')[0]} shows Chinese")

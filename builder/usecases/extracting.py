@@ -20,7 +20,7 @@ from builder.files import replacing
 from builder.progress import bar
 from builder.settings import Convention
 from builder.sources.texts import STANDARD, Text, texts
-from builder.usecases.answers import Answer, Writer, writer
+from builder.usecases.answers import AnsweredText, Writer, writer
 from builder.usecases.extraction import System, open_system
 
 
@@ -44,7 +44,7 @@ def extract_file(
 def extract_texts(
     given: Iterable[Text], target: Path | TextIO, system: System, write: Writer, workers: int = 1, at_once: bool = False
 ) -> Counts:
-    """Answer texts in order. `at_once` answers each before the next is read, as at a keyboard.
+    """AnsweredText texts in order. `at_once` answers each before the next is read, as at a keyboard.
 
     A `target` that is a stream is written to as it is, without a progress bar: both would share the terminal.
     """
@@ -52,7 +52,7 @@ def extract_texts(
     stream = not isinstance(target, Path)
     with _opened(target) as out, nullcontext() if stream else bar(None, "extract", unit=" texts") as shown:
 
-        def counted() -> Iterator[Answer]:
+        def counted() -> Iterator[AnsweredText]:
             for answer in _answers(given, system, workers, at_once):
                 counts.texts += 1
                 counts.triplets += len(answer.triplets)
@@ -68,10 +68,10 @@ def extract_texts(
     return counts
 
 
-def _answers(given: Iterable[Text], system: System, workers: int, at_once: bool) -> Iterator[Answer]:
+def _answers(given: Iterable[Text], system: System, workers: int, at_once: bool) -> Iterator[AnsweredText]:
     if at_once:
         for key, text in given:
-            yield Answer(key, text, system.extract([text])[0])
+            yield AnsweredText(key, text, system.extract([text])[0])
         return
     waiting = deque[Text]()
 
@@ -81,7 +81,7 @@ def _answers(given: Iterable[Text], system: System, workers: int, at_once: bool)
             yield text
 
     for triplets in system.stream(read_texts(), workers):
-        yield Answer(*waiting.popleft(), triplets)
+        yield AnsweredText(*waiting.popleft(), triplets)
 
 
 @contextmanager

@@ -14,17 +14,21 @@ from typing import Any
 
 from builder.export.records import triplet
 from builder.release import reading
-from builder.usecases.answers import Answer, laid_out
+from builder.usecases.answers import AnsweredText, laid_out
 
 _EXAMPLES = 3
 _SHORT = range(8, 41)
 """Characters of a text that is shown as an example, where there are such."""
 _LOOK_AT = 400
+_UNJUDGED = {
+    "none": "there are too few reviews to train a model that judges them",
+    "untrusted": "the models that were trained to judge them learnt from too few reviews to be trusted",
+}
 _WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReleaseOutcome:
     """A release as a build ends with it. `reviews` are all in it, `labelled` those with a triplet, `gold` those that
     people labelled; `ingest` counts the rows of the input.
     """
@@ -39,7 +43,7 @@ class Outcome:
     polarities: Mapping[str, int]
     splits: Mapping[str, int]
     ingest: Mapping[str, Any]
-    judged: bool
+    judge: str
     quality: str
 
     def as_json(self) -> dict[str, object]:
@@ -56,13 +60,14 @@ class Outcome:
         yield f"{self.triplets:,} triplets in {self.labelled:,} of {self.reviews:,} reviews: {shares}."
         rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
         if rejected or repeated:
-            yield f"Of {self.ingest['rows']:,} rows, {rejected:,} could not be used and {repeated:,} repeat another review."
-        if not self.judged:
-            yield "The rules alone found them: there are too few reviews to train a model that judges them."
+            rows = self.ingest["rows"]
+            yield f"Of {rows:,} rows, {rejected:,} could not be used and {repeated:,} repeat another review."
+        if self.judge in _UNJUDGED:
+            yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
         yield self.quality or "No human labels were given, so quality is not measured."
 
 
-def read_outcome(path: Path) -> Outcome:
+def read_outcome(path: Path) -> ReleaseOutcome:
     """What the manifest of a release says; ReleaseError where it cannot be read."""
     manifest: Mapping[str, Any] = reading.opened(path).manifest
     polarities = Counter[str]()
@@ -70,7 +75,7 @@ def read_outcome(path: Path) -> Outcome:
         polarities.update(split["polarities"])
     statistics = list(manifest["statistics"].values())
     reviews = sum(split["reviews"] for split in manifest["splits"].values())
-    return Outcome(
+    return ReleaseOutcome(
         path=path,
         version=str(manifest["version"]),
         licensed=bool(manifest["licence"]),
@@ -81,9 +86,14 @@ def read_outcome(path: Path) -> Outcome:
         polarities=dict(polarities),
         splits={name: split["reviews"] for name, split in manifest["splits"].items()},
         ingest=manifest["ingest"],
-        judged="too few" not in str(manifest["panel"]),
+        judge=_judge(str(manifest["panel"])),
         quality=_quality(manifest),
     )
+
+
+def _judge(panel: str) -> str:
+    """`none`, `untrusted` or `trusted`, from the sentence of a manifest; older ones say nothing."""
+    return "none" if "too few reviews for a judge" in panel else "untrusted" if "is not trusted" in panel else "trusted"
 
 
 def _quality(manifest: Mapping[str, Any]) -> str:
@@ -102,7 +112,7 @@ def examples(path: Path, colour: bool = False) -> Iterator[str]:
     for split in reading.opened(path).splits:
         rows = [row for row in islice(reading.rows(path, split), _LOOK_AT) if row["triplets"]]
         rows.sort(key=lambda row: (len(row["text"]) not in _SHORT, len(row["triplets"]) < 2))
-        answers += [Answer(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows[:_EXAMPLES]]
+        answers += [AnsweredText(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows[:_EXAMPLES]]
     yield from laid_out(answers[:_EXAMPLES], colour=colour)
 
 
