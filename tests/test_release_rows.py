@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Command
 from test_export import TEXT, files_of, release, review
 from test_export import facts as facts_of
 from test_export import reviews as small_rows
@@ -210,3 +210,19 @@ def test_the_category_of_an_opinion_is_that_of_the_word_behind_its_negator(
     lexicon: Lexicon, opinion: str, category: str | None
 ) -> None:
     assert Categories(lexicon).opinion(opinion) == category
+
+
+def test_a_single_review_is_released_with_the_triplets_that_the_rules_find_in_it(here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("id,text\na1,滷肉飯很好吃，但是湯太鹹\n", encoding="utf-8")
+    ran = here("build", path, "--workdir", tmp_path / "w", "--out", tmp_path / "r")
+    assert ran.code == 0, ran.err
+    (folder,) = (tmp_path / "r").glob("v*")
+    lines = [
+        line for file in sorted((folder / "data").glob("*.jsonl")) for line in file.read_text("utf-8").splitlines()
+    ]
+    (row,) = map(json.loads, lines)
+    triplets = [(t["aspect"]["text"], t["opinion"]["text"], t["polarity"], t["sources"]) for t in row["triplets"]]
+    assert row["id"] == "a1"
+    assert triplets == [("滷肉飯", "好吃", "POS", ["rules"]), ("湯", "鹹", "NEG", ["rules"])]
+    assert here("verify", folder).code == 0
