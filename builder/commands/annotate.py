@@ -1,4 +1,4 @@
-"""`builder annotate export|import|serve|agreement|adjudicate`: people label a pool."""
+"""`builder annotate export|import|gold|serve|agreement|adjudicate`: people label a pool."""
 
 from __future__ import annotations
 
@@ -57,6 +57,24 @@ def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, w
     from builder.usecases.labelling import import_labels
 
     report_import(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
+
+
+@annotate.command("gold")
+@POOL
+@click.option("--annotator", default="", help="Take this annotator's labels, a language model's too.")
+@click.option("--out", type=_PATH, required=True, help="File of JSON lines to write.")
+@FORCE
+@WORKDIR
+def gold_(pool_id: str | None, annotator: str, out: Path, force: bool, workdir: Path) -> None:
+    """Write the labels of a pool as gold.
+
+    What people decided, or the labels of one annotator. Reviews with an open candidate are left out.
+    """
+    from builder.usecases.pool_gold import write_gold
+
+    made = write_gold(workdir, pool_id, out, annotator, force=force)
+    left = f"; {made.open:,} reviews are left out, their labels are open" if made.open else ""
+    click.echo(f"{out}: {made.kind}, {made.reviews:,} reviews, {made.triplets:,} triplets of pool {made.pool}{left}")
 
 
 @annotate.command()

@@ -1,0 +1,73 @@
+"""From the labels of a pool to a gold file that a build is scored against."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from goldwork import pooled
+
+from builder.errors import ConfigError, InputError
+from builder.records import Label, Pool
+from builder.stages.parts import gold as gold_files
+from builder.store import db, gold, reviews
+from builder.usecases.labelling import opened
+from builder.usecases.pool_gold import write_gold
+
+
+def label(workdir: Path, pool: Pool, name: str, kind: str, *, but: int = 0) -> None:
+    """YY for every candidate, without the first `but` of the pool."""
+    candidates = [candidate for review in pool.reviews for candidate in review.candidates]
+    with opened(workdir) as connection, db.atomic(connection):
+        who = gold.annotator(connection, name, kind)
+        gold.put(connection, who, [(candidate.id, Label("YY")) for candidate in candidates[but:]], "test")
+
+
+def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Path, here: Command) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human")
+    (corrected, wrong, *_) = [candidate for review in pool.reviews for candidate in review.candidates]
+    turned = "NEG" if corrected.triplet.polarity == "POS" else "POS"
+    with opened(workdir) as connection, db.atomic(connection):
+        amy = gold.annotator(connection, "amy")
+        gold.put(connection, amy, [(corrected.id, Label("YN", turned)), (wrong.id, Label("NX"))], "test")
+        empty = [review.id for review in pool.reviews if not review.candidates]
+        gold.check(connection, amy, empty, "test")
+    out = tmp_path / "gold.jsonl"
+    ran = here("annotate", "gold", "--workdir", workdir, "--out", out)
+    assert (ran.code, ran.out) == (0, f"{out}: gold, 5 reviews, 9 triplets of pool {pool.id}\n"), ran.err
+    rows = gold_files.rows(str(out))
+    with db.reading(workdir) as connection:
+        read = gold_files.labelled(rows, reviews.in_split(connection, "test"), str(out))
+    assert {triplet.key for _, triplet in read} == {
+        candidate.triplet.key
+        for review in pool.reviews
+        for candidate in review.candidates
+        if candidate.id not in (corrected.id, wrong.id)
+    } | {(*corrected.triplet.key[:-1], turned)}
+    assert json.loads(out.read_text(encoding="utf-8").splitlines()[0])["layer"] == "gold"
+
+
+def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human", but=1)
+    made = write_gold(workdir, None, tmp_path / "g.jsonl")
+    assert (made.kind, made.reviews, made.open) == ("gold", 3, 2), "one is open, nobody checked the empty one"
+    keys = [row["id"] for row in gold_files.rows(str(tmp_path / "g.jsonl"))]
+    first = next(review for review in pool.reviews if review.candidates)
+    assert first.key not in keys
+
+
+def test_the_labels_of_a_language_model_are_silver(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "model-x", "llm")
+    made = write_gold(workdir, None, tmp_path / "s.jsonl", "model-x")
+    assert (made.kind, made.reviews, made.triplets, made.open) == ("silver", 5, 10, 0)
+    with pytest.raises(InputError, match="has all of its answers; label it, or adjudicate"):
+        write_gold(workdir, None, tmp_path / "g.jsonl")
+    with pytest.raises(ConfigError, match=r"'bo' has no label in pool .*; known: .*model-x"):
+        write_gold(workdir, None, tmp_path / "g.jsonl", "bo")
+    with pytest.raises(InputError, match="exists already; choose another name, or --force"):
+        write_gold(workdir, None, tmp_path / "s.jsonl", "model-x")
