@@ -32,6 +32,7 @@ def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
 
 
 def counts_text(counts: object) -> str:
+    """Counts of a stage in one line."""
     from collections.abc import Mapping
 
     assert isinstance(counts, Mapping)

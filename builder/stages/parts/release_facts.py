@@ -140,7 +140,8 @@ def _describe_panel(context: Context) -> str:
     return (
         f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives "
         f"less than {limits.drop:g},"
-        f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that speaks.{rated}"
+        f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that "
+        f"speaks.{rated}"
     )
 
 
