@@ -13,7 +13,7 @@ from pathlib import Path
 from builder.errors import InputError
 from builder.sources import delimited, json_array, jsonlines, parquet, xlsx
 from builder.sources.columns import Columns, Row
-from builder.sources.opening import Progress, Source, Understanding, check_readable, one_line, opened
+from builder.sources.opening import Progress, Source, Understanding, check_readable, check_rows, one_line, opened
 
 __all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
 
@@ -73,9 +73,10 @@ def _reader(path: Path) -> Reader:
 
 
 def _some(rows: Iterator[Row], source: Source) -> Iterator[Row]:
-    empty = True
+    count, size = 0, source.path.stat().st_size
     for row in rows:
-        empty = False
+        count += 1
+        check_rows(count, size, source.where)
         yield row
-    if empty:
+    if not count:
         raise InputError("no rows", where=source.where, fix="give a file with at least one review under its header")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from builder.errors import InputError
-from builder.sources.opening import BOMB, RATIO
+from builder.sources.opening import BOMB, RATIO, check_rows
 
 BATCH = 1024
 """Rows of a batch, at most."""
@@ -20,14 +20,11 @@ _DECODED = 128 << 20
 """Bytes that a batch may take if each of its values were as long as a column's whole content."""
 _PACKED = 20
 """Texts pack to a third or a tenth; a column that packs better than this may hold the same long text many times."""
-_ROWS = 100_000
-"""A file may claim so many rows, or one for each of its bytes."""
 
 
 def check_claims(file: Any, size: int, names: Sequence[str], where: str) -> None:
     """InputError where the footer claims more rows, or more bytes in the columns `names`, than a file of `size` has."""
-    if file.metadata.num_rows > max(_ROWS, size):
-        raise _bomb(f"claims {file.metadata.num_rows:,} rows in {size:,} bytes", where)
+    check_rows(file.metadata.num_rows, size, where)
     if sum(unpacked for unpacked, _ in _chunks(file, names)) > max(BOMB, RATIO * size):
         raise _bomb(f"unpacks to over {RATIO} times its size", where)
 

@@ -14,11 +14,15 @@ from collections.abc import Iterator
 from builder.errors import InputError
 from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
-from builder.sources.opening import Source, storable
+from builder.sources.opening import Source, check_lines, storable
 from builder.sources.rows import RejectedRow
 
 CELL_LIMIT = 32 << 20
 """Characters. A longer cell is a quote that never closes."""
+AGAIN = 1_000_000
+"""Lines that stray quotes joined and that are read again; a file of such quotes alone would be read as often as it has
+lines.
+"""
 
 
 def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
@@ -35,7 +39,7 @@ def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
     # The limit belongs to the process, so it is only ever raised, and only once a file is read.
     csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
     codec = codec_of(source)
-    feed = _Feed(lines(source, codec))
+    feed = _Feed(lines(source, codec), source)
     table = _rows(feed, source, delimiter)
     header = next(table, None)
     if header is None:
@@ -54,7 +58,7 @@ def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
 
 def _sample(source: Source, codec: Codec, delimiter: str) -> Iterator[list[str]]:
     """The rows below the header, read on their own; broken ones are left out."""
-    table = _rows(_Feed(lines(source, codec)), source, delimiter)
+    table = _rows(_Feed(lines(source, codec), source), source, delimiter)
     next(table)
     return (cells for cells in table if not isinstance(cells, str))
 
@@ -64,23 +68,31 @@ class _Feed:
     give them back.
     """
 
-    def __init__(self, source: Iterator[DecodedLine]) -> None:
-        self._lines, self._again = source, deque[DecodedLine]()
+    def __init__(self, given: Iterator[DecodedLine], source: Source) -> None:
+        self._lines, self._again, self._source = given, deque[DecodedLine](), source
         self._parts: Iterator[DecodedLine] = iter(())
+        self._size, self._count, self._reread = source.path.stat().st_size, 0, 0
         self.row: list[DecodedLine] = []
 
     def __iter__(self) -> _Feed:
         return self
 
     def __next__(self) -> str:
-        line = self._again.popleft() if self._again else next(self._parts, None)
-        if line is None:
-            line = next(self._lines)
-            if "\r" in line.text[:-2]:  # old Mac line ends; one by one, for there may be millions
-                self._parts = _parted(line)
-                line = next(self._parts)
+        line = self._again.popleft() if self._again else self._take()
         self.row.append(line)
         return line.text
+
+    def _take(self) -> DecodedLine:
+        """The next line that was not read before. Old Mac line ends come one by one, for there may be millions."""
+        self._count += 1
+        check_lines(self._count, self._size, self._source.where)
+        if (part := next(self._parts, None)) is not None:
+            return part
+        line = next(self._lines)
+        if "\r" not in line.text[:-2]:
+            return line
+        self._parts = _parted(line)
+        return next(self._parts)
 
     @property
     def text(self) -> str:
@@ -88,6 +100,13 @@ class _Feed:
 
     def keep_first(self) -> None:
         """Give back all lines of the row but its first: a stray quote joined them, they are rows of their own."""
+        self._reread += len(self.row) - 1
+        if self._reread > AGAIN:
+            raise InputError(
+                "quotes that do not pair join line after line",
+                where=f"{self._source.where} line {self.row[0].number}",
+                fix="write a quote that belongs to a text twice, and the text in quotes",
+            )
         self._again.extendleft(reversed(self.row[1:]))
         del self.row[1:]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from builder.errors import InputError
-from builder.sources.opening import Source, opened
+from builder.sources.opening import Source, check_lines, opened
 
 LINE_LIMIT = 64 << 20
 """Bytes. A text file without line ends would otherwise be read into memory whole."""
@@ -90,9 +90,11 @@ def codec_of(source: Source) -> Codec:
 
 def lines(source: Source, codec: Codec) -> Iterator[DecodedLine]:
     """Lines as \\n ends them; a lone \\r is left inside."""
+    size = source.path.stat().st_size
     with opened(source) as stream:
         offset = 0
         for number, raw in enumerate(_raw_lines(stream, codec, source), 1):
+            check_lines(number, size, source.where)
             bad = None
             try:
                 text = raw.decode(codec.name)

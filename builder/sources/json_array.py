@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from builder.errors import InputError
@@ -15,7 +16,7 @@ from builder.sources.rows import RejectedRow
 
 ELEMENT_LIMIT = 64 << 20
 """Characters. A longer element is a string that never closes."""
-_SPACE = " \t\r\n"
+_SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = 16
 """An error this near the end of the window may be a token cut in two (\\ud83c\\udf5c is 12 long), not an error."""
 
@@ -32,13 +33,14 @@ class _Window:
     def __init__(self, source: Source, codec: Codec) -> None:
         self._chunks, self._codec, self._where = chunks(source, codec), codec, source.where
         self._before = 0
+        self._counted = (0, 0)  # a position in the window and the bytes before it: errors in each row ask for them
         self.text, self.at, self.row = "", 0, 0
 
     def more(self) -> bool:
         """Read on: as much again as waits here, so that a long element is not parsed for every chunk. False at the
         end of the file.
         """
-        self._before += self._codec.size(self.text[: self.at])
+        self._before = self.byte(self.at)
         waiting = self.text[self.at :]
         if len(waiting) > ELEMENT_LIMIT:
             raise self.error(f"an element longer than {ELEMENT_LIMIT >> 20} million characters", self._before)
@@ -46,14 +48,19 @@ class _Window:
         while wanted > 0 and (part := next(self._chunks, None)) is not None:
             parts.append(part)
             wanted -= len(part)
-        self.text, self.at = "".join(parts), 0
+        self.text, self.at, self._counted = "".join(parts), 0, (0, 0)
         return len(self.text) > len(waiting)
+
+    def blank_end(self) -> int:
+        """Where the white space that begins at `at` ends."""
+        match = _SPACE.match(self.text, self.at)
+        assert match, "nothing is white space too"
+        return match.end()
 
     def peek(self) -> str:
         """The next character that is no space; "" at the end of the file."""
         while True:
-            while self.at < len(self.text) and self.text[self.at] in _SPACE:
-                self.at += 1
+            self.at = self.blank_end()
             if self.at < len(self.text):
                 return self.text[self.at]
             if not self.more():
@@ -61,7 +68,9 @@ class _Window:
 
     def byte(self, at: int) -> int:
         """The offset in the file of a position in the window."""
-        return self._before + self._codec.size(self.text[:at])
+        place, size = self._counted if self._counted[0] <= at else (0, 0)
+        self._counted = at, size + self._codec.size(self.text[place:at])
+        return self._before + self._counted[1]
 
     def error(self, what: str, byte: int | None = None) -> InputError:
         where = f"{self._where} row {self.row}, byte {self.byte(self.at) if byte is None else byte}"

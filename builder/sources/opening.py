@@ -28,6 +28,10 @@ BOMB = 256 << 20
 a third or a tenth.
 """
 RATIO = 200
+ROWS = 500_000
+"""A file may hold so many rows however small it is; beyond, one for each of its bytes."""
+LINES = 500_000
+"""The same for its lines."""
 
 
 @dataclass(slots=True)
@@ -158,6 +162,20 @@ def check_size(unpacked: int, packed: int, source: Source) -> None:
         raise InputError(
             what, where=source.where, fix="if it is what it should be, unpack it yourself and give the plain file"
         )
+
+
+def check_rows(rows: int, packed: int, where: str) -> None:
+    """An `InputError` for more rows than a file of `packed` bytes can honestly hold."""
+    if rows > max(ROWS, packed):
+        what = f"{rows:,} rows or more in {packed:,} bytes"
+        raise InputError(what, where=where, fix="if they are what they should be, give them in several files")
+
+
+def check_lines(lines: int, packed: int, where: str) -> None:
+    """An `InputError` for more lines than a file of `packed` bytes can honestly hold."""
+    if lines > max(LINES, packed):
+        what = f"{lines:,} lines or more in {packed:,} bytes"
+        raise InputError(what, where=where, fix="take out the blank lines, or unpack the file and give the plain one")
 
 
 class _Bounded(io.RawIOBase):

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
-from xml.etree.ElementTree import ParseError
 
 from builder.errors import InputError
 from builder.sources.columns import Columns, Row, resolve, review
@@ -23,8 +22,10 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
-    ParseError,
-    KeyError,
+    SyntaxError,
+    LookupError,
+    ArithmeticError,
+    AssertionError,
     ValueError,
     TypeError,
     AttributeError,
@@ -32,10 +33,15 @@ _BROKEN = (
     RuntimeError,
 )
 """What openpyxl raises on files that are not, or not wholly, workbooks; zipfile a RuntimeError for what is encrypted
-or packed as it cannot read.
+or packed as it cannot read. A SyntaxError is that of XML: ElementTree and lxml have classes of their own below it.
 """
-
-
+ELEMENTS = 1_000_000
+"""Elements of XML that a workbook may hold however small it is; beyond, two for each of its bytes. Each costs some
+microseconds; sheets have two for three bytes where their rows are all alike, and fewer else.
+"""
+_EMPTY = "delete empty rows and columns with their formats, or save it as .csv"
+MOST_CELLS = 50_000_000
+"""Cells of a sheet, the empty ones before the last of each row included: openpyxl makes them all."""
 MOST_ROWS = 1_048_576
 """Rows of a sheet in Excel. A file may claim more, and openpyxl would give an empty one for each."""
 
@@ -109,17 +115,27 @@ def _check_members(stream: BinaryIO, source: Source) -> None:
     """A workbook is a zip file: none of what is in it may be a bomb. (zipfile gives no more than the size that it
     reads here.)
     """
+    size, elements = source.path.stat().st_size, 0
     with zipfile.ZipFile(stream) as packed:
-        check_size(sum(member.file_size for member in packed.infolist()), source.path.stat().st_size, source)
+        check_size(sum(member.file_size for member in packed.infolist()), size, source)
+        for member in packed.infolist():
+            if not member.filename.endswith((".xml", ".rels")):  # pictures are not read
+                continue
+            with packed.open(member) as content:
+                while chunk := content.read(1 << 20):
+                    elements += chunk.count(b"<") - chunk.count(b"</")
+                    if elements > max(ELEMENTS, 2 * size):
+                        what = f"over {elements:,} elements of XML in {size:,} bytes, far more than texts need"
+                        raise InputError(what, where=source.where, fix=_EMPTY)
     stream.seek(0)
 
 
 def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
     """Rows with anything in them."""
     sheet.reset_dimensions()  # some programs write a wrong size, and openpyxl would believe it
-    cells = sheet.iter_rows(values_only=True)
-    number = 0
-    while (values := _guarded(source, number, lambda: next(cells, None))) is not None:
+    table = sheet.iter_rows(values_only=True)
+    number = cells = 0
+    while (values := _guarded(source, number, lambda: next(table, None))) is not None:
         number += 1
         if number > MOST_ROWS:
             raise InputError(
@@ -127,6 +143,10 @@ def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
                 where=source.where,
                 fix="no spreadsheet has so many: save it again, or as .csv",
             )
+        cells += len(values)
+        if cells > MOST_CELLS:
+            what = f"its rows reach to column {len(values):,}: over {MOST_CELLS // 1_000_000} million cells"
+            raise InputError(what, where=f"{source.where} row {number} of the sheet", fix=_EMPTY)
         row = [_text(value) for value in values]
         if any(value is not None for value in row):
             yield row
