@@ -25,8 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError
-from builder.gold.judge import Endpoint, key_of
-from builder.gold.prompt import SYSTEM, parse, questions
+from builder.gold.judge import Endpoint, Failure, Reply, ask, key_of
+from builder.gold.prompt import SYSTEM, Question, parse, questions
 from builder.records import Pool
 from builder.store import db, gold
 
@@ -463,3 +463,98 @@ def test_a_killed_run_goes_on_where_it_was(work: tuple[Path, Pool]) -> None:
         assert done.returncode == 0, done.stderr
         assert len(server.asked) == asked + 10 - before
     assert said(*work) == {"YY": 10}
+
+
+# ---- a server that is not to be trusted
+
+
+def test_a_redirect_is_not_followed_and_the_reviews_go_nowhere_else(judge: Judge, work: tuple[Path, Pool]) -> None:
+    with serving(lambda number, payload: (200, {}, completion("1: YY"), 0)) as other:
+        moved = {"location": other.url + "/chat/completions"}
+        for status in (301, 302, 307, 308):
+            with serving(lambda number, payload, status=status: (status, moved, "", 0)) as server:
+                done = judge(server, "--retries", 0)
+            assert f"status {status}" in done.error + done.out
+        assert other.asked == []
+
+
+def test_an_answer_that_comes_a_byte_at_a_time_is_a_timeout(work: tuple[Path, Pool]) -> None:
+    with dripping(seconds=0.2) as url:
+        started = time.monotonic()
+        outcomes = answers(Endpoint(url, retries=0, timeout=1.0, concurrency=1))
+    assert time.monotonic() - started < 8
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Failure)] == ["timeout"]
+
+
+def test_an_answer_without_end_is_cut_off() -> None:
+    for status in (200, 400):
+        with dripping(seconds=0.0, part=b"x" * 65536, status=status) as url:
+            (outcome,) = answers(Endpoint(url, retries=0, timeout=20.0, concurrency=1))
+        assert isinstance(outcome, Failure) and outcome.reason == "an answer of over 1 MB"
+
+
+@pytest.mark.parametrize(
+    "usage", ['"many"', "[]", '{"prompt_tokens": "7"}', '{"prompt_tokens": NaN}', '{"prompt_tokens": 1' + "0" * 30 + "}",
+              '{"prompt_tokens": -5, "completion_tokens": true}', '{"prompt_tokens": 1e400}'],
+)  # fmt: skip
+def test_tokens_that_are_no_numbers_are_not_counted(usage: str) -> None:
+    text = '{"choices": [{"message": {"content": "YY"}}], "usage": ' + usage + "}"
+    with serving(lambda number, payload: (200, {}, text, 0)) as server:
+        (outcome,) = answers(Endpoint(server.url, retries=0))
+    if isinstance(outcome, Reply):
+        assert (outcome.content, outcome.prompt_tokens, outcome.completion_tokens) == ("YY", None, None)
+    else:
+        assert outcome.reason == "broken answer"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 10_000, '{"choices": {}}', '{"choices": [{"message": 5}]}'])
+def test_a_body_that_is_no_completion_is_a_broken_answer(text: str) -> None:
+    with serving(lambda number, payload: (200, {}, text, 0)) as server:
+        (outcome,) = answers(Endpoint(server.url, retries=0))
+    assert isinstance(outcome, Failure) and outcome.reason == "broken answer"
+
+
+def test_half_an_emoji_in_an_answer_can_be_stored() -> None:
+    text = '{"choices": [{"message": {"content": "YY \\ud83c"}}]}'
+    with serving(lambda number, payload: (200, {}, text, 0)) as server:
+        (outcome,) = answers(Endpoint(server.url, retries=0))
+    assert isinstance(outcome, Reply) and outcome.content == "YY ?"
+
+
+def answers(endpoint: Endpoint) -> list[Reply | Failure]:
+    """What becomes of one question."""
+    outcomes: list[Reply | Failure] = []
+    question = Question({"model": "m", "messages": [{"role": "user", "content": "湯很鹹"}]}, (1,), "h")
+    ask(endpoint, [question], outcomes.append)
+    return outcomes
+
+
+@contextmanager
+def dripping(seconds: float, part: bytes = b" ", status: int = 200) -> Iterator[str]:
+    """A server that sends `part` again and again, `seconds` apart, until the client goes away."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.end_headers()
+            until = time.monotonic() + 30
+            try:
+                while time.monotonic() < until:
+                    self.wfile.write(part)
+                    self.wfile.flush()
+                    time.sleep(seconds)
+            except OSError:
+                self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    http = LocalServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}/v1"
+    finally:
+        http.shutdown()
+        http.server_close()

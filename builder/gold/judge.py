@@ -2,7 +2,8 @@
 
 The openai client waits as Retry-After says and backs off on 408, 409, 429, 5xx, timeouts and lost connections; an
 answer that is no whole completion is asked again here. The key comes from the environment and is cut out of
-everything that comes back.
+everything that comes back. The server is not trusted: a request has a time limit as a whole, a body a size limit, and
+no redirect is followed, for it would carry the reviews to somebody else.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -60,6 +61,15 @@ class Failure:
     question: Question
     reason: str
     raw: str = ""
+
+
+MOST_BYTES = 1 << 20
+"""Bytes of an answer; a label takes a few hundred."""
+_MOST_TOKENS = 1 << 40
+
+
+class AnswerTooLarge(Exception):
+    """A server sends more than MOST_BYTES."""
 
 
 class BrokenAnswer(Exception):
@@ -139,7 +149,11 @@ async def _ask(
                 )
 
     async with AsyncOpenAI(
-        api_key=key or "none", base_url=endpoint.url, max_retries=endpoint.retries, timeout=endpoint.timeout
+        api_key=key or "none",
+        base_url=endpoint.url,
+        max_retries=endpoint.retries,
+        timeout=2 * endpoint.timeout,  # for each piece; the limit of the whole request comes first
+        http_client=_bounded_client(endpoint),
     ) as client:
         tasks = [asyncio.create_task(work()) for _ in range(min(endpoint.concurrency, len(questions)))]
         try:
@@ -148,6 +162,34 @@ async def _ask(
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _bounded_client(endpoint: Endpoint) -> Any:
+    """The HTTP client of openai, whichever library that is, with limits for what a server may do."""
+    from openai import DefaultAsyncHttpxClient
+
+    class Bounded(DefaultAsyncHttpxClient):
+        """openai's own time limit is for each piece of an answer: a byte a second would never end."""
+
+        async def send(self, request: Any, **options: Any) -> Any:
+            options |= {"stream": True, "follow_redirects": False}
+            async with asyncio.timeout(endpoint.timeout):
+                response = await super().send(request, **options)
+                try:
+                    body = bytearray()
+                    async for part in response.aiter_bytes():
+                        body += part
+                        if len(body) > MOST_BYTES:
+                            raise AnswerTooLarge
+                finally:
+                    await response.aclose()
+            headers = [(name, value) for name, value in response.headers.items() if name not in _OF_TRANSFER]
+            return type(response)(response.status_code, headers=headers, content=bytes(body), request=request)
+
+    return Bounded(base_url=endpoint.url, timeout=2 * endpoint.timeout, follow_redirects=False)
+
+
+_OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
 
 
 async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: int) -> Reply | Failure:
@@ -173,6 +215,10 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
             return Failure(question, "timeout")
         except openai.APIConnectionError as error:
             return Failure(question, f"no connection ({type(error.__cause__).__name__})")
+        except AnswerTooLarge:
+            return Failure(question, f"an answer of over {MOST_BYTES >> 20} MB")
+        except TimeoutError:
+            last = Failure(question, "timeout")
     return last
 
 
@@ -185,9 +231,16 @@ def _reply(question: Question, raw: str) -> Reply:
     try:
         body: Any = json.loads(raw)
         content, usage = body["choices"][0]["message"]["content"] or "", body.get("usage") or {}
-        return Reply(question, raw, str(content), usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        text = str(content).encode("utf-8", "replace").decode()  # half an emoji fits no database
+        return Reply(question, raw, text, _tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens"))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise BrokenAnswer(raw) from error
+
+
+def _tokens(usage: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens; None for what is none, for the caps are counted with it."""
+    value = usage.get(name)
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
 
 def _hidden(text: str, key: str) -> str:
