@@ -15,8 +15,8 @@ import pytest
 from conftest import ROOT, environment
 
 from builder.errors import InputError
-from builder.records import RejectedRow
 from builder.sources import delimited, opening, read, xlsx
+from builder.sources.rows import RejectedRow
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
