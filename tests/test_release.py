@@ -146,7 +146,12 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
     assert {key: after[key] for key in before} == before, "nobody moved"
     assert len(after) > len(before)
     major = make(
-        few, out, release__licence="CC0-1.0", release__name="restaurant-aste", release__url="https://example.org/x"
+        few,
+        out,
+        release__licence="CC0-1.0",
+        release__name="restaurant-aste",
+        release__url="https://example.org/x",
+        release__drop_reason="the second file is taken back",
     )
     assert (major.name, told(major)["change"]) == ("v1.0.0", "major")
     changes = (major / "CHANGES.md").read_text(encoding="utf-8")
