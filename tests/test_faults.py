@@ -32,7 +32,7 @@ from builder.errors import ReleaseError, WorkdirError
 from builder.release.reading import opened, rows
 from builder.release.verify import verify
 from builder.stages import annotate, seed
-from builder.store import db, queries, reviews
+from builder.store import db, queries, readings, reviews
 
 HAN = "第{n}碗湯頭濃郁，服務親切"
 
@@ -172,7 +172,7 @@ def test_readers_see_the_last_whole_state_while_a_build_writes_slowly(
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        told = once(monkeypatch, reviews, "annotate", lambda: seen.append(-1))
+        told = once(monkeypatch, readings, "annotate", lambda: seen.append(-1))
         pipeline.run(again, until="annotate", force=("annotate",))
     finally:
         stop.set()
@@ -225,7 +225,7 @@ def test_a_build_by_any_crew_of_which_one_is_killed_is_the_build_of_one_process(
         worker.kill()
         killed.append(worker.pid)
 
-    once(monkeypatch, reviews, "annotate", kill)
+    once(monkeypatch, readings, "annotate", kill)
     crew = build(tmp_path / "crew", engine=engine, workers=workers)
     assert killed
     assert contents(crew / "out") == contents(alone / "out")

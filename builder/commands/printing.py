@@ -50,7 +50,7 @@ def put_rows(
         click.echo(f"only the first {most:,} rows are shown; --limit takes more, --output FILE all", err=True)
         rows = rows[:most]
     if target is None:
-        click.echo(rendered(columns, rows, shape or "table", safe), nl=False)
+        click.echo(rendered(columns, rows, shape or "table", safe), nl=False, color=True)  # cells as they are stored
         return
     shape = shape or _shape_of(target)
     write_atomically(target, rendered(columns, rows, shape, safe).encode("utf-8", "surrogatepass"))

@@ -68,6 +68,7 @@ def _reader(path: Path) -> Reader:
     for ending, reader in FORMATS.items():
         if name.endswith(ending):
             return reader
+    check_readable(path)
     known = ", ".join(FORMATS)
     raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from builder.sources.columns import Columns, Row, resolve, review
+from builder.errors import InputError
+from builder.sources.columns import GUESSES, Columns, Row, resolve, review
 from builder.sources.opening import Source, storable, written
 from builder.sources.rows import RejectedRow
 
@@ -37,7 +38,15 @@ def reviews(items: Iterator[RawObject | RejectedRow], columns: Columns, source: 
     def sample() -> Iterator[list[object]]:
         return ([_at(value, name) for name in names] for value in objects)
 
-    keys = [None if i is None else names[i] for i in resolve(names, columns, source, sample).used]
+    try:
+        picks = resolve(names, columns, source, sample)
+    except InputError:
+        texts = [key for key in dict.fromkeys(key for value in objects for key in value) if key in GUESSES["text"]]
+        if columns.text is not None or not texts:
+            raise
+        names += texts  # each text is an object, so each row is rejected as such
+        picks = resolve(names, columns, source, sample)
+    keys = [None if i is None else names[i] for i in picks.used]
     for item in chain(first, items):
         if isinstance(item, RejectedRow):
             yield item
