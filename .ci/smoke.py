@@ -1,7 +1,8 @@
-"""Does the installed wheel work where no checkout is? `python smoke.py CHECKOUT WHEEL`, run by an environment that has the wheel.
+"""Does the installed wheel work where no checkout is? `python smoke.py CHECKOUT WHEEL`, run by an environment that has
+the wheel.
 
-It holds every file of the package, the lexicons and the rules; it extracts, reads its sample into a database, and knows how it is
-extended. The checkout serves only to compare the lists of files.
+It holds every file of the package, the lexicons and the rules; it extracts, reads its sample into a database, and
+knows how it is extended. The checkout serves only to compare the lists of files.
 """
 
 from __future__ import annotations

@@ -34,13 +34,17 @@ prediction that the discriminator lets through.
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A config and, for each dotted key, the place its value came from: `default`, `profile NAME`, `FILE` or `option`."""
+    """A config and, for each dotted key, the place its value came from:
+    `default`, `profile NAME`, `FILE` or `option`.
+    """
 
     config: Config
     origin: Mapping[str, str]
 
     def toml(self) -> str:
-        """All settings as a TOML file that `resolve` reads back; a comment on each line says where its value came from."""
+        """All settings as a TOML file that `resolve` reads back;
+        a comment on each line says where its value came from.
+        """
         sections: dict[str, list[str]] = {}
         for key in sorted(self.origin):
             section, _, name = key.rpartition(".")
@@ -77,7 +81,9 @@ Made = typing.TypeVar("Made")
 
 
 def filled(cls: type[Made], options: Mapping[str, object], where: str = "option") -> Made:
-    """A dataclass of settings, sections included, from `options` by dotted key; raises ConfigError as `resolve` does."""
+    """A dataclass of settings, sections included, from `options` by dotted key;
+    raises ConfigError as `resolve` does.
+    """
     known = _keys(cls)
     for key in options:
         _check_key(key, known, where)

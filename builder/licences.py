@@ -45,7 +45,9 @@ def is_spdx_name(licence: str) -> bool:
 
 
 def by_source(pairs: Iterable[str], where: str) -> dict[str, str]:
-    """{source: licence} of `SOURCE=LICENCE` pairs; ConfigError for one that is none, or a source that is named twice."""
+    """{source: licence} of `SOURCE=LICENCE` pairs;
+    ConfigError for one that is none, or a source that is named twice.
+    """
     licences: dict[str, str] = {}
     for pair in pairs:
         source, equals, licence = pair.rpartition("=")

@@ -45,18 +45,22 @@ def _colours(palette: dict[str, str]) -> str:
 
 _BOX = ".builder-triplets"
 STYLE = f"""<style>
-{_BOX} {{ {_colours(LIGHT)} font: 15px/1.5 system-ui, "Noto Sans TC", "PingFang TC", "Microsoft JhengHei", sans-serif; }}
+{_BOX} {{ {_colours(LIGHT)} font: 15px/1.5 system-ui, "Noto Sans TC", "PingFang TC", "Microsoft JhengHei", sans-serif; \
+}}
 @media (prefers-color-scheme: dark) {{ {_BOX} {{ {_colours(DARK)} }} }}
 {_BOX} .POS {{ --c: var(--pos); --cb: var(--pos-bg); }} {_BOX} .NEG {{ --c: var(--neg); --cb: var(--neg-bg); }}
 {_BOX} .NEU {{ --c: var(--neu); --cb: var(--neu-bg); }}
-{_BOX} .text {{ margin: .2em 0; line-height: 2.5; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }}
+{_BOX} .text {{ margin: .2em 0; line-height: 2.5; white-space: pre-wrap; overflow-wrap: anywhere; \
+unicode-bidi: isolate; }}
 {_BOX} .m {{ text-decoration: underline solid var(--c) 3px; text-decoration-skip-ink: none; border-radius: 3px; }}
-{_BOX} .m.aspect {{ background: var(--aspect-bg); }} {_BOX} .m.opinion {{ background: var(--cb); color: var(--c); font-weight: 600; }}
+{_BOX} .m.aspect {{ background: var(--aspect-bg); }} {_BOX} .m.opinion {{ background: var(--cb); color: var(--c); \
+font-weight: 600; }}
 {_BOX} .m .m {{ background: none; }}
 {" ".join(f"{_BOX} .l{lane} {{ text-underline-offset: {5 + 4 * lane}px; }}" for lane in range(LANES))}
 {_BOX} sup {{ font-size: .65em; opacity: .75; margin: 0 .1em; }} {_BOX} .gap {{ opacity: .5; }}
 {_BOX} ol {{ margin: .2em 0 .2em 1.6em; padding: 0; }} {_BOX} li {{ margin: .1em 0; }}
-{_BOX} .tag {{ color: var(--c); background: var(--cb); border-radius: 5px; padding: .05em .4em; font-size: .8em; font-weight: 650; }}
+{_BOX} .tag {{ color: var(--c); background: var(--cb); border-radius: 5px; padding: .05em .4em; font-size: .8em; \
+font-weight: 650; }}
 {_BOX} .hidden-char {{ font: .7rem/1 ui-monospace, monospace; opacity: .7; }}
 </style>"""
 

@@ -78,9 +78,9 @@ class Triplet:
 
     `aspect` is the term, `aspect_full` the term with its modifiers; `opinion` the core word with its negator (不會鹹
     from 不會太鹹), `opinion_full` the contiguous phrase. `owner` is set where the aspect is an attribute of something
-    named in the text: 餐點 for 餐點口感, written 餐點[口感] in the paper's format. `valence` runs from 1 to 10 (paper, section
-    3.2.4). `evidence` holds (kind, detail) in the order of the decisions: lexicon entries, dependency path, negator,
-    rules.
+    named in the text: 餐點 for 餐點口感, written 餐點[口感] in the paper's format. `valence` runs from 1 to 10 (paper,
+    section 3.2.4). `evidence` holds (kind, detail) in the order of the decisions: lexicon entries, dependency path,
+    negator, rules.
     """
 
     aspect: Element
@@ -144,8 +144,8 @@ class Triplet:
         ):
             return None
         return Triplet(
-            aspect, aspect_full, opinion, opinion_full, self.polarity, self.valence, owner, self.source, self.rules, self.confidence,
-            self.evidence,
+            aspect, aspect_full, opinion, opinion_full, self.polarity, self.valence, owner, self.source, self.rules,
+            self.confidence, self.evidence,
         )  # fmt: skip
 
     def shifted(self, by: int) -> Triplet:
@@ -173,13 +173,18 @@ class Triplet:
         return markup.boxed(self.html())
 
     def html(self) -> str:
-        """One line of HTML: aspect, opinion, the whole phrase where it says more, polarity, valence, places and rule."""
+        """One line of HTML: aspect, opinion, the whole phrase where it says more, polarity, valence,
+        places and rule.
+        """
         aspect = markup.element("aspect", self.polarity, self.aspect.surfaces)
         opinion = markup.element("opinion", self.polarity, self.opinion.surfaces)
         whole = f" ({markup.plain(self.opinion_full.text)})" if self.opinion_full.text != self.opinion.text else ""
         places = f"{self.aspect.places} · {self.opinion.places}"
         by = self.rule or self.source
-        return f"{aspect} — {opinion}{whole} {markup.tag(self.polarity)} {self.valence:g} <small>{places} · {markup.plain(by)}</small>"
+        return (
+            f"{aspect} — {opinion}{whole} {markup.tag(self.polarity)} {self.valence:g} <small>{places} · "
+            f"{markup.plain(by)}</small>"
+        )
 
     def __str__(self) -> str:
         return f"{self.aspect.text} · {self.opinion.text} · {self.polarity}"

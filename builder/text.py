@@ -31,7 +31,8 @@ _SENTENCE_END = frozenset("。！？!?…\n")
 _CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
 SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
 SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
-# What a view shows otherwise: the above, and as a space every other control, surrogate and space (categories Cc, Cs, Zs).
+# What a view shows otherwise: the above, and as a space every other control, surrogate and space (categories Cc, Cs,
+# Zs).
 _OTHERWISE = re.compile(
     f"[{''.join(SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]"
 )
@@ -111,7 +112,8 @@ def _script_of_char(char: str) -> int:
     return (simplified != char and traditional == char) - (traditional != char and simplified == char)
 
 
-# Written in both scripts: OpenCC calls them Simplified, Taiwanese reviews use them (台, 里 in names, 只, 才, 面 in 方面 …).
+# Written in both scripts: OpenCC calls them Simplified, Taiwanese reviews use them (台, 里 in names, 只, 才, 面 in
+# 方面 …).
 _SHARED = frozenset(
     "台里只才面后干出了松几丰卷吃周回向后布并志扎担斗朴杯杆柜栗欲沾注泄洒涂游准炮烟症皂秋秘筑系累舍蔑谷踪辟迹郁钟鉴闲霉須余余万于云伙划虱凶岩肴灶唇粽峰糍"
 )
@@ -127,7 +129,9 @@ def _votes(text: str) -> list[int]:
 
 
 def script_of(text: str) -> Script:
-    """Which script a text is written in; `mixed` if a fifth or more of the telling characters belong to the other one."""
+    """Which script a text is written in; `mixed` if a fifth or more of the telling characters belong to the other
+    one.
+    """
     votes = _votes(text)
     if not votes:
         return "traditional" if HAN.search(text) else "none"

@@ -1,4 +1,5 @@
-"""The picture of the README: a review with the triplets that `builder extract` finds in it. `python docs/picture.py` draws it anew.
+"""The picture of the README: a review with the triplets that `builder extract` finds in it. `python docs/picture.py`
+draws it anew.
 
 In: `TEXT`. Out: docs/assets/triplets.svg, which shows on light and dark pages and needs no font but the reader's own.
 """
@@ -17,10 +18,13 @@ TEXT = "滷肉飯不會太鹹，雞湯很濃郁，但是位子有點少，服務
 TARGET = Path(__file__).parent / "assets" / "triplets.svg"
 SIZE, LEFT, BASE, HEIGHT = 24, 28, 86, 172
 STYLE = """
-  .page { fill: #fbfaf8; stroke: #d9d5cd } .text { fill: #22252a; font: 24px 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif }
+  .page { fill: #fbfaf8; stroke: #d9d5cd } .text { fill: #22252a; \
+font: 24px 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif }
   .name { font: 15px 'Noto Sans TC', 'PingFang TC', 'Microsoft JhengHei', sans-serif; text-anchor: middle }
-  .aspect { fill: #e4e9f1 } .POS { --c: #1d8a50; --b: #d7f0e0 } .NEG { --c: #c8402f; --b: #fbdcd6 } .NEU { --c: #84742f; --b: #efe8c8 }
-  .opinion { fill: var(--b) } .link { fill: none; stroke: var(--c); stroke-width: 2 } .line { stroke: var(--c); stroke-width: 3 } .name { fill: var(--c) }
+  .aspect { fill: #e4e9f1 } .POS { --c: #1d8a50; --b: #d7f0e0 } .NEG { --c: #c8402f; \
+--b: #fbdcd6 } .NEU { --c: #84742f; --b: #efe8c8 }
+  .opinion { fill: var(--b) } .link { fill: none; stroke: var(--c); stroke-width: 2 } .line { stroke: var(--c); \
+stroke-width: 3 } .name { fill: var(--c) }
   @media (prefers-color-scheme: dark) {
     .page { fill: #1f2226; stroke: #3a4048 } .text { fill: #e4e6e9 } .aspect { fill: #323a46 }
     .POS { --c: #58c48a; --b: #1d3f2c } .NEG { --c: #f08a7a; --b: #4d2822 } .NEU { --c: #cdb969; --b: #3d3722 }
@@ -57,7 +61,8 @@ def draw(text: str, triplets: Sequence[dict[str, Any]]) -> str:
         )
         marks.append("</g>")
         words.append(
-            f'<text class="name {polarity}" x="{(begin + end) / 2:g}" y="{BASE + 52}">{triplet["aspect"]} · {triplet["opinion"]}'
+            f'<text class="name {polarity}" x="{(begin + end) / 2:g}" y="{BASE + 52}">{triplet["aspect"]} · '
+            f"{triplet['opinion']}"
             f'<tspan x="{(begin + end) / 2:g}" dy="22">{polarity}</tspan></text>'
         )
     return "\n".join(

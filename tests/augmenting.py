@@ -74,7 +74,8 @@ def release(folder: Path) -> Path:
         for split, listed in told.items()
     }
     splits = [
-        SplitFacts(split, "rules", "gold" if split == "test" else "silver", len(listed), sum(len(one["triplets"]) for one in listed),
+        SplitFacts(split, "rules", "gold" if split == "test" else "silver", len(listed),
+        sum(len(one["triplets"]) for one in listed),
               {p: sum(t["polarity"] == p for one in listed for t in one["triplets"]) for p in POLARITIES})
         for split, listed in rows.items()
     ]  # fmt: skip
@@ -101,7 +102,9 @@ def sentence(marked: str, language: str = "en", label: str | None = None) -> Sen
 
 
 def candidate(source: Sentence, *replaced: tuple[str, str]) -> Rewrite:
-    """The source with the first place of each word replaced; "" before a word inserts in front of it: ("+word", "new ")."""
+    """The source with the first place of each word replaced; "" before a word inserts in front of it:
+    ("+word", "new ").
+    """
     edits = []
     for old, new in replaced:
         start = source.text.index(old.removeprefix("+"))

@@ -26,7 +26,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One headless page. `evaluate` runs JavaScript and gives its value; `faults` are the console's errors and refused loads."""
+    """One headless page. `evaluate` runs JavaScript and gives its value.
+
+    `faults` are the console's errors and refused loads.
+    """
 
     def __init__(self, folder: Path) -> None:
         assert CHROMIUM is not None
@@ -130,7 +133,11 @@ class Browser:
 
     def hover(self, selector: str) -> None:
         """Move the pointer over the middle of the first line of an element."""
-        script = f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}}); const r = e.getClientRects()[0]; return [r.left + r.width / 2, r.top + r.height / 2] }})()"
+        script = (
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); "
+            "e.scrollIntoView({block: 'center'}); const r = e.getClientRects()[0];"
+            " return [r.left + r.width / 2, r.top + r.height / 2] })()"
+        )
         x, y = self.evaluate(script)
         self.evaluate("new Promise(done => setTimeout(done, 150))")
         self("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

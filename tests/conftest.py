@@ -1,7 +1,9 @@
-"""What several test files share: the command line run as a user runs it, and one tiny build that is made once a session.
+"""What several test files share: the command line run as a user runs it, and one tiny build that is made once a
+session.
 
-The build takes some reviews of the shipped sample and rows that repeat or cannot be used. It is read only: a test that changes a
-working directory copies it first, trained models included, so that a rerun of the same training costs nothing.
+The build takes some reviews of the shipped sample and rows that repeat or cannot be used. It is read only: a test that
+changes a working directory copies it first, trained models included, so that a rerun of the same training costs
+nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ FAST = {
     "self_train.variants": '["D"]',
     "ingest.valid_share": "0.2",
 }
-"""Chunks small enough that there are several. Variant D takes what the tagger finds, so that the release shows what was learned."""
+"""Chunks small enough that there are several.
+Variant D takes what the tagger finds, so that the release shows what was learned.
+"""
 
 
 FAST_FILES = (
@@ -73,7 +77,9 @@ FAST_FILES = (
     ),
     "test_text.py",
 )
-"""What `pytest -m fast` runs, but for tests that need a build: some 1,000 tests in less than a minute of two idle cores."""
+"""What `pytest -m fast` runs, but for tests that need a build:
+some 1,000 tests in less than a minute of two idle cores.
+"""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -89,7 +95,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.fast)
 
 
-WORDS = "湯頭 服務 店員 餐點 牛肉麵 好吃 很鹹 親切 不會 太 甜 這家 下次 再來 環境 乾淨 排隊 一小時 值得 推薦 價格 便宜 份量 大"
+WORDS = (
+    "湯頭 服務 店員 餐點 牛肉麵 好吃 很鹹 親切 不會 太 甜 這家 下次 再來 環境 乾淨 排隊 一小時 值得 推薦 價格 便宜 "
+    "份量 大"
+)
 
 
 def sentence(seed: int, words: int = 14) -> str:
@@ -98,7 +107,9 @@ def sentence(seed: int, words: int = 14) -> str:
 
 
 class LocalServer(ThreadingHTTPServer):
-    """A server whose clients may go away, as those that are refused do: no news for the terminal, which the tests read."""
+    """A server whose clients may go away, as those that are refused do:
+    no news for the terminal, which the tests read.
+    """
 
     daemon_threads = True
 
@@ -189,7 +200,9 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same command line inside this process, without the seconds that torch takes to load. What is no error of ours escapes."""
+    """The same command line inside this process, without the seconds that torch takes to load.
+    What is no error of ours escapes.
+    """
     import signal
 
     from builder import cli
@@ -213,7 +226,9 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def small_input(folder: Path) -> tuple[Path, Path]:
-    """(reviews, gold): the first sample reviews, then rows that repeat, differ in punctuation only, or cannot be used."""
+    """(reviews, gold): the first sample reviews, then rows that repeat, differ in punctuation only,
+    or cannot be used.
+    """
     with (SAMPLE / "reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))[:30]
     usable = [
@@ -282,7 +297,9 @@ def built(tmp_path_factory: pytest.TempPathFactory, builder: Command, small: tup
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Every file under a folder by its hash: equal exactly where the bytes are. Nothing may be left beside the releases."""
+    """Every file under a folder by its hash: equal exactly where the bytes are.
+    Nothing may be left beside the releases.
+    """
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))

@@ -1,7 +1,7 @@
 """Notebooks without Jupyter: run the cells of one in a plain namespace, and keep or compare what they show.
 
-`python tests/notebooks.py examples/*.ipynb` runs them and writes their outputs; the tests run them and compare. A cell with the tag `varies`
-(scores of a trained model, times) is run, but its output may differ from machine to machine.
+`python tests/notebooks.py examples/*.ipynb` runs them and writes their outputs; the tests run them and compare. A cell
+with the tag `varies` (scores of a trained model, times) is run, but its output may differ from machine to machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Builds that are killed: real processes, forked from one that has torch loaded already, without the seconds that each start would take."""
+"""Builds that are killed: real processes, forked from one that has torch loaded already,
+without the seconds that each start would take.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from builder.release.verify import verify
 
 NURSERY = """
 import importlib, json, os, pkgutil, sys
-import builder.stages, builder.model.tagger, builder.model.discriminator, builder.model.saved, builder.nlp.embedded, builder.pipeline, builder.commands.build, opencc, tabulate
+import builder.stages, builder.model.tagger, builder.model.discriminator, builder.model.saved, builder.nlp.embedded, \
+builder.pipeline, builder.commands.build, opencc, tabulate
 for module in pkgutil.walk_packages(builder.stages.__path__, "builder.stages."):
     importlib.import_module(module.name)
 from builder import cli
@@ -129,10 +132,11 @@ def due(workdir: Path) -> list[str]:
 
 
 def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: int, seed: int) -> Counter[str]:
-    """Kill builds at so many random moments and let each end: the same release to the byte every time. The stages that kills met, counted.
+    """Kill builds at so many random moments and let each end: the same release to the byte every time. The stages that
+    kills met, counted.
 
-    Half of the kills are meant for what comes next, half for any stage that is due, so that late stages meet as many as early ones; a stage
-    of a build is killed twice at most.
+    Half of the kills are meant for what comes next, half for any stage that is due, so that late stages meet as many
+    as early ones; a stage of a build is killed twice at most.
     """
     rng, done, met, builds = random.Random(seed), 0, Counter[str](), 0
     while done < kills:

@@ -1,4 +1,6 @@
-"""One reader for the tests of the engine and of the rules: the shipped lexicon, backend and rules, ready to read a text."""
+"""One reader for the tests of the engine and of the rules:
+the shipped lexicon, backend and rules, ready to read a text.
+"""
 
 from __future__ import annotations
 

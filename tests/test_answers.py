@@ -13,20 +13,28 @@ from builder.metrics import Answer
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
     "dimabsa of 2024, JSON": (
-        '[\n {"ID": "R1:S1", "Sentence": "湯頭很鹹", "Aspect": ["湯頭", "NULL"], "AspectFromTo": ["1#2", "0#0"], "Category": ["a", "b"],\n'
+        '[\n {"ID": "R1:S1", "Sentence": "湯頭很鹹", "Aspect": ["湯頭", "NULL"], "AspectFromTo": '
+        '["1#2", "0#0"], "Category": ["a", "b"],\n'
         '  "Opinion": ["很鹹", "貴"], "OpinionFromTo": ["3#4", "0#0"], "Intensity": ["3.5#5.0", "3.0#5.0"]}\n]\n',
         "R1:S1", [("湯頭", "很鹹", "NEG")],
     ),
-    "dimabsa of 2024, truth": ("ID Quadruples\nR1:S1 (湯頭,食物#品質,很鹹,4.4#5.38)(環境,x#y,還好,5.0#5.0)\n", "R1:S1", [("湯頭", "很鹹", "NEG"), ("環境", "還好", "NEU")]),
-    "dimabsa of 2026": ('{"ID": "R1", "Text": "x", "Triplet": [{"Aspect": "湯頭", "Opinion": "好喝", "Polarity": "正面"}]}\n', "R1", [("湯頭", "好喝", "POS")]),
+    "dimabsa of 2024, truth": ("ID Quadruples\nR1:S1 "
+        "(湯頭,食物#品質,很鹹,4.4#5.38)(環境,x#y,還好,5.0#5.0)\n", "R1:S1",
+        [("湯頭", "很鹹", "NEG"), ("環境", "還好", "NEU")]),
+    "dimabsa of 2026": ('{"ID": "R1", "Text": "x", "Triplet": [{"Aspect": "湯頭", "Opinion": "好喝", "Polarity": '
+        '"正面"}]}\n', "R1", [("湯頭", "好喝", "POS")]),
     "dimabsa of 2026, quadruplets": (
-        '{"ID": "R1", "Text": "x", "Quadruplet": [{"Aspect": "湯頭", "Category": "c", "Opinion": "好喝", "VA": "5.6#5.0"}]}\n', "R1", [("湯頭", "好喝", "POS")],
+        '{"ID": "R1", "Text": "x", "Quadruplet": [{"Aspect": "湯頭", "Category": "c", "Opinion": "好喝", "VA": '
+        '"5.6#5.0"}]}\n', "R1", [("湯頭", "好喝", "POS")],
     ),
-    "ASTE-Data-V2": ("湯 頭 很 好 喝 ， 店 小 .####[([0, 1], [3, 4], 'POS'), ([6], [7], 'NEG')]\n", "1", [("湯頭", "好喝", "POS"), ("店", "小", "NEG")]),
+    "ASTE-Data-V2": ("湯 頭 很 好 喝 ， 店 小 .####[([0, 1], [3, 4], 'POS'), ([6], [7], "
+        "'NEG')]\n", "1", [("湯頭", "好喝", "POS"), ("店", "小", "NEG")]),
     "ASTE-Data-V2, discontinuous": ("湯 不 會 太 鹹####[([0], [1, 2, 4], 'POS')]\n", "1", [("湯", "不會鹹", "POS")]),
-    "ASTE-Data-V2, Latin": ("The wine list is great .####[([1, 2], [4], 'POS')]\n", "1", [("wine list", "great", "POS")]),
+    "ASTE-Data-V2, Latin": ("The wine list is great .####[([1, 2], [4], "
+        "'POS')]\n", "1", [("wine list", "great", "POS")]),
     "Span-ASTE": ("湯 頭 真 的 很 好 喝#### #### ####[([0, 1], [4, 6], 'POS')]\n", "1", [("湯頭", "很好喝", "POS")]),
-    "PyABSA": ("湯 頭 好 喝 但 貴####[((0, 1), (2, 3), 'Positive'), ((-1, -1), (5, 5), 'Negative')]\n", "1", [("湯頭", "好喝", "POS")]),
+    "PyABSA": ("湯 頭 好 喝 但 貴####[((0, 1), (2, 3), 'Positive'), ((-1, -1), (5, 5), "
+        "'Negative')]\n", "1", [("湯頭", "好喝", "POS")]),
 }  # fmt: skip
 
 

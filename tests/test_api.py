@@ -77,7 +77,10 @@ def test_importing_the_package_takes_no_time_and_loads_nothing() -> None:
 
 
 def test_a_release_is_read_without_torch() -> None:
-    code = f"import sys, builder; print(len(list(builder.Release({str(SHIPPED)!r}).reviews('test'))), 'torch' in sys.modules)"
+    code = (
+        f"import sys, builder; print(len(list(builder.Release({str(SHIPPED)!r}).reviews('test'))), "
+        "'torch' in sys.modules)"
+    )
     assert fresh(code).split()[1] == "False"
 
 

@@ -1,4 +1,6 @@
-"""The shape of the package: who may import whom, where SQL and torch live, and what a start of the command line costs."""
+"""The shape of the package: who may import whom, where SQL and torch live,
+and what a start of the command line costs.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ MODULES = sources()
 
 
 def walk(node: ast.AST, now: bool = True) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node below, and whether it runs when its module is imported: not in a function, not for the type checker alone."""
+    """Every node below, and whether it runs when its module is imported:
+    not in a function, not for the type checker alone.
+    """
     for child in ast.iter_child_nodes(node):
         inside = now and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
@@ -118,7 +122,9 @@ def imports() -> Iterator[Import]:
 
 IMPORTS = tuple(imports())
 OURS = tuple(one for one in IMPORTS if one.target.split(".")[0] == "builder" and one.module != "builder")
-"""Without those of `builder/__init__.py`, which holds the version below all and the lazy names of `api` above nearly all."""
+"""Without those of `builder/__init__.py`, which holds the version below all and the lazy names of `api` above nearly
+all.
+"""
 
 
 def test_every_module_has_a_layer() -> None:
@@ -193,7 +199,8 @@ def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker() ->
 
 def test_the_protocols_of_model_and_nlp_need_no_torch() -> None:
     done = fresh(
-        "import sys, builder.nlp, builder.learning.task, builder.model.negatives; print([m for m in ('torch', 'numpy') if m in sys.modules])"
+        "import sys, builder.nlp, builder.learning.task, builder.model.negatives; "
+        "print([m for m in ('torch', 'numpy') if m in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
 
@@ -232,8 +239,10 @@ random.seed(1); torch.manual_seed(1); numpy.random.seed(1)
 
 def state():
     return {{
-        "files": sorted(os.listdir(".")), "threads": threading.active_count(), "torch": (torch.get_num_threads(), torch.get_num_interop_threads()),
-        "signals": [repr(signal.getsignal(n)) for n in (signal.SIGINT, signal.SIGTERM)], "logging": (len(logging.root.handlers), logging.root.level),
+        "files": sorted(os.listdir(".")), "threads": threading.active_count(), "torch": (torch.get_num_threads(), \
+torch.get_num_interop_threads()),
+        "signals": [repr(signal.getsignal(n)) for n in (signal.SIGINT, signal.SIGTERM)], "logging": \
+(len(logging.root.handlers), logging.root.level),
         "random": hash((random.getstate(), str(numpy.random.get_state()), bytes(torch.get_rng_state().numpy()))),
         "environment": dict(os.environ), "deterministic": torch.are_deterministic_algorithms_enabled(),
     }}

@@ -1,4 +1,6 @@
-"""What the constraints would reject is not written: cues that may not come are barred, those that must stay are held, and a view's own rules decide which."""
+"""What the constraints would reject is not written:
+cues that may not come are barred, those that must stay are held, and a view's own rules decide which.
+"""
 
 from __future__ import annotations
 

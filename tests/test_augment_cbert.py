@@ -1,4 +1,6 @@
-"""`cbert`, `bert`, `context` and `context+label`: labels in place of segments, whole words, protected spans, and choices that depend on a sentence alone."""
+"""`cbert`, `bert`, `context` and `context+label`:
+labels in place of segments, whole words, protected spans, and choices that depend on a sentence alone.
+"""
 
 from __future__ import annotations
 

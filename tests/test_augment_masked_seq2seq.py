@@ -1,4 +1,6 @@
-"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, beams that keep labels, and a model that is trained once."""
+"""`masked-seq2seq`: MaskFrag as the paper says, the label-aware network, beams that keep labels,
+and a model that is trained once.
+"""
 
 from __future__ import annotations
 

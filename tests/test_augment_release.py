@@ -1,4 +1,6 @@
-"""`builder augment`: a release goes in, a child release comes out that verify holds to its word; files; resuming; what is refused."""
+"""`builder augment`: a release goes in, a child release comes out that verify holds to its word; files; resuming;
+what is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled under the opposite label."""
+"""`style-transfer`: opinions give way to opposite ones, and words that make a label are refilled under the opposite
+label.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the methods that train share: raw reviews to begin with, read in the script of the sentences, and never a held-out one; settings that make sense."""
+"""What the methods that train share: raw reviews to begin with, read in the script of the sentences,
+and never a held-out one; settings that make sense.
+"""
 
 from __future__ import annotations
 

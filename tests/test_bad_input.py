@@ -1,6 +1,7 @@
 """What a user can get wrong, and what a machine can: one line on stderr, exit code 2, and nothing half-written.
 
-Where a working directory holds a finished build, a build that fails must leave it finished: the next good one does nothing.
+Where a working directory holds a finished build, a build that fails must leave it finished: the next good one does
+nothing.
 """
 
 from __future__ import annotations
@@ -345,7 +346,8 @@ def middle(workdir: Path) -> None:
 WORKDIRS: dict[str, tuple[Callable[[Path], None], str]] = {
     "newer schema": (
         newer,
-        r"builder\.db: this working directory has schema 99, this builder knows up to \d+; use the builder that made it",
+        r"builder\.db: this working directory has schema 99, this builder knows up to \d+; "
+        r"use the builder that made it",
     ),
     "foreign database": (foreign, r"builder\.db: this database was not made by builder; choose another --workdir"),
     "garbage": (
@@ -412,8 +414,8 @@ def test_a_second_build_says_which_process_has_the_working_directory(
         for command in (("build", built.reviews), ("resume",), ("run", "seed", "--force")):
             ran = here(*command, "--workdir", workdir)
             assert (
-                ran.error
-                == f"{workdir}: another build is running here (process {os.getpid()}); wait for it, or use another --workdir"
+                ran.error == f"{workdir}: another build is running here (process {os.getpid()}); "
+                "wait for it, or use another --workdir"
             )
         assert here("status", "--workdir", workdir).code == 0, "looking needs no lock"
     assert kept_stages(built, here, workdir) == 7
@@ -499,7 +501,8 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
     cases: list[tuple[tuple[object, ...], str]] = [
         (
             ("run", "sedd", "--workdir", built.workdir),
-            "unknown stage 'sedd'; did you mean seed? stages: ingest, annotate, seed, discriminate, self_train, evaluate, release",
+            "unknown stage 'sedd'; did you mean seed? stages: "
+            "ingest, annotate, seed, discriminate, self_train, evaluate, release",
         ),
         (("query", "nothing", "--workdir", built.workdir), "unknown query 'nothing'; known: ambiguous-spans, "),
         (
@@ -575,7 +578,8 @@ def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Pa
         ('{"id": 1, "triplets": []}\n{"id": 1, "triplets": []}\n', r"a\.jsonl:2: the id '1' stands twice"),
         (
             '{"some": "thing"}\n',
-            r"a\.jsonl:1: a row with keys some; known: ours \(id, triplets\); dimabsa \(ID, Triplet\); paper \(answer, id\)",
+            r"a\.jsonl:1: a row with keys some; known: ours \(id, triplets\); dimabsa \(ID, Triplet\); "
+            r"paper \(answer, id\)",
         ),
         (
             '{"id": 1, "triplets": [{"aspect": "a", "opinion": "b", "polarity": "GOOD"}]}\n',

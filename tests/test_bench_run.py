@@ -77,8 +77,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def options(data: Path, workdir: Path, **more: object) -> list[object]:
     chosen = {
-        "task": "absc", "train": data / "train.txt", "test": data / "test.txt", "methods": f"none,{data / 'front.jsonl'}", "models": "cnn",
-        "seeds": 2, "epochs": 2, "copies": "1,2", "workdir": workdir,
+        "task": "absc", "train": data / "train.txt", "test": data / "test.txt",
+        "methods": f"none,{data / 'front.jsonl'}", "models": "cnn", "seeds": 2, "epochs": 2, "copies": "1,2",
+        "workdir": workdir,
     } | more  # fmt: skip
     return ["bench", *(word for key, value in chosen.items() if value is not None for word in (f"--{key}", value))]
 
@@ -283,7 +284,8 @@ def test_files_of_every_kind_are_read(tmp_path: Path) -> None:
     (row,) = reading.load(three, "ate").rows
     assert [row.text[a:b] for a, b in row.spans] == ["soup", "tea"]
     old = tmp_path / "old.json"
-    told = {"ID": "1", "Sentence": "湯好，麵也好", "Aspect": ["麵", "NULL"], "AspectFromTo": ["4#4", "0#0"], "Opinion": ["也好", "好"], "OpinionFromTo": ["5#6", "2#2"], "Intensity": ["6.5#5.0", "6#5"]}  # fmt: skip
+    told = {"ID": "1", "Sentence": "湯好，麵也好", "Aspect": ["麵", "NULL"], "AspectFromTo": ["4#4", "0#0"],
+    "Opinion": ["也好", "好"], "OpinionFromTo": ["5#6", "2#2"], "Intensity": ["6.5#5.0", "6#5"]}  # fmt: skip
     old.write_text(json.dumps([told]), encoding="utf-8")
     (row,) = reading.load(old, "aste").rows
     assert [(one.aspect.text, one.aspect.spans, one.opinion.spans, one.polarity) for one in row.triplets] == [
@@ -357,12 +359,15 @@ def test_triplets_are_benched_with_the_project_s_tagger(tmp_path: Path, here: Co
 
 def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory(tmp_path: Path, here: Command) -> None:
     rows = [{"text": f"the room was big and the {noun} was {word} {i}", "label": label, "id": f"r{i}"}
-            for i, (noun, word, label) in enumerate((n, w, s) for n in ("car", "street", "town", "child") for w, s in (("good", "1"), ("terrible", "0")))]  # fmt: skip
+            for i,
+            (noun, word, label) in enumerate((n, w, s) for n in ("car", "street", "town", "child") for w,
+             s in (("good", "1"), ("terrible", "0")))]  # fmt: skip
     train = jsonl(tmp_path / "train.jsonl", rows)
     test = jsonl(
         tmp_path / "test.jsonl", [{"text": "a quick word", "label": "1"}, {"text": "a slow word", "label": "0"}]
     )
-    arguments = ["bench", "--task", "tc", "--train", train, "--test", test, "--models", "cnn", "--methods", "none,synonym", "--seeds", 1, "--epochs", 1, "--workdir", tmp_path / "w"]  # fmt: skip
+    arguments = ["bench", "--task", "tc", "--train", train, "--test", test, "--models", "cnn", "--methods",
+    "none,synonym", "--seeds", 1, "--epochs", 1, "--workdir", tmp_path / "w"]  # fmt: skip
     ran = here(*arguments)
     assert ran.code == 0, ran.err
     (kept,) = (tmp_path / "w" / "augmented").glob("synonym-*.json")

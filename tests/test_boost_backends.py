@@ -1,4 +1,6 @@
-"""The back ends eda, spelling and split: what changes, what never does, and that a sentence's candidates are its own affair."""
+"""The back ends eda, spelling and split: what changes, what never does,
+and that a sentence's candidates are its own affair.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""BoostAug's folds and filters: who judges whom, what is dropped and why, what an interruption leaves, and every way to give it bad data."""
+"""BoostAug's folds and filters: who judges whom, what is dropped and why, what an interruption leaves,
+and every way to give it bad data.
+"""
 
 from __future__ import annotations
 
@@ -277,7 +279,8 @@ def test_no_surrogate_judges_what_it_was_trained_or_validated_on() -> None:
 
 @pytest.mark.parametrize(("scale", "kept"), [("absolute", 5), ("valid", 10), ("source", 10)])
 def test_thresholds_count_from_one_from_the_validation_fold_or_from_the_source(scale: str, kept: int) -> None:
-    # Natural text has confidence 0.9 and perplexity 3: 0.5 is more than half of that, and less than half of 1 is dropped.
+    # Natural text has confidence 0.9 and perplexity 3: 0.5 is more than half of that, and less than half of 1 is
+    # dropped.
     made = boost(scale=scale, limits=Thresholds(0.55, 4.5), oversample=1)
     assert [len(row) for row in made.propose(MANY, 10, 1)] == [kept] * 25
 
@@ -340,8 +343,10 @@ def test_filters_that_keep_nothing_say_which_of_them_did_it() -> None:
     with pytest.raises(ConfigError) as error:
         list(boost(limits=Thresholds(0.997, 3.5)).propose(MANY, 2, 1))
     assert str(error.value) == (
-        "boostaug: the filters keep none of 100 candidates: perplexity (threshold 3.5) dropped most; dropped by perplexity 100, confidence 100; "
-        "median confidence 0.748, perplexity 4.0; loosen perplexity, or switch it off with boostaug.by_perplexity = false"
+        "boostaug: the filters keep none of 100 candidates: perplexity (threshold 3.5) dropped most; "
+        "dropped by perplexity 100, confidence 100; "
+        "median confidence 0.748, perplexity 4.0; "
+        "loosen perplexity, or switch it off with boostaug.by_perplexity = false"
     )
     survive(
         [JudgedCandidate(candidates(1)[0], SURE), JudgedCandidate(candidates(1)[0], SURE, ("label",))],

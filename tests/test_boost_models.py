@@ -1,4 +1,6 @@
-"""The surrogates and masked language models: that both heads learn, that equation 2 is what is computed, and what bad models and data meet."""
+"""The surrogates and masked language models:
+that both heads learn, that equation 2 is what is computed, and what bad models and data meet.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,9 @@ def test_a_word_never_seen_costs_more_than_a_known_one(surrogate: classes.Classe
 
 
 def test_one_pass_gives_the_probability_of_each_word_given_all_others(surrogate: classes.Classes) -> None:
-    """Equation 2: hide each word in turn, as a masked model would, and the probability of what stands there is the same."""
+    """Equation 2: hide each word in turn, as a masked model would,
+    and the probability of what stands there is the same.
+    """
     network = surrogate.network.eval()
     items = [classes.make_item(one, surrogate.vocabulary, {}) for one in english(5, 6)]
     with torch.inference_mode():

@@ -1,4 +1,6 @@
-"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time, and says what it cannot do."""
+"""The classifiers and aspect taggers: each learns what can be learnt, the same way every time,
+and says what it cannot do.
+"""
 
 from __future__ import annotations
 

@@ -335,7 +335,8 @@ def test_sql_refuses_what_is_no_reading_and_names_what_there_is(
     assert (
         ask(
             built.workdir,
-            "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)",
+            "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), "
+            "(SELECT count(*) FROM sqlite_master)",
         )
         == before
     )
@@ -350,7 +351,10 @@ def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built, builder
 
 def test_sql_into_a_reader_that_leaves_early_ends_quietly(built: Built) -> None:
     statement = "SELECT a.text, b.text, c.text FROM reviews a, reviews b, reviews c"
-    command = f"{sys.executable} -m builder sql '{statement}' --limit 40000 --format csv --workdir {built.workdir} | head -n 1"
+    command = (
+        f"{sys.executable} -m builder sql '{statement}' --limit 40000 --format csv --workdir {built.workdir} | "
+        "head -n 1"
+    )
     done = subprocess.run(command, shell=True, env=environment(), capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "text,text,text"
     assert done.stderr == ""
@@ -423,7 +427,8 @@ def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, 
     key, suffix = released["id"].rsplit(":", 1)
     number = ask(
         built.workdir,
-        f"SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = '{key}' AND t.id % (1 << 31) = {int(suffix, 16)}",
+        f"SELECT t.id FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.key = '{key}' AND t.id % (1 << 31) = "
+        f"{int(suffix, 16)}",
     )
     assert here("explain", number[0][0], "--workdir", built.workdir).out == by_release.out
 
@@ -441,7 +446,11 @@ def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, her
         for (i,) in connection.execute("SELECT id FROM reviews WHERE duplicate_of IS NULL").fetchall():
             for one in stories.review(connection, i).triplets:
                 if one.outcome.released:
-                    told[one.public] = re.match(r"in v0\.1\.0, (\w+), (gold|silver)$", one.outcome.text)[1]  # type: ignore[index]
+                    told[one.public] = re.match(
+                        r"in v0\.1\.0, (\w+), "
+                        r"(gold|silver)$",
+                        one.outcome.text,
+                    )[1]  # type: ignore[index]
                 else:
                     assert one.outcome.released is False
                     reasons.add(one.outcome.text)
@@ -480,7 +489,8 @@ def test_every_stored_score_has_its_interval(built: Built) -> None:
 def test_explain_says_who_proposes_a_triplet_that_no_rule_made(built: Built, here: Command) -> None:
     only = ask(
         built.workdir,
-        "SELECT t.id FROM triplets t JOIN proposals p ON p.triplet = t.id JOIN sources s ON s.id = p.source GROUP BY t.id HAVING min(s.name) = 'gold' AND count(*) = 1",
+        "SELECT t.id FROM triplets t JOIN proposals p ON p.triplet = t.id JOIN sources s ON s.id = p.source GROUP BY "
+        "t.id HAVING min(s.name) = 'gold' AND count(*) = 1",
     )
     assert only, "some gold triplets are found by nobody else"
     assert re.search(r"^  gold +proposed *$", here("explain", only[0][0], "--workdir", built.workdir).out, re.M)
@@ -489,7 +499,8 @@ def test_explain_says_who_proposes_a_triplet_that_no_rule_made(built: Built, her
 def test_explain_of_a_review_without_triplets_of_a_repeated_one_and_of_nothing(built: Built, here: Command) -> None:
     empty = ask(
         built.workdir,
-        "SELECT key FROM reviews r WHERE duplicate_of IS NULL AND NOT EXISTS (SELECT 1 FROM triplets t WHERE t.review = r.id)",
+        "SELECT key FROM reviews r WHERE duplicate_of IS NULL AND NOT EXISTS (SELECT 1 FROM triplets t WHERE t.review "
+        "= r.id)",
     )
     assert empty, "the input holds a review without triplets"
     assert f"{empty[0][0]}  no source finds a triplet" in here("explain", empty[0][0], "--workdir", built.workdir).out
@@ -606,7 +617,8 @@ def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(
     key, text = ask(
         built.workdir,
         "SELECT r.key, r.text FROM triplets t JOIN reviews r ON r.id = t.review JOIN proposals p ON p.triplet = t.id"
-        f" JOIN sources s ON s.id = p.source WHERE s.name = '{name}' GROUP BY r.id ORDER BY count(*) DESC, r.id LIMIT 1",
+        f" JOIN sources s ON s.id = p.source WHERE s.name = '{name}' GROUP BY r.id ORDER BY count(*) DESC, "
+        "r.id LIMIT 1",
     )[0]
     source = write_lines(tmp_path / "in.jsonl", [{"id": key, "text": text}])
     ran = here(

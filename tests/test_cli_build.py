@@ -17,7 +17,13 @@ from builder.usecases import preview as previews
 from builder.usecases.outcome import read_outcome
 from builder.usecases.preview import preview
 
-REVIEWS = "編號,顧客留言,星等\na1,湯頭很濃郁，服務人員也很親切,5\na2,等了快一個小時才上菜，不會再來,1\na3,,1\na4,delicious,1\n"
+REVIEWS = (
+    "編號,顧客留言,星等\n"
+    "a1,湯頭很濃郁，服務人員也很親切,5\n"
+    "a2,等了快一個小時才上菜，不會再來,1\n"
+    "a3,,1\n"
+    "a4,delicious,1\n"
+)
 
 
 def write(folder: Path, content: str = REVIEWS) -> Path:

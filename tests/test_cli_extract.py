@@ -30,7 +30,8 @@ def on_terminal(*words: object, **variables: str) -> str:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "builder", *map(str, words)],
-        env=environment() | {"TERM": "xterm"} | variables, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
+        env=environment() | {"TERM": "xterm"} | variables, stdin=subprocess.DEVNULL, stdout=theirs,
+        stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         os.close(theirs)
         shown = b""
@@ -156,6 +157,7 @@ def test_a_row_that_cannot_be_read_stops_and_is_named(here: Command, tmp_path: P
     path, target = tmp_path / "in.csv", tmp_path / "out.jsonl"
     path.write_text("id,text\n1,好吃\n2,好,吃\n", encoding="utf-8")
     assert here("extract", path, "--output", target).error == (
-        f"{path}: fields: row 2: 3 fields where the header has 2, line 3; correct the row; `builder build` would keep it aside"
+        f"{path}: fields: row 2: 3 fields where the header has 2, line 3; correct the row; "
+        "`builder build` would keep it aside"
     )
     assert not target.exists()

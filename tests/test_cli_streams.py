@@ -1,4 +1,6 @@
-"""What people type that went wrong without a word: streams, empty questions, other datasets, lists that hold nothing new, sheets."""
+"""What people type that went wrong without a word:
+streams, empty questions, other datasets, lists that hold nothing new, sheets.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,8 @@ def test_the_share_of_a_rule_counts_candidates_without_a_verdict(built: Built, h
 
     with db.writing(workdir) as connection, db.atomic(connection):
         found = connection.execute(
-            "SELECT p.rule, v.triplet, v.source FROM proposals p JOIN verdicts v ON v.triplet = p.triplet JOIN sources s ON s.id = v.source"
+            "SELECT p.rule, v.triplet, v.source FROM proposals p JOIN verdicts v ON v.triplet = p.triplet JOIN sources "
+            "s ON s.id = v.source"
             " WHERE s.name = 'discriminator' AND p.rule IS NOT NULL LIMIT 1"
         ).fetchone()
         rule, triplet, source = found

@@ -143,7 +143,9 @@ def test_the_place_itself_is_no_second_aspect_of_what_is_said_about_its_service(
 
 
 def test_the_shortest_dependency_path_decides_between_two_aspects(reader: Reader) -> None:
-    """Hand-made trees: the aspect with fewer arcs to the opinion wins over the one that stands nearer; of two equal ones the nearer."""
+    """Hand-made trees: the aspect with fewer arcs to the opinion wins over the one that stands nearer;
+    of two equal ones the nearer.
+    """
     rules = {rule.name: rule for rule in reader.rules}
     far = replace(rules["shortest-path"], params={**rules["shortest-path"].params, "longest": 4})
     grammar = [rule for rule in reader.rules if not rule.kind.startswith(("pair-", "decision"))]
@@ -351,8 +353,9 @@ def test_too_much_of_a_taste_is_bad(reader: Reader, text: str, polarity: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "希望服務可以更好", "希望牛肉麵更好吃", "建議湯頭可以淡一點", "如果價格便宜一點就好了", "如果服務親切就會再來", "要是湯頭不鹹就好了",
-        "聽說牛肉麵很好吃", "據說服務很好", "以前牛肉麵很好吃", "原本很便宜的牛肉麵", "上次牛肉麵很好吃", "下次想吃好吃的牛肉麵",
+        "希望服務可以更好", "希望牛肉麵更好吃", "建議湯頭可以淡一點", "如果價格便宜一點就好了", "如果服務親切就會再來",
+        "要是湯頭不鹹就好了", "聽說牛肉麵很好吃", "據說服務很好", "以前牛肉麵很好吃", "原本很便宜的牛肉麵",
+        "上次牛肉麵很好吃", "下次想吃好吃的牛肉麵",
     ],
 )  # fmt: skip
 def test_what_is_wished_supposed_past_or_hearsay_yields_nothing(reader: Reader, text: str) -> None:

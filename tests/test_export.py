@@ -88,7 +88,8 @@ def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = ""
 def test_a_line_of_the_paper_has_its_exact_wording() -> None:
     listed = [TASTE, SALT, replace(SALT, polarity="NEG"), plain("服務", "普通", "NEU"), TASTE]
     assert paper.line(17, TEXT, listed) == (
-        '{"id": 17, "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ 請問以下文字對湯頭的描述為何？'
+        '{"id": 17, "question": "question: 請問以下文字的評論對象有哪些？ 請問以下文字對餐點[口感]的描述為何？ '
+        "請問以下文字對湯頭的描述為何？"
         f' 請問以下文字對服務的描述為何？  context: {TEXT}", "answer": '
         '"餐點[口感]、湯頭、服務。餐點[口感]：好(正面)。湯頭：不會鹹(正面)、不會鹹(負面)。服務：普通(中性)。"}'
     )
@@ -180,8 +181,9 @@ def test_our_row_comes_back_as_it_went(one: Triplet) -> None:
 
 def test_an_extracted_triplet_has_the_keys_of_the_command_line() -> None:
     assert extracted(SALT) == {
-        "aspect": "湯頭", "aspect_full": "湯頭", "aspect_spans": [[10, 12]], "opinion": "不會鹹", "opinion_full": "不會太鹹",
-        "opinion_spans": [[12, 14], [15, 16]], "polarity": "POS", "valence": 7.8, "source": "rules", "rules": ["subject"],
+        "aspect": "湯頭", "aspect_full": "湯頭", "aspect_spans": [[10, 12]], "opinion": "不會鹹",
+        "opinion_full": "不會太鹹", "opinion_spans": [[12, 14], [15, 16]], "polarity": "POS", "valence": 7.8,
+        "source": "rules", "rules": ["subject"],
     }  # fmt: skip
 
 
@@ -248,12 +250,15 @@ GOOD = {"id": "1", "triplets": []}
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([GOOD, {"name": "1", "text": "x"}], "rows.jsonl:2: a row with keys name, text; known: ours (id, triplets); dimabsa (ID, Triplet); paper (answer, id)"),
+        ([GOOD, {"name": "1", "text": "x"}],
+         "rows.jsonl:2: a row with keys name, text; known: ours (id, triplets); dimabsa (ID, Triplet); "
+            "paper (answer, id)"),
         ([GOOD, "{"], "rows.jsonl:2: not JSON: "),
         ([GOOD, "[]"], "rows.jsonl:2: a list where an object is due"),
         ([GOOD, GOOD], "rows.jsonl:2: the id '1' stands twice"),
         ([{"id": "1", "triplets": [{"aspect": "店"}]}], "rows.jsonl:1: cannot be read as ours: KeyError('opinion')"),
-        ([{"id": "1", "triplets": [{"aspect": "店", "opinion": "小", "polarity": "BAD"}]}], "rows.jsonl:1: cannot be read as ours: "),
+        ([{"id": "1", "triplets": [{"aspect": "店", "opinion": "小", "polarity": "BAD"}]}],
+         "rows.jsonl:1: cannot be read as ours: "),
         ([{"id": "1", "triplets": 3}], "rows.jsonl:1: cannot be read as ours: "),
         ([{"id": "1", "question": "x", "answer": "湯頭。湯頭好。"}], "rows.jsonl:1: cannot be read as paper: "),
         (["", " "], "rows.jsonl: no rows"),
@@ -303,9 +308,10 @@ def facts(rows: Mapping[str, list[ReviewRow]]) -> Facts:
         return SplitFacts(name, "rules", "silver", len(rows[name]), len(listed), counts)
 
     return Facts(
-        name="test-aste", version="1.2.0", parent="1.1.0", licence="CC-BY-4.0", builder="9.9", splits=[split(name) for name in rows],
-        signatures={"rules": "abc123", "annotations": "embedded/1"}, config={"seed": 13, "rules.convention": "natural"},
-        ingest={"rows": 1500, "rejected": 2}, dropped={"masked": 3, "contradiction": 0}, metrics=[("rules", "test", "micro F1", 61.5, 58.25, 64.0)],
+        name="test-aste", version="1.2.0", parent="1.1.0", licence="CC-BY-4.0", builder="9.9",
+        splits=[split(name) for name in rows], signatures={"rules": "abc123", "annotations": "embedded/1"},
+        config={"seed": 13, "rules.convention": "natural"}, ingest={"rows": 1500, "rejected": 2},
+        dropped={"masked": 3, "contradiction": 0}, metrics=[("rules", "test", "micro F1", 61.5, 58.25, 64.0)],
         date="2026-11-21", change="minor", statistics=statistics(rows),
     )  # fmt: skip
 
@@ -331,7 +337,9 @@ def whole(told: Facts, rows: Mapping[str, Iterable[ReviewRow]], changes: str) ->
 
 
 def files_of(rows: Mapping[str, list[ReviewRow]], told: Facts, edit: Callable[[Files], None] | None = None) -> Files:
-    """The files of a release; `edit` changes data or manifest before the checksums are taken, so that these are right."""
+    """The files of a release; `edit` changes data or manifest before the checksums are taken,
+    so that these are right.
+    """
     files = whole(told, rows, "# Changes\n")
     if edit:
         edit(files)
@@ -491,9 +499,13 @@ def test_a_file_that_is_missing_added_or_changed_is_named(
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda sums: sums + sums.splitlines(keepends=True)[0], "SHA256SUMS:15: not a checksum line, or a second one for its file"),
+        (lambda sums: sums + sums.splitlines(keepends=True)[0],
+         "SHA256SUMS:15: not a checksum line, or a second one for its "
+            "file"),
         (lambda sums: sums + "hello\n", "SHA256SUMS:15: not a checksum line, or a second one for its file"),
-        (lambda sums: "".join(line for line in sums.splitlines(keepends=True) if "manifest" not in line), "manifest.json: not listed in SHA256SUMS"),
+        (lambda sums: "".join(line for line in sums.splitlines(keepends=True) if "manifest" not in line),
+         "manifest.json: not listed in "
+            "SHA256SUMS"),
         (lambda sums: sums.replace(sums[:8], "00000000"), "CHANGES.md: its bytes have changed"),
         (lambda sums: sums.replace("\n", "\r\n"), "README.md: not part of the release"),
         (lambda sums: sums.removesuffix("\n"), "SHA256SUMS: its bytes have changed"),
@@ -566,11 +578,18 @@ def _repeated(row: Any) -> None:
         ("data/train.jsonl", _marked, "data/train.jsonl:1: aspect '，湯頭' begins or ends with a mark"),
         ("data/train.jsonl", _inside, "data/train.jsonl:1: aspect_full '好，湯頭' has '，' inside"),
         ("data/train.jsonl", _over_its_opinion, "data/train.jsonl:1: aspect 不會鹹 overlaps its opinion 不會鹹"),
-        ("data/train.jsonl", lambda row: row["triplets"].pop(), "train: 2 reviews and 2 triplets, manifest.json says 2 and 3"),
+        ("data/train.jsonl", lambda row: row["triplets"].pop(),
+         "train: 2 reviews and 2 triplets, manifest.json says 2 and "
+            "3"),
         ("data/valid.jsonl", _repeated, "data/valid.jsonl:1: its text stands in data/train.jsonl:1 too"),
-        ("manifest.json", lambda body: body["splits"]["valid"].update(reviews=9), "valid: 1 reviews and 1 triplets, manifest.json says 9 and 1"),
-        ("manifest.json", lambda body: body["files"]["README.md"].update(bytes=1), "README.md: not as manifest.json says"),
-        ("manifest.json", lambda body: body["files"].update({"x": {"bytes": 1, "sha256": ""}}), "x: not as manifest.json says"),
+        ("manifest.json", lambda body: body["splits"]["valid"].update(reviews=9),
+         "valid: 1 reviews and 1 triplets, manifest.json says 9 and "
+            "1"),
+        ("manifest.json", lambda body: body["files"]["README.md"].update(bytes=1), "README.md: not as manifest.json "
+            "says"),
+        ("manifest.json", lambda body: body["files"].update({"x": {"bytes": 1, "sha256": ""}}),
+         "x: not as manifest.json "
+            "says"),
     ],
 )  # fmt: skip
 def test_a_release_whose_content_is_wrong_under_right_checksums_is_named(
@@ -627,12 +646,15 @@ def test_the_manifest_says_all_that_decided_the_release() -> None:
     told = facts(reviews())
     files = {"data/b.jsonl": b"bb", "data/a.jsonl": b"a"}
     body = json.loads(manifest(told, files))
-    assert {key: body[key] for key in ("name", "version", "parent", "licence", "builder", "signatures", "config", "ingest", "dropped")} == {
-        "name": "test-aste", "version": "1.2.0", "parent": "1.1.0", "licence": "CC-BY-4.0", "builder": "9.9", "signatures": dict(told.signatures),
-        "config": dict(told.config), "ingest": dict(told.ingest), "dropped": dict(told.dropped),
+    assert {key: body[key] for key in ("name", "version", "parent", "licence", "builder", "signatures", "config",
+    "ingest", "dropped")} == {
+        "name": "test-aste", "version": "1.2.0", "parent": "1.1.0", "licence": "CC-BY-4.0", "builder": "9.9",
+        "signatures": dict(told.signatures), "config": dict(told.config), "ingest": dict(told.ingest),
+        "dropped": dict(told.dropped),
     }  # fmt: skip
     assert body["splits"]["train"] == {
-        "source": "rules", "annotation": "silver", "reviews": 2, "triplets": 3, "polarities": {"POS": 2, "NEG": 1, "NEU": 0},
+        "source": "rules", "annotation": "silver", "reviews": 2, "triplets": 3,
+        "polarities": {"POS": 2, "NEG": 1, "NEU": 0},
     }  # fmt: skip
     assert body["metrics"] == [
         {"system": "rules", "split": "test", "metric": "micro F1", "value": 61.5, "low": 58.25, "high": 64.0}

@@ -1,6 +1,8 @@
-"""Whatever happens to a build or is given to it: found and named, never half-used, and going on afterwards gives what it should.
+"""Whatever happens to a build or is given to it: found and named, never half-used, and going on afterwards gives what
+it should.
 
-Kills are in test_crash_safety.py, full disks and damaged databases in test_bad_input.py, hostile pages and sheets with those who make them.
+Kills are in test_crash_safety.py, full disks and damaged databases in test_bad_input.py, hostile pages and sheets with
+those who make them.
 """
 
 from __future__ import annotations
@@ -319,7 +321,9 @@ def test_a_link_that_leads_out_of_a_release_is_not_followed(built: Built, tmp_pa
 
 
 def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
-    """Weights are safetensors; what travels between processes of one build is the business of multiprocessing and dask alone."""
+    """Weights are safetensors; what travels between processes of one build is the business of multiprocessing and dask
+    alone.
+    """
     forbidden = {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
     found = []
     for path in sorted((ROOT / "builder").rglob("*.py")):
@@ -340,7 +344,9 @@ def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
 
 
 def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs() -> None:
-    """`from_pretrained` of transformers stands in builder.learning.hub alone, weights only from safetensors; CKIP's drivers load by themselves."""
+    """`from_pretrained` of transformers stands in builder.learning.hub alone, weights only from safetensors;
+    CKIP's drivers load by themselves.
+    """
     calls = []
     for path in sorted((ROOT / "builder").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -447,10 +453,12 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
     connection.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {version};")
     columns = "key, text, file, row, script, language, hash, norm_hash, split"
     connection.execute(
-        f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', 'train')"
+        f"INSERT INTO reviews ({columns}) VALUES ('r1', '湯頭濃郁', 'a.csv', 1, 'traditional', 'zh-Hant', 'h', 'n', "
+        "'train')"
     )
     connection.execute(
-        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
+        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
+        "VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
     )
     connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
     connection.execute("INSERT INTO verdicts (source, triplet, label, score) VALUES (1, 2147483649, 'YY', 0.5)")
@@ -471,7 +479,8 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
         assert migrated.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert migrated.execute("PRAGMA foreign_key_check").fetchall() == []
         assert migrated.execute(
-            "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v ON v.triplet = t.id"
+            "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v ON "
+            "v.triplet = t.id"
         ).fetchall() == [("湯頭濃郁", "濃郁", "YY")]
 
 

@@ -1,4 +1,6 @@
-"""What goes out in another format comes back from it as it went, or is refused with a reason and counted. Whatever the text holds."""
+"""What goes out in another format comes back from it as it went, or is refused with a reason and counted.
+Whatever the text holds.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from builder.export.labels import REVIEW_DETAILS, TRIPLET_DETAILS, Label, Labell
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import POLARITIES, Span
 
-HOSTILE = "湯頭很鹹服務好不 會太\n\r\t\u3000\u00a0#-|[](){}'\"\\、。：，<b>&;❤\ufe0f\U0001f35c\U00020bb7\u200d\u2028\u2581\u2424\x1fAb1"
+HOSTILE = (
+    "湯頭很鹹服務好不 "
+    "會太\n\r\t\u3000\u00a0#-|[](){}'\"\\、。：，<b>&;❤\ufe0f\U0001f35c\U00020bb7\u200d\u2028\u2581\u2424\x1fAb1"
+)
 PIECES = st.one_of(
     st.text(st.sampled_from(HOSTILE), max_size=12),
     st.sampled_from(["####", "#### #### ####", "####[]", "湯頭\U0001f35c好喝", "餐點不會太鹹", " - "]),
@@ -60,9 +65,10 @@ def row(review: Labelled) -> ReviewRow:
 
     triplets: list[TripletRow] = [
         {
-            "id": f"{review.id}:{n}", "aspect": element(one.aspect), "aspect_full": element(one.aspect), "owner": None, "opinion": element(one.opinion),
-            "opinion_full": element(in_full(one.opinion)), "polarity": one.polarity, "valence": 5.0, "sources": [], "rules": [],
-            "aspect_category": None, "opinion_category": None, "confidence": None, "verdict": None,
+            "id": f"{review.id}:{n}", "aspect": element(one.aspect), "aspect_full": element(one.aspect), "owner": None,
+            "opinion": element(one.opinion), "opinion_full": element(in_full(one.opinion)), "polarity": one.polarity,
+            "valence": 5.0, "sources": [], "rules": [], "aspect_category": None, "opinion_category": None,
+            "confidence": None, "verdict": None,
         }
         for n, one in enumerate(review.labels)
     ]  # fmt: skip
@@ -151,12 +157,15 @@ def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     entry = json.loads(gts.dump([Labelled("r1", "湯好喝", (Label(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
-        "triples": [{"uid": "r1-0", "target_tags": "湯\\B 好\\O 喝\\O", "opinion_tags": "湯\\O 好\\B 喝\\I", "sentiment": "neutral"}],
+        "triples": [{"uid": "r1-0", "target_tags": "湯\\B 好\\O 喝\\O", "opinion_tags": "湯\\O 好\\B 喝\\I",
+        "sentiment": "neutral"}],
     }  # fmt: skip
 
 
 def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
-    """ASTE-Data-V2's and PyABSA's code is `line.split("####")`, Span-ASTE's `line.split("#### #### ####")`; tokens are `.split()`."""
+    """ASTE-Data-V2's and PyABSA's code is `line.split("####")`, Span-ASTE's `line.split("#### #### ####")`;
+    tokens are `.split()`.
+    """
     for line, mark in ((aste.v2, "####"), (aste.pyabsa, "####"), (aste.span_aste, "#### #### ####")):
         sentence, told = line([Labelled("r1", "#" + TEXT + "##", (KIND,))]).split(mark)
         assert "".join(sentence.strip().split()) == "#" + TEXT.replace(" ", "\u2581") + "##"
@@ -223,9 +232,12 @@ def test_what_people_corrected_in_label_studio_goes_before_what_was_predicted() 
         ("aste-v2", "湯  好####[]"),
         ("span-aste", "湯 好#### #### ####[([1, 0], [1], 'POS')]"),
         ("pyabsa", "湯 好####[((0, 9), (1, 1), 'POS')]"),
-        ("gts", '[{"id": "1", "sentence": "湯 好", "triples": [{"uid": "", "target_tags": "湯\\\\I 好\\\\O", "opinion_tags": "", "sentiment": "positive"}]}]'),
-        ("semeval", '[{"sent_id": "1", "text": "湯好", "opinions": [{"Target": [["好"], ["0:1"]], "Polar_expression": [["好"], ["1:2"]], "Polarity": "Positive"}]}]'),
-        ("doccano", '{"text": "湯", "entities": [], "relations": [{"id": 1, "from_id": 1, "to_id": 2, "type": "POS"}]}'),
+        ("gts", '[{"id": "1", "sentence": "湯 好", "triples": [{"uid": "", "target_tags": '
+            '"湯\\\\I 好\\\\O", "opinion_tags": "", "sentiment": "positive"}]}]'),
+        ("semeval", '[{"sent_id": "1", "text": "湯好", "opinions": [{"Target": [["好"], ["0:1"]], "Polar_expression": '
+            '[["好"], ["1:2"]], "Polarity": "Positive"}]}]'),
+        ("doccano", '{"text": "湯", "entities": [], "relations": [{"id": 1, "from_id": 1, "to_id": 2, "type": '
+            '"POS"}]}'),
         ("label-studio", "{"),
     ],
 )  # fmt: skip

@@ -1,4 +1,6 @@
-"""Annotation files: every format gives back what was put in, offsets survive emoji, and a bad row stops all of it with its number."""
+"""Annotation files: every format gives back what was put in, offsets survive emoji,
+and a bad row stops all of it with its number.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Said = dict[str, Label]
 
 
 def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:
-    """Every kind of answer: plain, corrected polarity, corrected spans (in pieces too), unsure, a note, two missing triplets, a complete review."""
+    """Every kind of answer: plain, corrected polarity, corrected spans (in pieces too), unsure, a note,
+    two missing triplets, a complete review.
+    """
     soup, formula, meal, nothing, sweet = TEXTS
     staff = by_name(pool, soup, "店員態度")[1]
     said = {
@@ -220,7 +224,8 @@ def test_label_studio_and_argilla_name_several_annotators_themselves(
     with db.reading(tmp_path / "w") as connection:
         said = gold.of_pool(connection, pool.id, "human")
     assert {who: [one.label for one in listed.values()] for who, listed in said.items()} == {
-        "bo@example.org": ["NX"], "label-studio:7": ["YY"], "label-studio:9": [None], "argilla:u1": ["YN"], "argilla:u2": ["YY"],
+        "bo@example.org": ["NX"], "label-studio:7": ["YY"], "label-studio:9": [None], "argilla:u1": ["YN"],
+        "argilla:u2": ["YY"],
     }  # fmt: skip
 
 
@@ -265,22 +270,39 @@ def added(**cells: str) -> Edit:
 
 FAULTS: dict[str, tuple[Edit, str]] = {
     "an unknown label": (put("湯頭", label="Y"), "unknown label 'Y'; write YY, YN, NX or unsure, or leave it empty"),
-    "an unknown polarity": (put("湯頭", label="YN", right_polarity="好"), "unknown polarity '好'; write POS, NEG or NEU (正面, 負面, 中性)"),
-    "YY with another polarity": (put("湯頭", label="YY", right_polarity="NEG"), "YY says that the polarity is right, but the right polarity given is NEG"),
-    "YN with the same polarity": (put("湯頭", label="YN", right_polarity="POS"), "YN says that POS is wrong, but the right polarity given is POS"),
-    "a correction without a label": (put("湯頭", right_polarity="NEG"), "a correction without a label; write YY, YN or NX into `label`"),
+    "an unknown polarity": (put("湯頭", label="YN", right_polarity="好"),
+    "unknown polarity '好'; write POS, NEG or NEU (正面, 負面, "
+        "中性)"),
+    "YY with another polarity": (put("湯頭", label="YY", right_polarity="NEG"),
+    "YY says that the polarity is right, but the right polarity given is "
+        "NEG"),
+    "YN with the same polarity": (put("湯頭", label="YN", right_polarity="POS"),
+    "YN says that POS is wrong, but the right polarity given is "
+        "POS"),
+    "a correction without a "
+    "label": (put("湯頭", right_polarity="NEG"), "a correction without a label; write YY, YN or NX into "
+        "`label`"),
     "words that are not there": (put("湯頭", label="NX", right_aspect="湯底"), "'湯底' does not stand in the review"),
-    "places that do not fit": (put("湯頭", label="YY", right_aspect="湯頭@2-4"), "'湯頭' does not stand at 2-4, which is '頭濃'"),
-    "places beyond the text": (put("湯頭", label="YY", right_aspect="湯頭@100-102"), "'湯頭' does not stand at 100-102"),
-    "a candidate that is not there": (put("湯頭", candidate="99"), "no candidate '99' in this pool; candidates are 1 to 10"),
+    "places that do not fit": (put("湯頭", label="YY", right_aspect="湯頭@2-4"),
+    "'湯頭' does not stand at 2-4, which is "
+        "'頭濃'"),
+    "places beyond the text": (put("湯頭", label="YY", right_aspect="湯頭@100-102"), "'湯頭' does not stand at "
+        "100-102"),
+    "a candidate that is not "
+    "there": (put("湯頭", candidate="99"), "no candidate '99' in this pool; candidates are 1 to "
+        "10"),
     "a candidate of another review": (put("湯頭", review="r2"), "belongs to review 'r1', not 'r2'"),
     "a sheet sorted by one column": (put("湯頭", aspect="飲料"), "the aspect is '飲料', that of candidate"),
     "another text": (put("湯頭", text="別的評論"), "the text is not that of the review"),
     "a label without a candidate": (put("湯頭", candidate="", label="YN"), "label 'YN' on a row that is no candidate"),
     "a missing triplet without polarity": (added(polarity=""), "no polarity; write POS, NEG or NEU"),
     "a missing triplet in an unknown review": (added(review="r9"), "no review 'r9' in this pool"),
-    "a missing triplet whose place is unclear": (added(aspect="餐點"), "'餐點' stands 3 times in the review; write which one: 餐點@0-2 (it is at 0-2, 5-7, 10-12)"),
-    "a missing triplet that is a candidate": (added(aspect="餐點@5-7", opinion="便宜"), "not missing; label that row YY instead"),
+    "a missing triplet whose place is "
+    "unclear": (added(aspect="餐點"), "'餐點' stands 3 times in the review; write which one: "
+        "餐點@0-2 (it is at 0-2, 5-7, 10-12)"),
+    "a missing triplet that is a "
+    "candidate": (added(aspect="餐點@5-7", opinion="便宜"), "not missing; label that row YY "
+        "instead"),
 }  # fmt: skip
 
 

@@ -313,7 +313,8 @@ def test_what_it_may_cost_is_said_before_and_a_cap_stops_it(
         ran = judge(server, "--price-in", "1000", "--price-out", "2000", "--max-cost", "50")
         assert ran.code == 0, ran.err
     assert re.search(
-        r"10 requests, 0 answered before; 10 to ask: at most about [\d,]+ prompt and 160 answer tokens, cost at most \d",
+        r"10 requests, 0 answered before; 10 to ask: "
+        r"at most about [\d,]+ prompt and 160 answer tokens, cost at most \d",
         ran.out,
     )
     assert "cost 1.1000" in ran.out  # 1,000 and 50 tokens
@@ -494,7 +495,8 @@ def test_an_answer_without_end_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", ['"many"', "[]", '{"prompt_tokens": "7"}', '{"prompt_tokens": NaN}', '{"prompt_tokens": 1' + "0" * 30 + "}",
+    "usage",
+    ['"many"', "[]", '{"prompt_tokens": "7"}', '{"prompt_tokens": NaN}', '{"prompt_tokens": 1' + "0" * 30 + "}",
               '{"prompt_tokens": -5, "completion_tokens": true}', '{"prompt_tokens": 1e400}'],
 )  # fmt: skip
 def test_tokens_that_are_no_numbers_are_not_counted(usage: str) -> None:

@@ -226,7 +226,9 @@ def _walk_to(browser: Browser, pool: Pool, aspect: str) -> None:
 
 
 def _correct_and_add(browser: Browser, page: Page, pool: Pool) -> None:
-    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG), whose opinion stands in pieces behind an emoji of two code points."""
+    """Correct 湯頭 to 頭 by keys, undo it, then add (店員, 不好, NEG),
+    whose opinion stands in pieces behind an emoji of two code points.
+    """
     soup = by_name(pool, TEXTS[0], "湯頭")[1]
     browser.press("c", "ArrowRight", "a")
     assert "存成 saved as: YY" in browser.text("#verdict")

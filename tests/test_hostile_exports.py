@@ -1,4 +1,6 @@
-"""500 hostile reviews from a file to a release and out in every format: nothing breaks, nothing is lost without being counted."""
+"""500 hostile reviews from a file to a release and out in every format:
+nothing breaks, nothing is lost without being counted.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,14 @@ from builder.store import db, runs, training_sets, triplets
 from builder.usecases.exporting import export_release
 
 HURT = (
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</text>", "]]>", "<!--", "&lt;b&amp;", "{{7*7}}", "${7}", "####", "#### #### ####", "####[([0], [1], 'POS')]",
-    "# id = x", "\tB", "\\B", "\\O ", "'", '"', "'''", '"""', "\\", "\\n", "\t", "\n", "\n\n", "\r\n", "\r", "\u3000", "\u00a0", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c",
-    "\x85", "\x00", "\x01", "\x7f", "\u200b", "\u200d", "\ufeff", "\u202e", "\u202c", "\u2066", "\u2069", "\u061c", "\u2581", "\u2424", "=1+1", "=cmd|'/c calc'!A0", "@SUM(A1)",
-    "+1", "-1", "--", "question: ", "  context: ", "、", "。", "：好(正面)。", "()", "[]", "[口感]", "不會太鹹", "\U00020bb7", "👩‍👩‍👧‍👦", "❤️", "e\u0301", "%s%n", "$text", "---\n", "|", "`",
-    '{"id": 1}', ", ", "],", "\ud800", "NULL",
+    "<script>alert(1)</script>", "<img src=x "
+        "onerror=alert(1)>", "</text>", "]]>", "<!--", "&lt;b&amp;", "{{7*7}}", "${7}", "####", "#### #### ####",
+        "####[([0], [1], 'POS')]",
+    "# id = x", "\tB", "\\B", "\\O ", "'", '"', "'''", '"""', "\\", "\\n", "\t", "\n", "\n\n", "\r\n", "\r", "\u3000",
+    "\u00a0", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x85", "\x00", "\x01", "\x7f", "\u200b", "\u200d", "\ufeff",
+    "\u202e", "\u202c", "\u2066", "\u2069", "\u061c", "\u2581", "\u2424", "=1+1", "=cmd|'/c calc'!A0", "@SUM(A1)", "+1",
+    "-1", "--", "question: ", "  context: ", "、", "。", "：好(正面)。", "()", "[]", "[口感]", "不會太鹹", "\U00020bb7",
+    "👩‍👩‍👧‍👦", "❤️", "e\u0301", "%s%n", "$text", "---\n", "|", "`", '{"id": 1}', ", ", "],", "\ud800", "NULL",
 )  # fmt: skip
 SAID = (
     "湯頭很鹹",

@@ -1,4 +1,6 @@
-"""Checking, importing and inducing lexicons, on lexicons and reviews written here; the real files are read by path where they are."""
+"""Checking, importing and inducing lexicons, on lexicons and reviews written here;
+the real files are read by path where they are.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 FILES = {
     "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t8\tgood\ntaste.bad\t2\tbad\nplain\t5\tplain\n",
     "aspect_classes.tsv": "class\tgloss\nfood.dish\tdishes\nstaff\tpeople\nquality.taste\ttaste\n",
-    "opinions/taste.tsv": "word\tcategory\n好吃\ttaste.good\n難吃\ttaste.bad\n普通\tplain\n香\ttaste.good\n鹹\ttaste.bad\n親切\ttaste.good\n冷淡\ttaste.bad\n",
+    "opinions/taste.tsv": "word\tcategory\n好吃\ttaste.good\n難吃\ttaste.bad\n普通\tplain\n香\ttaste.good\n"
+    "鹹\ttaste.bad\n親切\ttaste.good\n冷淡\ttaste.bad\n",
     "aspects/food.tsv": "word\tclass\n牛肉麵\tfood.dish\n湯頭\tfood.dish\n店員\tstaff\n味道\tquality.taste\n",
     "context.tsv": "opinion\taspect\tvalence\n鹹\t湯頭\t6\n",
     "degree.tsv": "word\tkind\n很\thigh\n非常\thigh\n超\thigh\n太\tover\n極了\tpost\n",
@@ -188,8 +191,8 @@ def test_a_valence_table_becomes_opinions_by_valence(tmp_path: Path, lexicon: Le
         ("imported.my_words.valence_2.5", 2.5),
     ]
     assert reasons(overlay) == {
-        "桌角": "neutral", "空": "length", "破碎": "valence", "好吃": "known", "非常好吃": "compositional", "焦黑": "contradiction",
-        "不": "valence", "太": "length",
+        "桌角": "neutral", "空": "length", "破碎": "valence", "好吃": "known", "非常好吃": "compositional",
+        "焦黑": "contradiction", "不": "valence", "太": "length",
     }  # fmt: skip
     assert [one.line for one in overlay.refused] == [4, 5, 6, 7, 8, 9, 10, 11]
 

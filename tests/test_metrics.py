@@ -23,7 +23,8 @@ ANSWERS = st.dictionaries(
     st.sampled_from("abcd"), st.lists(st.tuples(WORDS, WORDS, POLARITIES), max_size=5), max_size=4
 )
 TERMS = st.text("湯頭服務", min_size=1, max_size=3)
-# No two of one length: of two different opinions of equal length the shared tool compares the first with itself, and so takes 好 for 鹹.
+# No two of one length: of two different opinions of equal length the shared tool compares the first with itself, and
+# so takes 好 for 鹹.
 OPINIONS = st.sampled_from(["好", "不鹹", "不會好", "不會太鹹", "一點都不鹹"])
 ANY = st.dictionaries(st.sampled_from("abcd"), st.lists(st.tuples(TERMS, TERMS, POLARITIES), max_size=5), max_size=4)
 PLAIN = st.dictionaries(

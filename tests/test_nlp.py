@@ -29,9 +29,9 @@ from builder.records import Token
 
 DEV = Path(__file__).parents[2] / "shared/data/treebanks/ud_gsd_v1_dev.conllu"
 WORDS = {
-    "酒": "NOUN", "超": "ADV", "好喝": "ADJ", "好吃": "ADJ", "蛋": "NOUN", "不會": "AUX", "太": "ADV", "鹹": "ADJ", "大": "ADJ",
-    "CP值": "NOUN", "服務": "NOUN", "態度": "NOUN", "牛肉麵": "NOUN", "很": "ADV", "棒": "ADJ", "真的": "ADV", "有夠": "ADV",
-    "海鮮": "NOUN", "入口即化": "",
+    "酒": "NOUN", "超": "ADV", "好喝": "ADJ", "好吃": "ADJ", "蛋": "NOUN", "不會": "AUX", "太": "ADV", "鹹": "ADJ",
+    "大": "ADJ", "CP值": "NOUN", "服務": "NOUN", "態度": "NOUN", "牛肉麵": "NOUN", "很": "ADV", "棒": "ADJ",
+    "真的": "ADV", "有夠": "ADV", "海鮮": "NOUN", "入口即化": "",
 }  # fmt: skip
 TREEBANK = """\
 1\t牛肉\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_

@@ -1,4 +1,6 @@
-"""The ckip backend: the table of labels, the real drivers of ckip-transformers and the real pipeline of stanza on tiny local models."""
+"""The ckip backend: the table of labels, the real drivers of ckip-transformers and the real pipeline of stanza on tiny
+local models.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,15 @@ needs_ckip = pytest.mark.skipif(importlib.util.find_spec("ckip_transformers") is
 needs_stanza = pytest.mark.skipif(importlib.util.find_spec("stanza") is None, reason=install_command("stanza"))
 
 SINICA = """
-A Caa Cab Cba Cbb D Da Dfa Dfb Di Dk DM I Na Nb Nc Ncd Nd Nep Neqa Neqb Nes Neu Nf Ng Nh Nv P T VA VAC VB VC VCL VD VE VF VG VH VHC VI VJ
-VK VL V_2 DE SHI FW COLONCATEGORY COMMACATEGORY DASHCATEGORY DOTCATEGORY ETCCATEGORY EXCLAMATIONCATEGORY PARENTHESISCATEGORY PAUSECATEGORY
+A Caa Cab Cba Cbb D Da Dfa Dfb Di Dk DM I Na Nb Nc Ncd Nd Nep Neqa Neqb Nes Neu Nf Ng Nh Nv P T VA VAC VB VC VCL VD VE \
+VF VG VH VHC VI VJ
+VK VL V_2 DE SHI FW COLONCATEGORY COMMACATEGORY DASHCATEGORY DOTCATEGORY ETCCATEGORY EXCLAMATIONCATEGORY \
+PARENTHESISCATEGORY PAUSECATEGORY
 PERIODCATEGORY QUESTIONCATEGORY SEMICOLONCATEGORY SPCHANGECATEGORY
 """
 UNIVERSAL = """
-acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed flat goeswith iobj list
+acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed flat \
+goeswith iobj list
 mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative xcomp
 """
 POS = SINICA.split()
@@ -74,7 +79,9 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def save_model(
     folder: Path, names: Sequence[str], seed: int, lessons: Sequence[tuple[str, Sequence[int]]] = ()
 ) -> Path:
-    """A BERT of 2 layers and 32 units as CKIP's files lie on disk. `lessons` (text, label of each character) are learnt by heart."""
+    """A BERT of 2 layers and 32 units as CKIP's files lie on disk.
+    `lessons` (text, label of each character) are learnt by heart.
+    """
     from transformers import BertConfig, BertForTokenClassification
 
     with torch.random.fork_rng():
@@ -475,8 +482,10 @@ TREEBANK = """\
 
 """
 SMALL = """
---num_layers 1 --hidden_dim 24 --char_hidden_dim 8 --deep_biaff_hidden_dim 24 --word_emb_dim 16 --char_emb_dim 8 --tag_emb_dim 8
---transformed_dim 8 --no_char --no_pretrain --cpu --dropout 0 --word_dropout 0 --augment_nopunct 0 --max_steps 60 --eval_interval 20
+--num_layers 1 --hidden_dim 24 --char_hidden_dim 8 --deep_biaff_hidden_dim 24 --word_emb_dim 16 --char_emb_dim 8 \
+--tag_emb_dim 8
+--transformed_dim 8 --no_char --no_pretrain --cpu --dropout 0 --word_dropout 0 --augment_nopunct 0 --max_steps 60 \
+--eval_interval 20
 --mode train --lang zh-hant --shorthand zh-hant_gsd --save_name gsd.pt
 """
 LEARNT = [
@@ -490,7 +499,9 @@ LEARNT = [
 
 @pytest.fixture(scope="module")
 def stanza_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Stanza's own tagger and parser, trained on two sentences by stanza's own trainers, laid out as stanza.download lays them out."""
+    """Stanza's own tagger and parser, trained on two sentences by stanza's own trainers,
+    laid out as stanza.download lays them out.
+    """
     from stanza.models import parser, tagger
 
     folder = tmp_path_factory.mktemp("stanza")
@@ -500,7 +511,8 @@ def stanza_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.random.fork_rng(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # stanza's scorer leaves the treebank open
         parser.main(
-            f"{common} --no_checkpoint --optim adam --lr 0.01 --no_second_optim --save_dir {folder}/zh-hant/depparse".split()
+            f"{common} --no_checkpoint --optim adam --lr 0.01 --no_second_optim --save_dir "
+            f"{folder}/zh-hant/depparse".split()
         )
         tagger.main(f"{common} --save_dir {folder}/zh-hant/pos".split())
         gc.collect()

@@ -1,4 +1,6 @@
-"""Lexicons and rules of the user's own: folders over those shipped or in their place, and what is imported into a build."""
+"""Lexicons and rules of the user's own: folders over those shipped or in their place,
+and what is imported into a build.
+"""
 
 from __future__ import annotations
 
@@ -236,7 +238,10 @@ def test_class_category_scale_and_length_reach_the_importer(here: Command, tmp_p
 
 
 def test_the_tree_and_the_dictionary_of_e_hownet_are_read(tmp_path: Path) -> None:
-    tree = "attribute|屬性\n├─ {quality|質}\t6\n│  ├─ {fancy|華麗}\n│  │  絢爛奪目(VH11,A)、燦爛奪目.VH\n│  └─ {shoddy|粗糙}\t3\n│     粗製爛造_VH\n└─ {odd|怪}\n   離奇古怪\n"
+    tree = (
+        "attribute|屬性\n├─ {quality|質}\t6\n│  ├─ {fancy|華麗}\n│  │  絢爛奪目(VH11,A)、燦爛奪目.VH\n│  └─ "
+        "{shoddy|粗糙}\t3\n│     粗製爛造_VH\n└─ {odd|怪}\n   離奇古怪\n"
+    )
     words = imported(tmp_path, tree, "ehownet")
     assert words["絢爛奪目"] == words["燦爛奪目"] == "imported.list.fancy|華麗"
     assert words["粗製爛造"] == "imported.list.shoddy|粗糙"

@@ -1,4 +1,6 @@
-"""The profile `paper` through the stages: a handful of reviews, a tiny random model in a folder, the commands that a user runs."""
+"""The profile `paper` through the stages: a handful of reviews, a tiny random model in a folder,
+the commands that a user runs.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
 
 
 def test_every_prediction_of_the_paper_profile_may_be_added(built: Build) -> None:
-    """The paper adds all that its filter lets through: the profile sets the confidence to 0, unless the user says otherwise."""
+    """The paper adds all that its filter lets through:
+    the profile sets the confidence to 0, unless the user says otherwise.
+    """
     assert built.resolved.config.self_train.confidence == 0
     assert built.resolved.origin["self_train.confidence"] == "profile paper"
     mine = resolve(options={"profile": "paper", "paper.base": "x/y", "self_train.confidence": 0.3})
@@ -211,6 +215,7 @@ def test_a_discriminator_that_lets_nothing_through_is_an_error_that_says_what_to
     else:
         with pytest.raises(
             ModelError,
-            match="self-train C, round 0: the training set is empty after filtering; use variant B or D, or more reviews",
+            match="self-train C, round 0: the training set is empty after filtering; "
+            "use variant B or D, or more reviews",
         ):
             pipeline.run(wanted, until="self_train")

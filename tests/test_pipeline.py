@@ -1,4 +1,6 @@
-"""The build as a whole: the same bytes from the same input, only what depends on a change runs again, and releases never change."""
+"""The build as a whole: the same bytes from the same input, only what depends on a change runs again,
+and releases never change.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ def ran(build: Build, **how: Any) -> list[str]:
 def proposals(workdir: Path) -> list[tuple[Any, ...]]:
     return ask(
         workdir,
-        "SELECT s.name, t.*, p.confidence, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet ORDER BY s.name, t.id",
+        "SELECT s.name, t.*, p.confidence, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source JOIN "
+        "triplets t ON t.id = p.triplet ORDER BY s.name, t.id",
     )
 
 
@@ -284,7 +287,8 @@ def test_every_row_is_a_review_a_duplicate_or_rejected_with_a_reason(built: Buil
     assert counts["reviews"] == counts["train"] + counts["valid"] + counts["test"]
     assert ask(
         built.workdir,
-        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r JOIN reviews f ON f.id = r.duplicate_of ORDER BY r.id",
+        "SELECT r.key, r.duplicate_kind, length(r.text) - length(f.text) FROM reviews r JOIN reviews f ON f.id = "
+        "r.duplicate_of ORDER BY r.id",
     ) == [
         ("x1", "exact", 0),
         ("x2", "normalised", 2),

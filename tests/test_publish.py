@@ -1,4 +1,6 @@
-"""`builder publish` against a server on loopback that speaks the hub's HTTP API: preupload, large files, commit, tag, and failures between."""
+"""`builder publish` against a server on loopback that speaks the hub's HTTP API:
+preupload, large files, commit, tag, and failures between.
+"""
 
 from __future__ import annotations
 

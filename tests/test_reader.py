@@ -106,7 +106,8 @@ def test_a_bare_triplet_has_no_story() -> None:
 def test_a_triplet_prints_what_it_says_and_where() -> None:
     assert str(TRIPLET) == "餐點 · 不鹹 · POS"
     assert repr(TRIPLET) == (
-        "Triplet('餐點' 0:2, '不鹹' 3:4+6:7, POS 6.5, aspect_full='這餐點' 0:3, opinion_full='不會太鹹' 3:7, owner='店' 8:9, "
+        "Triplet('餐點' 0:2, '不鹹' 3:4+6:7, POS 6.5, aspect_full='這餐點' 0:3, opinion_full='不會太鹹' 3:7, "
+        "owner='店' 8:9, "
         "rules=('subject',), confidence=0.5)"
     )
 

@@ -1,4 +1,6 @@
-"""A release is what it says: numbered by what changed, refused where it must not be, readable by other libraries, and no damage goes unseen."""
+"""A release is what it says: numbered by what changed, refused where it must not be, readable by other libraries,
+and no damage goes unseen.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,15 @@ def text(n: int) -> str:
     """Reviews that differ from each other in most of their words."""
     rng = random.Random(n)
     first, second = rng.sample(FOODS, 2)
-    return f"{first}{rng.choice(SAID)}，{second}{rng.choice(SAID)}，{rng.choice(SERVED)}，第{n * 7919 % 1000}次{rng.choice('來訪會推')}{chr(0x4E00 + n * 37)}{chr(0x6E00 + n * 53)}"
+    judged = f"{first}{rng.choice(SAID)}，{second}{rng.choice(SAID)}，{rng.choice(SERVED)}"
+    visit = f"第{n * 7919 % 1000}次{rng.choice('來訪會推')}{chr(0x4E00 + n * 37)}{chr(0x6E00 + n * 53)}"
+    return f"{judged}，{visit}"
 
 
 def workdir(folder: Path, texts: dict[str, str]) -> Path:
-    """A build up to the rules' triplets, which then stand for what self-training would have left: nothing here needs a model."""
+    """A build up to the rules' triplets, which then stand for what self-training would have left:
+    nothing here needs a model.
+    """
     folder.mkdir()
     source = folder / "in.csv"
     source.write_text(
@@ -156,7 +162,8 @@ def test_repackaged_is_a_patch_and_more_reviews_a_minor_version_and_fewer_a_majo
     assert (major.name, told(major)["change"]) == ("v1.0.0", "major")
     changes = (major / "CHANGES.md").read_text(encoding="utf-8")
     assert [line for line in changes.splitlines() if line.startswith("## ")] == [
-        f"## 1.0.0 ({told(major)['date']}): a major change of 0.2.0", f"## 0.2.0 ({told(minor)['date']}): a minor change of 0.1.1",
+        f"## 1.0.0 ({told(major)['date']}): a major change of "
+        "0.2.0", f"## 0.2.0 ({told(minor)['date']}): a minor change of 0.1.1",
         f"## 0.1.1 ({told(patch)['date']}): a patch change of 0.1.0", f"## 0.1.0 ({told(patch)['date']})",
     ]  # fmt: skip
     assert f"| reviews removed | {len(after) - len(before)} | major |" in changes
@@ -284,10 +291,17 @@ NEAR = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方！
         (bad_row(lambda row: row.update(annotation="bronze")), "data/test.jsonl:1: unknown annotation 'bronze'"),
         (bad_row(lambda row: row.update(rating="5")), "data/test.jsonl:1: row has rating = '5'"),
         (bad_row(lambda row: row.update(author="x")), "data/test.jsonl:1: the keys of a row are "),
-        (bad_row(lambda row: row["triplets"][0].update(valence=11)), "data/test.jsonl:1: valence 11 is not from 1 to 10"),
-        (bad_row(lambda row: row["triplets"][0]["aspect"].update(spans=[[0, True]])), "data/test.jsonl:1: aspect has spans [[0, True]]"),
-        (bad_row(lambda row: row["triplets"].append(row["triplets"][0] | {"id": "y"})), "data/test.jsonl:1: 小菜 新鮮 stands twice"),
-        (bad_row(lambda row: row["triplets"].append(row["triplets"][0] | {"polarity": "NEG"})), "data/test.jsonl:1: 小菜 新鮮 is both POS and NEG"),
+        (bad_row(lambda row: row["triplets"][0].update(valence=11)), "data/test.jsonl:1: valence 11 is not from 1 to "
+            "10"),
+        (bad_row(lambda row: row["triplets"][0]["aspect"].update(spans=[[0, True]])),
+         "data/test.jsonl:1: aspect has spans [[0, "
+            "True]]"),
+        (bad_row(lambda row: row["triplets"].append(row["triplets"][0] | {"id": "y"})),
+         "data/test.jsonl:1: 小菜 新鮮 stands "
+            "twice"),
+        (bad_row(lambda row: row["triplets"].append(row["triplets"][0] | {"polarity": "NEG"})),
+         "data/test.jsonl:1: 小菜 新鮮 is both POS and "
+            "NEG"),
     ],
 )  # fmt: skip
 def test_every_gate_names_what_it_finds_under_right_checksums(tmp_path: Path, row: ReviewRow, fault: str) -> None:
@@ -344,7 +358,8 @@ def test_near_duplicates_that_an_older_build_had_parted_are_left_out_with_their_
     source = workdir(tmp_path / "x", {"a": NEAR, "b": NEAR + "真的", "c": text(1), "d": text(2)})
     with db.writing(source) as connection:
         connection.execute(
-            "UPDATE reviews SET split = CASE key WHEN 'a' THEN 'train' WHEN 'b' THEN 'test' WHEN 'c' THEN 'valid' ELSE 'train' END"
+            "UPDATE reviews SET split = CASE key WHEN 'a' THEN 'train' WHEN 'b' THEN 'test' WHEN 'c' THEN 'valid' ELSE "
+            "'train' END"
         )
     made = make(source, tmp_path / "out")
     assert {row["id"] for row in read_lines(made / "data" / "train.jsonl")} == {"d"}
@@ -434,7 +449,8 @@ def changed(edit: Callable[[dict[str, list[Any]]], None]) -> Any:
         (lambda made: None, set(), "patch"),
         (lambda made: made["train"][0]["triplets"][0].update(sources=["x"]), {"triplets_provenance"}, "patch"),
         (lambda made: made["test"].append(review("n", "新的")), {"reviews_added"}, "minor"),
-        (lambda made: made["train"][0]["triplets"].append(triplet_of(made["train"][0]["text"])), {"triplets_added"}, "minor"),
+        (lambda made: made["train"][0]["triplets"].append(triplet_of(made["train"][0]["text"])), {"triplets_added"},
+         "minor"),
         (lambda made: made["train"].pop(), {"reviews_removed", "triplets_removed"}, "major"),
         (lambda made: made["train"][0]["triplets"].pop(), {"triplets_removed"}, "major"),
         (lambda made: made["train"][0]["triplets"][0].update(polarity="NEG"), {"triplets_polarity"}, "major"),
@@ -556,12 +572,15 @@ def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(she
     assert head["dataset_info"][0]["features"] == parquet.features()
     cited = yaml.safe_load((shelf / "CITATION.cff").read_text(encoding="utf-8"))
     assert {key: str(cited[key]) for key in ("cff-version", "type", "version", "license", "date-released")} == {
-        "cff-version": "1.2.0", "type": "dataset", "version": "0.1.0", "license": "CC-BY-4.0", "date-released": body["date"],
+        "cff-version": "1.2.0", "type": "dataset", "version": "0.1.0", "license": "CC-BY-4.0",
+        "date-released": body["date"],
     }  # fmt: skip
     assert cited["authors"] and cited["references"][0]["year"] == 2024
 
 
-@pytest.mark.parametrize(("licence", "shown", "name"), [("CC-BY-SA-4.0", "cc-by-sa-4.0", None), ("House terms 1", "other", "House terms 1"), ("", "other", "not-stated")])  # fmt: skip
+@pytest.mark.parametrize(("licence", "shown", "name"),
+[("CC-BY-SA-4.0", "cc-by-sa-4.0", None), ("House terms 1", "other", "House terms 1"),
+("", "other", "not-stated")])  # fmt: skip
 def test_a_licence_that_hubs_do_not_know_is_named_beside_other(licence: str, shown: str, name: str | None) -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with datasets")
     made = rows()

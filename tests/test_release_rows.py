@@ -1,4 +1,6 @@
-"""What a row of a release says: where it comes from, how sure it is, that nothing was found in it; and that database and files join."""
+"""What a row of a release says: where it comes from, how sure it is, that nothing was found in it;
+and that database and files join.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,8 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
     assert set(rows_by_id) == ({"a", "b", "d"} if ids == "keep" else {queries.public_id(key) for key in "abd"})
     with db.reading(source) as connection:
         listed = connection.execute(
-            "SELECT review_public_id, public_id, review, aspect, opinion, confidence, verdict, rule, aspect_category, opinion_category"
+            "SELECT review_public_id, public_id, review, aspect, opinion, confidence, verdict, rule, aspect_category, "
+            "opinion_category"
             " FROM released_triplets"
         ).fetchall()
         due = {
@@ -118,7 +121,8 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
         assert negatives.fetchall() == [("b",)]
         rejected = connection.execute(
             "SELECT x.reason, r.key, x.item = r.public_id OR x.item LIKE r.public_id || ':%', t.aspect FROM rejected x"
-            " JOIN reviews r ON r.id = x.review LEFT JOIN triplets t ON t.id = x.triplet WHERE x.stage = 'release' ORDER BY x.reason"
+            " JOIN reviews r ON r.id = x.review LEFT JOIN triplets t ON t.id = x.triplet WHERE x.stage = 'release' "
+            "ORDER BY x.reason"
         ).fetchall()
         assert rejected == [("emptied", "c", 1, None), ("unsure", "c", 1, "鼎香園")]
 

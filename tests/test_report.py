@@ -1,4 +1,6 @@
-"""The report of a small database made by hand: the paper's tables by count, hostile texts, missing parts, and the same bytes again."""
+"""The report of a small database made by hand:
+the paper's tables by count, hostile texts, missing parts, and the same bytes again.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,14 @@ TEXTS = {
 }
 SPLITS = {"r1": "train", "r2": "train", "r3": "valid", "r4": "test", "r5": "test", "r6": "test", "r7": "test"}
 SAID: dict[str, list[tuple[str, str, str, float]]] = {
-    "rules": [("r1", "湯頭", "好喝", 8), ("r1", "服務", "慢", 3), ("r2", "餐點", "好吃", 8), ("r2", "環境", "吵", 3), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 8), ("r6", "湯頭", "好喝", 8), ("r7", "湯頭", "好喝", 8), ("r7", "服務", "慢", 3)],
+    "rules": [("r1", "湯頭", "好喝", 8), ("r1", "服務", "慢", 3), ("r2", "餐點", "好吃", 8), ("r2", "環境", "吵", 3),
+    ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 8), ("r6", "湯頭", "好喝", 8), ("r7", "湯頭", "好喝", 8),
+    ("r7", "服務", "慢", 3)],
     "C0": [("r1", "湯頭", "好喝", 8), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 3), ("r7", "湯頭", "好喝", 8)],
-    "C1": [("r1", "湯頭", "好喝", 8), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3), ("r4", "服務", "好喝", 8), ("r7", "湯頭", "好喝", 8)],
-    "gold": [("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3), ("r6", "湯頭", "好喝", 8), ("r6", "服務", "慢", 3), ("r7", "湯頭", "好喝", 8), ("r7", "服務", "慢", 3)],
+    "C1": [("r1", "湯頭", "好喝", 8), ("r3", "甜點", "美味", 8), ("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3),
+    ("r4", "服務", "好喝", 8), ("r7", "湯頭", "好喝", 8)],
+    "gold": [("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3), ("r6", "湯頭", "好喝", 8), ("r6", "服務", "慢", 3),
+    ("r7", "湯頭", "好喝", 8), ("r7", "服務", "慢", 3)],
 }  # fmt: skip
 KINDS = {"rules": "rules", "gold": "human"}
 
@@ -202,7 +208,9 @@ def test_table_6_counts_opinions_that_no_lexicon_holds_and_how_many_are_right(re
 
 
 def test_figure_6_sets_the_discriminator_against_people(report: Report) -> None:
-    """Judged on the test split: five that are right (冰裂裂 called NX), the soup called bad (YN), and the service called tasty (NX)."""
+    """Judged on the test split: five that are right (冰裂裂 called NX), the soup called bad (YN),
+    and the service called tasty (NX).
+    """
     found = {
         str(row[next(iter(row))]): [row[f"discriminator {label}"] for label in ("YY", "YN", "NX")]
         for row in rows(report, "figure-6")
@@ -231,7 +239,9 @@ def test_what_went_in_is_what_came_out_or_was_left_out(report: Report) -> None:
 
 
 def label_pool(workdir: Path) -> None:
-    """Two reviews of the test split: three candidates labelled by two people and a model, one triplet that nobody had proposed."""
+    """Two reviews of the test split: three candidates labelled by two people and a model,
+    one triplet that nobody had proposed.
+    """
     with db.writing(workdir) as connection, db.atomic(connection):
         run = connection.execute
         run("INSERT INTO pools VALUES ('p1', 13, 'test', '{}', 'd', '2026-01-01')")

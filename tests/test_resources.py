@@ -48,7 +48,8 @@ KINDS = {
 """What lexicons/README.md says may stand in the second column."""
 
 TINY = {
-    "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t8\tgood\ntaste.bad\t2\tbad\nsize.small\t4\tsmall\n",
+    "opinion_categories.tsv": "category\tvalence\tgloss\n"
+    "taste.good\t8\tgood\ntaste.bad\t2\tbad\nsize.small\t4\tsmall\n",
     "aspect_classes.tsv": "class\tgloss\nfood.dish\tdishes\nprice.level\tprices\n",
     "opinions/taste.tsv": "word\tcategory\n好吃\ttaste.good\n# a comment\n\n难吃\ttaste.bad\n小\tsize.small\n",
     "aspects/food.tsv": "word\tclass\n牛肉麵\tfood.dish\n價錢\tprice.level\nCP值\tprice.level\n",
@@ -62,7 +63,10 @@ TINY = {
     "food_morphemes.tsv": "morpheme\trole\n牛\tingredient\n",
     "variants.tsv": "variant\tcanonical\n难\t難\n價格錢\t價格錢\n",
 }
-RULE = '[subject]\nkind = "pair-pattern"\norder = 5\nabout = "the aspect before"\npattern = "TARGET CURRENT"\nhit = [{ text = "麵香", triplets = ["麵|香|POS"] }]\n'
+RULE = (
+    '[subject]\nkind = "pair-pattern"\norder = 5\nabout = "the aspect before"\npattern = "TARGET CURRENT"\nhit = '
+    '[{ text = "麵香", triplets = ["麵|香|POS"] }]\n'
+)
 
 
 def tiny(folder: Path, **changed: str) -> Path:
@@ -133,7 +137,9 @@ def test_no_shipped_entry_has_blanks_at_its_ends_or_a_character_that_is_not_seen
 
 
 def test_no_shipped_word_has_a_character_that_only_simplified_texts_write() -> None:
-    """Simplified to OpenCC and no part of Big5, which holds what Taiwan writes; variants.tsv names such characters on purpose."""
+    """Simplified to OpenCC and no part of Big5, which holds what Taiwan writes;
+    variants.tsv names such characters on purpose.
+    """
     to_simplified, to_traditional = converter("t2s"), converter("s2t")
     dishes = "糍叁"  # 糯米糍, 叁巴醬: on Traditional menus, though not in Big5
 
@@ -197,7 +203,8 @@ def test_the_words_for_the_segmenter_are_whole_words_with_universal_tags(lexicon
 
 @pytest.mark.parametrize(
     ("word", "parts"),
-    [("微辣", "微 辣"), ("不錯吃", "不錯 吃"), ("人很好", "人 很 好"), ("服務態度", "服務 態度"), ("女店員", "女 店員"), ("冰紅茶", "冰 紅茶"),
+    [("微辣", "微 辣"), ("不錯吃", "不錯 吃"), ("人很好", "人 很 好"), ("服務態度", "服務 態度"), ("女店員", "女 店員"),
+    ("冰紅茶", "冰 紅茶"),
      ("太貴", "太 貴"), ("一點也不", "一點 也 不"), ("每道菜", "每 道 菜"), ("波士頓龍蝦", "波士頓 龍蝦")],
 )  # fmt: skip
 def test_entries_that_are_several_words_are_told_as_their_parts(lexicon: Lexicon, word: str, parts: str) -> None:
@@ -263,21 +270,35 @@ def test_the_digest_follows_every_byte_of_every_file(tmp_path: Path) -> None:
     [
         ({"taste": "word\tcategory\n好吃\n"}, r"taste\.tsv:2: 1 cells where 2 are due"),
         ({"taste": "word\tcategory\n好吃\ttaste.good\tmore\n"}, r"taste\.tsv:2: 3 cells where 2 are due"),
-        ({"taste": "word\tcategory\n好吃\ttaste.good\n\t taste.good\n"}, r"taste\.tsv:3: 2 cells where 2 are due, or a blank one"),
+        ({"taste": "word\tcategory\n好吃\ttaste.good\n\t "
+            "taste.good\n"}, r"taste\.tsv:3: 2 cells where 2 are due, or a blank "
+            r"one"),
         ({"taste": "word\tcategory\n好吃 \ttaste.good\n"}, r"taste\.tsv:2: .*blank"),
-        ({"taste": "word\tcategory\n好吃\ttaste.god\n"}, r"taste\.tsv:2: unknown opinion kind 'taste\.god'; add it to the table"),
-        ({"taste": "word\tcategory\n好吃\ttaste.good\n好吃\ttaste.bad\n"}, r"taste\.tsv:3: '好吃' is listed already; keep one of it and .*taste\.tsv:2"),
+        ({"taste": "word\tcategory\n好吃\ttaste.god\n"}, r"taste\.tsv:2: unknown opinion kind 'taste\.god'; "
+            r"add it to the table"),
+        ({"taste": "word\tcategory\n好吃\ttaste.good\n好吃\ttaste.bad\n"}, r"taste\.tsv:3: '好吃' is listed already; "
+            r"keep one of it and .*taste\.tsv:2"),
         ({"food": "word\tclass\n牛肉麵\tfood.dihs\n"}, r"food\.tsv:2: unknown aspect kind 'food\.dihs'"),
         ({"food": "word\tclass\n麵\tfood.dish\n\n# x\n麵\tfood.dish\n"}, r"food\.tsv:5: '麵' is listed already"),
-        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\thigh\tg\n"}, r"opinion_categories\.tsv:2: valence 'high' is no number from 1 to 10"),
-        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\t0\tg\n"}, r"opinion_categories\.tsv:2: valence '0'"),
-        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\t10.5\tg\n"}, r"opinion_categories\.tsv:2: valence '10\.5'"),
-        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\tnan\tg\n"}, r"opinion_categories\.tsv:2: valence 'nan'"),
+        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\thigh\tg\n"},
+         r"opinion_categories\.tsv:2: valence 'high' is no number from 1 to "
+            r"10"),
+        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\t0\tg\n"}, r"opinion_categories\.tsv:2: valence "
+            r"'0'"),
+        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\t10.5\tg\n"},
+         r"opinion_categories\.tsv:2: valence "
+            r"'10\.5'"),
+        ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\tnan\tg\n"},
+         r"opinion_categories\.tsv:2: valence "
+            r"'nan'"),
         ({"context": "opinion\taspect\tvalence\n小\t@price\tx\n"}, r"context\.tsv:2: valence 'x'"),
         ({"context": "opinion\taspect\tvalence\n小\t@price\n"}, r"context\.tsv:2: 2 cells where 3 are due"),
-        ({"degree": "word\tkind\n很\thigh\n很\tlow\n"}, r"degree\.tsv:3: '很' is listed with 'high' and 'low'; keep one"),
+        ({"degree": "word\tkind\n很\thigh\n很\tlow\n"}, r"degree\.tsv:3: '很' is listed with 'high' and 'low'; "
+            r"keep one"),
         ({"negators": "word\tkind\n不 not\n"}, r"negators\.tsv:2: 1 cells where 2 are due"),
-        ({"variants": "variant\tcanonical\n臺\t台\n难吃\t難\n"}, r"variants\.tsv(:3)?: variant '难吃' and '難' differ in length"),
+        ({"variants": "variant\tcanonical\n臺\t台\n难吃\t難\n"},
+         r"variants\.tsv(:3)?: variant '难吃' and '難' differ in "
+            r"length"),
     ],
 )  # fmt: skip
 def test_a_broken_lexicon_line_is_refused_with_its_file_and_line(

@@ -1,4 +1,6 @@
-"""Every rule file holds to its own examples, on the lexicons and the backend as shipped; a rule that cannot run says why."""
+"""Every rule file holds to its own examples, on the lexicons and the backend as shipped;
+a rule that cannot run says why.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ EXAMPLES = [
     for example in rule.examples
 ]
 MAKERS = ("pair-", "conjunction", "excess")
-"""Kinds that make or turn triplets: they must show what they make. The others, apart from word lists, must show what they keep out."""
+"""Kinds that make or turn triplets: they must show what they make.
+The others, apart from word lists, must show what they keep out.
+"""
 FILTERS = ("irrealis", "question", "compatible", "block")
 GRAMMAR = ("function-words", "extent", "assertion", "join", "comparison", "term", "dish-name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""

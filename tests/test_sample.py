@@ -1,4 +1,6 @@
-"""The shipped sample keeps its promises: varied reviews, and gold triplets whose every offset points at what it says."""
+"""The shipped sample keeps its promises: varied reviews, and gold triplets whose every offset points at what it
+says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Intervals, paired tests, input modes and ceilings, against what can be worked out by hand; and `builder score` as a user types it."""
+"""Intervals, paired tests, input modes and ceilings, against what can be worked out by hand;
+and `builder score` as a user types it.
+"""
 
 from __future__ import annotations
 

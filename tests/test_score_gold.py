@@ -1,4 +1,6 @@
-"""Gold that is not plain: by two annotators with core and full forms (against the tool that people compare with), and with faulty lines."""
+"""Gold that is not plain: by two annotators with core and full forms (against the tool that people compare with),
+and with faulty lines.
+"""
 
 from __future__ import annotations
 
@@ -249,7 +251,10 @@ def test_annotations_that_are_broken_are_named_by_their_line(line: str, said: st
 # ---- faulty lines
 
 
-FAULTY = "R1:S1 (湯頭,食物#品質,很鹹,3.5#5.0)\nR1:S2 (麵,食物#品質,彈牙,14#5.0)\nR1:S3 (環境,x#y,還好,5.0#5.0)\nR1:S4 (店員,x#y,親切,10#6.0)\n"
+FAULTY = (
+    "R1:S1 (湯頭,食物#品質,很鹹,3.5#5.0)\nR1:S2 (麵,食物#品質,彈牙,14#5.0)\nR1:S3 (環境,x#y,還好,5.0#5.0)\nR1:S4 "
+    "(店員,x#y,親切,10#6.0)\n"
+)
 
 
 def test_a_faulty_gold_line_is_counted_named_and_left_out(here: Command, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from builder.errors import QueryError
 from builder.folding import fold, folded_spans
 from builder.store import db, queries, reviews, runs, search, stories
 
-# Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's own syntax.
+# Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's
+# own syntax.
 ALPHABET = "湯头頭麵面鮮鲜的服務务裡里臺台 \u3000\tAaＡé\"*^:()-+ORNEAR,.。！!\ufe0f\u200b😀\U00020bb7\u202e%_'\n"
 TEXTS = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=12)
 SETTINGS = settings(
@@ -243,8 +244,10 @@ def test_weak_labels_are_held_against_gold_and_rejects_counted_by_round(built: B
             "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'human'"
         ).fetchone()[0]
         plain = connection.execute(
-            "SELECT count(DISTINCT t.review), count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), sum(polarity = 'NEU')"
-            " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN sources s ON s.id = p.source WHERE s.name = 'rules'"
+            "SELECT count(DISTINCT t.review), count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), "
+            "sum(polarity = 'NEU')"
+            " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN sources s ON s.id = p.source WHERE s.name = "
+            "'rules'"
         ).fetchone()
     assert {row[4] for row in rows} <= {"both", "weak only", "people only"}
     assert sum(row[4] != "weak only" for row in rows) == gold

@@ -1,4 +1,6 @@
-"""The training loop of the sequence-to-sequence models: batches, resuming, memory, several processes, choice of the epoch."""
+"""The training loop of the sequence-to-sequence models:
+batches, resuming, memory, several processes, choice of the epoch.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +219,8 @@ def train(source, to):
     assert os.environ["RANK"] == "0", "the others run no command"
     for seed in (3, 4):  # the others wait for the second training too
         base = load_base(source)
-        done = fine_tune(base, pairs_of(base), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300), seed, Path(to) / str(seed))
+        done = fine_tune(base, pairs_of(base), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300), seed, \
+Path(to) / str(seed))
         save_base(base, Path(to) / f"model{seed}")
     print("trained", done.score, flush=True)
 

@@ -1,4 +1,6 @@
-"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold; a release shown like a working directory."""
+"""`builder serve`: every page in a real browser and over HTTP, safe whatever the reviews hold;
+a release shown like a working directory.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,18 @@ from builder.store import browse, db, released, reviews, runs, search, stories, 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
 PIECES = (
-    "<script>window.hurt=1</script>", "<img src=x onerror=window.hurt=1>", '"onmouseover="window.hurt=1', "'><svg/onload=window.hurt=1>", "</p></div></body>",
-    "{{ 7*7 }}", "{% raw %}", "${7*7}", "javascript:window.hurt=1", "\u202e反過來\u202c", "\u2066隔\u2069", "&lt;b&gt;", "&#x3c;", "<!--", "-->", "]]>", "\x01", "\x7f",
-    "👩‍👩‍👧‍👦", "❤️", "🇹🇼", "\U00020bb7", "e\u0301", "湯頭", "服務", "不會太鹹", "'; DROP TABLE reviews; --", "%s%n", "\\", "\n", "\u2028", "<style>*{display:none}</style>",
+    "<script>window.hurt=1</script>", "<img src=x "
+        "onerror=window.hurt=1>", '"onmouseover="window.hurt=1', "'><svg/onload=window.hurt=1>", "</p></div></body>",
+    "{{ 7*7 }}", "{% raw %}", "${7*7}", "javascript:window.hurt=1", "\u202e反過來\u202c", "\u2066隔\u2069", "&lt;b&gt;",
+    "&#x3c;", "<!--", "-->", "]]>", "\x01", "\x7f", "👩‍👩‍👧‍👦", "❤️", "🇹🇼", "\U00020bb7", "e\u0301", "湯頭", "服務",
+    "不會太鹹", "'; DROP TABLE reviews; --", "%s%n", "\\", "\n", "\u2028", "<style>*{display:none}</style>",
     "https://example.org/x?a=1&b=2", "<a href='javascript:window.hurt=1'>x</a>", "\u200b", "`",
 )  # fmt: skip
 ALLOWED = {
-    "html", "head", "meta", "title", "link", "script", "body", "div", "nav", "a", "form", "input", "button", "section", "h1", "h2", "h3", "p", "span", "bdi", "svg", "rect", "path",
-    "dl", "dt", "dd", "ol", "ul", "li", "u", "b", "i", "small", "code", "mark", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "select", "option", "label",
-    "footer", "br", "style", "pre", "em", "strong", "img", "header", "textarea",
+    "html", "head", "meta", "title", "link", "script", "body", "div", "nav", "a", "form", "input", "button", "section",
+    "h1", "h2", "h3", "p", "span", "bdi", "svg", "rect", "path", "dl", "dt", "dd", "ol", "ul", "li", "u", "b", "i",
+    "small", "code", "mark", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "select", "option",
+    "label", "footer", "br", "style", "pre", "em", "strong", "img", "header", "textarea",
 }  # fmt: skip
 LONG = "湯頭濃郁服務很好，" * 400
 PLAIN = "餐點不會太鹹，服務人員也很親切😀"
@@ -165,7 +170,9 @@ class Parsed(HTMLParser):
 
 
 def check(page: str) -> Parsed:
-    """What every page must be: our tags only, no inline handlers, nothing from elsewhere, no direction control that could act."""
+    """What every page must be: our tags only, no inline handlers, nothing from elsewhere,
+    no direction control that could act.
+    """
     parsed = Parsed(page)
     assert parsed.tags <= ALLOWED, parsed.tags - ALLOWED
     for tag, name, value in parsed.attributes:
@@ -654,7 +661,10 @@ def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser,
     try:
         browser.open(running.url + path)
         assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-        lightness = "(() => { const c = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number); return (c[0] + c[1] + c[2]) / 3 })()"
+        lightness = (
+            "(() => { const c = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number); "
+            "return (c[0] + c[1] + c[2]) / 3 })()"
+        )
         assert (browser.evaluate(lightness) < 80) == dark
     finally:
         browser.size(1200, 900)

@@ -224,8 +224,8 @@ def started(*words: str, cwd: Path, **more: str) -> subprocess.Popen[str]:
         | more
     )
     return subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], env=place, cwd=cwd, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], env=place, cwd=cwd,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
 
 

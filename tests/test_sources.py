@@ -142,7 +142,10 @@ def test_importing_the_readers_imports_no_heavy_library() -> None:
 
 
 def test_an_outscraper_export_gives_the_reviews_own_text_and_rating(tmp_path: Path) -> None:
-    header = "name,google_id,place_id,location_link,reviews,rating,author_title,review_id,author_id,review_text,review_rating,review_likes"
+    header = (
+        "name,google_id,place_id,location_link,reviews,rating,"
+        "author_title,review_id,author_id,review_text,review_rating,review_likes"
+    )
     line = "鼎香園,0x1:0x2,ChIJ,https://example.com,812,4.3,王先生,r1,118,湯很鮮,2,0"
     assert rows(tmp_path, "out.csv", f"{header}\n{line}\n") == [RawReview(1, "湯很鮮", "r1", None, "鼎香園", 2.0)]
 
@@ -187,8 +190,8 @@ def test_named_columns_go_before_guesses_and_are_not_guessed_again(tmp_path: Pat
 def test_without_a_text_column_the_error_lists_the_columns_and_the_option(tmp_path: Path) -> None:
     message = refused(tmp_path, "a.csv", "a,b c\n1,2\n")
     assert (
-        message
-        == "a.csv: no text column; columns found: a, b c; name it with --text-column, or add a header row if there is none"
+        message == "a.csv: no text column; columns found: a, b c; "
+        "name it with --text-column, or add a header row if there is none"
     )
 
 
@@ -216,9 +219,10 @@ def test_objects_may_lack_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "rating"),
     [
-        ("5", 5), ("5.0", 5), ("4,5", 4.5), ("5 星", 5), ("５星", 5), ("4 out of 5", 4), ("4.5/5", 4.5), ("Rated 3 stars", 3), ("四星", 4), ("三顆星", 3),
-        ("★★★★☆", 4), ("⭐⭐", 2), (4, 4), (2.5, 2.5), ("", None), ("N/A", None), (None, None), (float("nan"), None), (True, None), ("2023-05-01", None),
-        ("-1", None), (1e9, None), ("1,234", None), ([5], None),
+        ("5", 5), ("5.0", 5), ("4,5", 4.5), ("5 星", 5), ("５星", 5), ("4 out of 5", 4), ("4.5/5", 4.5),
+        ("Rated 3 stars", 3), ("四星", 4), ("三顆星", 3), ("★★★★☆", 4), ("⭐⭐", 2), (4, 4), (2.5, 2.5), ("", None),
+        ("N/A", None), (None, None), (float("nan"), None), (True, None), ("2023-05-01", None), ("-1", None),
+        (1e9, None), ("1,234", None), ([5], None),
     ],
 )  # fmt: skip
 def test_a_rating_is_read_leniently_or_not_at_all(value: object, rating: float | None) -> None:
@@ -226,7 +230,10 @@ def test_a_rating_is_read_leniently_or_not_at_all(value: object, rating: float |
 
 
 def test_texts_of_other_types_become_strings_or_are_rejected(tmp_path: Path) -> None:
-    content = '[{"text": 12}, {"text": 1.5}, {"text": null}, {"text": ["好"]}, {"text": {"a": 1}}, {"text": true}, {"id": 3.0, "text": "好"}]'
+    content = (
+        '[{"text": 12}, {"text": 1.5}, {"text": null}, {"text": ["好"]}, {"text": {"a": 1}}, {"text": '
+        'true}, {"id": 3.0, "text": "好"}]'
+    )
     read_rows = rows(tmp_path, "a.json", content)
     assert texts(read_rows) == ["12", "1.5", "", "!type", "!type", "!type", "好"]
     assert read_rows[3] == RejectedRow(4, "type", "row 4: the text is of type list, not a string", "['好']")
@@ -262,7 +269,8 @@ def test_a_file_in_another_encoding_is_refused_with_the_right_guess_and_read_onc
     message = refused(tmp_path, f"a{ending}", content.encode(encoding))
     first = {".csv": ("line 2", 5), ".jsonl": ("line 1", 10), ".json": ("line 1", 11)}[ending]
     assert message.startswith(
-        f"a{ending} {first[0]}: most of the file is not UTF-8; first invalid byte at byte {first[1]}; it decodes as {encoding}"
+        f"a{ending} {first[0]}: most of the file is not UTF-8; first invalid byte at byte {first[1]}; "
+        f"it decodes as {encoding}"
     )
     assert f"add --encoding {encoding}" in message
     assert texts(rows(tmp_path, f"a{ending}", content.encode(encoding), encoding=encoding)) == [text] * 20

@@ -1,4 +1,6 @@
-"""The working directory's database: its schema guards itself, writes are whole or not at all, and questions get answers."""
+"""The working directory's database: its schema guards itself, writes are whole or not at all,
+and questions get answers.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +143,8 @@ def test_a_new_database_has_the_newest_schema_our_mark_and_only_strict_tables(co
     assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
     assert connection.execute("PRAGMA application_id").fetchone()[0] == db.APPLICATION_ID
     listed = connection.execute(
-        "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE "
+        "'sqlite_%'"
     )
     tables = dict(listed.fetchall())
     assert {"reviews", "triplets", "proposals", "rejected", "verdicts", "training_sets", "runs"} <= tables.keys()
@@ -178,7 +181,8 @@ def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -
         "INSERT INTO annotations VALUES (1, 99, '[]')",
         "INSERT INTO backends VALUES (9, 'ckip', '', '', 1)",
         "UPDATE reviews SET duplicate_of = 99",
-        "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, norm_hash, NULL, NULL, NULL, NULL FROM reviews",
+        "INSERT INTO reviews SELECT 99, key, text, source, place, rating, file, row, script, language, hash, "
+        "norm_hash, NULL, NULL, NULL, NULL FROM reviews",
     ],
 )
 def test_the_schema_refuses_what_no_row_may_be(filled: sqlite3.Connection, statement: str) -> None:
@@ -607,7 +611,8 @@ def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3
     assert training_sets.training_counts(filled, "C", 0, model) == (1, 1, 0)
     training_sets.train_on(filled, "C", 0, model)
     assert training_sets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
-    assert [one.id for one in triplets.subset(filled, [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
+    assert [one.id for one in triplets.subset(filled,
+    [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
         triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
     ]  # fmt: skip
 
@@ -693,7 +698,8 @@ def test_a_named_query_answers_its_question(
 
 def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connection) -> None:
     rows = filled.execute(
-        "SELECT review, aspect, opinion, polarity, opinion_full, sources, split, released FROM candidate_triplets ORDER BY id"
+        "SELECT review, aspect, opinion, polarity, opinion_full, sources, split, "
+        "released FROM candidate_triplets ORDER BY id"
     ).fetchall()
     assert ("r1", "湯頭", "不會鹹", "POS", "不會太鹹", "rules", "train", "0.1.0") in rows
     assert len(rows) == 5
@@ -746,7 +752,10 @@ def test_a_cell_or_an_answer_that_is_too_large_is_refused_before_it_is_made(tmp_
 def test_a_query_of_long_cells_is_interrupted_in_time(tmp_path: Path) -> None:
     with db.writing(tmp_path):
         pass
-    slow = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(length(hex(zeroblob(500000)))) FROM n"
+    slow = (
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
+        "sum(length(hex(zeroblob(500000)))) FROM n"
+    )
     with db.reading(tmp_path, cell=1 << 20) as connection:
         started = time.monotonic()
         with pytest.raises(QueryError, match="took longer"):
@@ -790,12 +799,15 @@ def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_curr
     row = filled.execute("SELECT * FROM released_triplets")
     (values,) = row.fetchall()
     shown = dict(zip((column[0] for column in row.description), values, strict=True))
-    assert {name: shown[name] for name in ("public_id", "review", "review_public_id", "version", "split", "annotation")} == {
-        "public_id": "r1:x", "review": "r1", "review_public_id": "r1", "version": "0.1.0", "split": "train", "annotation": "silver",
+    assert {name: shown[name] for name in ("public_id", "review", "review_public_id", "version", "split",
+    "annotation")} == {
+        "public_id": "r1:x", "review": "r1", "review_public_id": "r1", "version": "0.1.0", "split": "train",
+        "annotation": "silver",
     }  # fmt: skip
-    assert {name: shown[name] for name in ("confidence", "verdict", "rule", "aspect_category", "opinion_category", "source", "rating")} == {
-        "confidence": 0.91, "verdict": "YY", "rule": "subject", "aspect_category": "food.soup", "opinion_category": "taste.salty",
-        "source": "web", "rating": 4.0,
+    assert {name: shown[name] for name in ("confidence", "verdict", "rule", "aspect_category", "opinion_category",
+    "source", "rating")} == {
+        "confidence": 0.91, "verdict": "YY", "rule": "subject", "aspect_category": "food.soup",
+        "opinion_category": "taste.salty", "source": "web", "rating": 4.0,
     }  # fmt: skip
     assert filled.execute("SELECT id FROM current_triplets").fetchall() == [(shown["id"],)]
     assert released.totals(filled)["reviews"] == 2
@@ -820,7 +832,8 @@ def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migratio
     i = 1 << triplets.BITS | 5
     old.execute(f"INSERT INTO triplets VALUES ({i}, 1, '牛肉麵', '牛肉麵', NULL, '好吃', '好吃', 'POS', 8, '{{}}')")
     old.execute(
-        "INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', 'discriminator', 'd')"
+        "INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', "
+        "'discriminator', 'd')"
     )
     old.execute(f"INSERT INTO proposals VALUES (1, {i}, NULL, 'subject', '[]')")
     old.execute(f"INSERT INTO verdicts VALUES (2, {i}, 'YN', 0.4)")

@@ -1,4 +1,6 @@
-"""Text ↔ triplets of the paper profile: wording, round trips, places in the review, and the grammar of constrained decoding."""
+"""Text ↔ triplets of the paper profile: wording, round trips, places in the review,
+and the grammar of constrained decoding.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ POLARITY = st.sampled_from(list(NAMES))
 
 def test_template_2_is_worded_as_in_the_released_data() -> None:
     assert question("湯好喝，店員親切", "2", ["湯", "店員", "湯"]) == (
-        "question: 請問以下文字的評論對象有哪些？ 請問以下文字對湯的描述為何？ 請問以下文字對店員的描述為何？  context: 湯好喝，店員親切"
+        "question: 請問以下文字的評論對象有哪些？ 請問以下文字對湯的描述為何？ 請問以下文字對店員的描述為何？  "
+        "context: 湯好喝，店員親切"
     )
     told: list[WrittenTriplet] = [("湯", "好喝", "POS"), ("店員", "親切", "POS"), ("湯", "燙", "NEU")]
     assert answer(told, "2") == ("湯、店員。湯：好喝(正面)、燙(中性)。店員：親切(正面)。", ())

@@ -26,11 +26,13 @@ from builder.text import (
     view,
 )
 
-# What reviews are made of: both scripts, Han beyond the BMP, emoji with skin tones, joiners and selectors, widths, marks, line ends.
+# What reviews are made of: both scripts, Han beyond the BMP, emoji with skin tones, joiners and selectors, widths,
+# marks, line ends.
 PIECES = [
-    "好吃", "这家店的面条", "服務態度", "浓郁", "头发", "後", "后", "裏", "臺", "\U00020bb7", "\U0002a700", "\U00030000", "\ufa1b", "\u3447",
-    "👍🏻", "👨\u200d👩\u200d👧", "❤\ufe0f", "1\ufe0f\u20e3", "🇹🇼", "葛\U000e0100", "\u200b", "\ufeff", "１２０", "ＣＰ", "\u3000", " ", "  ", "\t",
-    "\r\n", "\n", "\u2028", "，", "。", "！！！！", "...", "……", "、", "~", "(", "）", "4.5", "11:30", "cp 值", "so good", "超超超超", "哈", "哈哈哈", "！",
+    "好吃", "这家店的面条", "服務態度", "浓郁", "头发", "後", "后", "裏", "臺", "\U00020bb7", "\U0002a700",
+    "\U00030000", "\ufa1b", "\u3447", "👍🏻", "👨\u200d👩\u200d👧", "❤\ufe0f", "1\ufe0f\u20e3", "🇹🇼", "葛\U000e0100",
+    "\u200b", "\ufeff", "１２０", "ＣＰ", "\u3000", " ", "  ", "\t", "\r\n", "\n", "\u2028", "，", "。", "！！！！",
+    "...", "……", "、", "~", "(", "）", "4.5", "11:30", "cp 值", "so good", "超超超超", "哈", "哈哈哈", "！",
 ]  # fmt: skip
 TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12).map("".join)
 HAN_TEXTS = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=12)

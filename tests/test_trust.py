@@ -1,4 +1,6 @@
-"""A panel changes what the rules hold only as far as it is trusted; its confidences are calibrated; every split is filtered alike."""
+"""A panel changes what the rules hold only as far as it is trusted; its confidences are calibrated;
+every split is filtered alike.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class Made:
     def triplets(self, source: str, split: str) -> set[tuple[str, str, str, str]]:
         """(review, aspect, opinion, polarity) of what a source proposes for a split."""
         return self.ask(
-            "SELECT r.key, t.aspect, t.opinion, t.polarity FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet"
+            "SELECT r.key, t.aspect, t.opinion, t.polarity FROM proposals p JOIN sources s ON s.id = p.source JOIN "
+            "triplets t ON t.id = p.triplet"
             " JOIN reviews r ON r.id = t.review WHERE s.name = ? AND r.split = ?",
             source,
             split,
@@ -147,7 +150,8 @@ def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
     rated = made.ask("SELECT triplet, confidence FROM verdicts")
     assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
     unsure = (
-        "SELECT r.key, t.aspect, t.opinion, t.polarity FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
+        "SELECT r.key, t.aspect, t.opinion, t.polarity FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN "
+        "reviews r ON r.id = t.review"
         " WHERE v.confidence < 0.9"
     )
     for split in SPLITS:

@@ -1,4 +1,6 @@
-"""Tiny models of transformers' real classes in folders, as a hub would give them; and labelled sentences that we wrote ourselves."""
+"""Tiny models of transformers' real classes in folders, as a hub would give them;
+and labelled sentences that we wrote ourselves.
+"""
 
 from __future__ import annotations
 

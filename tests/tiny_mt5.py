@@ -1,4 +1,6 @@
-"""A random mT5 of some ten thousand parameters with a sentencepiece vocabulary of its own, made in the process; and reviews to feed it."""
+"""A random mT5 of some ten thousand parameters with a sentencepiece vocabulary of its own, made in the process;
+and reviews to feed it.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,9 @@ def make_tokenizer(folder: Path, texts: tuple[str, ...] = REVIEWS, size: int = 4
     made = io.BytesIO()
     lines = [*texts, *wording(), "0123456789 abcdefghijklmnopqrstuvwxyz ABC ,.!?"] * 3
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=made, vocab_size=size, hard_vocab_limit=False, model_type="unigram", byte_fallback=True,
-        character_coverage=1.0, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, normalization_rule_name="nmt_nfkc", minloglevel=2, num_threads=1,
+        sentence_iterator=iter(lines), model_writer=made, vocab_size=size, hard_vocab_limit=False, model_type="unigram",
+        byte_fallback=True, character_coverage=1.0, pad_id=0, eos_id=1, unk_id=2, bos_id=-1,
+        normalization_rule_name="nmt_nfkc", minloglevel=2, num_threads=1,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "spiece.model").write_bytes(made.getvalue())

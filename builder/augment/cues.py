@@ -52,7 +52,9 @@ class Cues:
         return [(places[start], places[end - 1] + 1, cue) for start, end, cue in self._read(fold(text))]
 
     def _read(self, shown: str) -> Iterator[tuple[int, int, Cue]]:
-        """The cues of a folded text. What is only known as another word (特別, which holds a negator) is passed over."""
+        """The cues of a folded text. What is only known as another word (特別,
+        which holds a negator) is passed over.
+        """
         at = 0
         while at < len(shown):
             words = (shown[at : at + length] for length in self.lengths.get(shown[at], ()))

@@ -1,10 +1,10 @@
 """What may come and go in a Chinese review so that it still reads as one: `eda.natural`.
 
 Wei and Zou's insertion, swap and deletion were made for classifiers of English; of 19 Chinese rows that read badly
-all were theirs (吃得很飽, 飽得很吃), and no language model over the whole sentence saw it. Here few words move, and their
-neighbours decide: an adverb, a phrase that opens a clause or a particle that ends one is put in or taken out where
-every three characters that then stand together stand so in a training text; a synonym comes that stands in one with
-what is before it or behind it; two words change places where they are listed (豆腐、蘑菇).
+all were theirs (吃得很飽, 飽得很吃), and no language model over the whole sentence saw it. Here few words move, and
+their neighbours decide: an adverb, a phrase that opens a clause or a particle that ends one is put in or taken out
+where every three characters that then stand together stand so in a training text; a synonym comes that stands in one
+with what is before it or behind it; two words change places where they are listed (豆腐、蘑菇).
 
 In: training texts; a sentence with its words. Out: the edits that each operation may choose from.
 """

@@ -64,8 +64,8 @@ def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
 
 
 def head(sentence: Sentence, opinion: Mark) -> str:
-    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of 虱目魚湯); ""
-    without one.
+    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of
+    虱目魚湯); "" without one.
     """
     mark = _nearest(sentence, opinion)
     text = sentence.text[mark.start : mark.end].lower() if mark else ""

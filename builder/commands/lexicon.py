@@ -192,7 +192,8 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     write_candidates(found, target)
     click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
     click.echo(
-        f"the sign of a known opinion is found in {100 * found.agreement:.0f}% of cases; write yes or no into the column accept, then `builder lexicon accept`"
+        f"the sign of a known opinion is found in {100 * found.agreement:.0f}% of cases; "
+        "write yes or no into the column accept, then `builder lexicon accept`"
     )
 
 

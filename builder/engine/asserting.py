@@ -1,4 +1,5 @@
-"""Whether an opinion word judges something where it stands: 小籠包, 可惜沒位子, 喜歡咖啡的朋友 and 很多人 judge nothing.
+"""Whether an opinion word judges something where it stands: 小籠包, 可惜沒位子, 喜歡咖啡的朋友 and 很多人 judge
+nothing.
 
 In: the units of a clause and the place of an opinion word. Out: yes or no. Pure.
 """
@@ -27,12 +28,13 @@ class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
-    word that they modify (可惜 沒 位子). `quantities`: words that count the noun behind them (很多 人), unless it begins with
-    one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins
-    with one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典), some of them,
-    `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat (喜歡 咖啡
-    的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
-    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點).
+    word that they modify (可惜 沒 位子). `quantities`: words that count the noun behind them (很多 人), unless it
+    begins with one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be
+    one that begins with one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典),
+    some of them, `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to
+    what they eat (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect
+    (麻辣 食堂). `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小
+    一點).
     """
 
     bare: frozenset[str] = frozenset()
@@ -52,9 +54,10 @@ class AssertionRule:
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
     """Whether opinion word k says something here; `plain`: without a degree word or negator.
 
-    小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a word that is an
-    adverb here. 經典 古早味: words that judge only with a degree word, some also as predicates (口感特別). 喜歡咖啡的朋友: what an
-    eater likes. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a verb. 比一般的店: what a thing is held against.
+    小籠包 熱湯 老店: a one-character adjective before its noun, with nothing before it, names a kind. 可惜沒位子: a
+    word that is an adverb here. 經典 古早味: words that judge only with a degree word, some also as predicates
+    (口感特別). 喜歡咖啡的朋友: what an eater likes. 很多人: a quantity before its noun. 還可以加湯, 多吃幾串: before a
+    verb. 比一般的店: what a thing is held against.
     """
     unit = units[k]
     word = unit.word
@@ -92,7 +95,9 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
 
 
 def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
-    """喜歡 咖啡 的 朋友, 不 愛喝 湯 的 我: what a person likes, or does not like to eat, is said of nothing that was served."""
+    """喜歡 咖啡 的 朋友, 不 愛喝 湯 的 我: what a person likes, or does not like to eat,
+    is said of nothing that was served.
+    """
     if units[k].word in rule.gradable and k and units[k - 1].symbol == NEG:
         return True
     return any(after.word in rule.persons and before.symbol == DE for before, after in pairwise(units[k + 1 :]))

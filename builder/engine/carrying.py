@@ -28,8 +28,8 @@ class BackParams:
 def pair_back(rule: Rule) -> Pairer:
     """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
 
-    The owner of an attribute (餐點份量) and the dish of the clause before (我點了拉麵，味道很濃也很好吃) only where the attribute has an
-    opinion of its own; of 整體 and the like never the latter.
+    The owner of an attribute (餐點份量) and the dish of the clause before (我點了拉麵，味道很濃也很好吃) only where
+    the attribute has an opinion of its own; of 整體 and the like never the latter.
     """
     is_foreign = _compile_foreign(read_params(rule, BackParams).foreign)
 
@@ -58,10 +58,10 @@ class CarryParams:
     """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`:
     units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
-    `wholes`: categories of opinions about the dish, not about its attribute or part named last (皮脆，很好吃), as are those
-    that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category" pairs, with
-    another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for opinions that are
-    `felt` (小孩很喜歡 has its cause in the dish).
+    `wholes`: categories of opinions about the dish, not about its attribute or part named last (皮脆，很好吃), as are
+    those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category"
+    pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
+    opinions that are `felt` (小孩很喜歡 has its cause in the dish).
     """
 
     blockers: tuple[str, ...] = ()

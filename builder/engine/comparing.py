@@ -1,5 +1,5 @@
-"""Comparisons: what something is held against is no aspect, and a negator before it denies the opinion (沒有 王品 的 好吃,
-不如 老店 好).
+"""Comparisons: what something is held against is no aspect, and a negator before it denies the opinion (沒有 王品 的
+好吃, 不如 老店 好).
 
 In: the units or constituents of a clause and the place of an opinion. Out: where the negator stands, whether it
 denies the opinion, and the clause without what is only compared with. Pure.
@@ -24,12 +24,12 @@ _PREDICATES = symbol_set("VERB COP")
 class ComparisonRule:
     """Parameters of a rule of kind `comparison`.
 
-    `standards` and, before a word of `sameness`, `companions`: words before what an aspect is compared with (比 雞排, 跟
-    麻糬 一樣). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`: words that say
-    that something is less than what follows (不如 老店 好); `denying`: last characters of the negators that deny so (沒有 老店
-    好); `measured`: categories of what they deny; `reach`: how many units may stand between. `standard_classes`:
-    classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of what it may only be free of.
-    `here`: first characters of what points at this place (附近 沒有 這家 好吃).
+    `standards` and, before a word of `sameness`, `companions`: words before what an aspect is compared with (比 雞排,
+    跟 麻糬 一樣). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`:
+    words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
+    that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
+    `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
+    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃).
     """
 
     standards: frozenset[str] = frozenset()

@@ -1,4 +1,5 @@
-"""Coordinations of aspects: what 、 和 跟 join, and what stands side by side before a word that gathers it (餐點服務都好).
+"""Coordinations of aspects: what 、 和 跟 join, and what stands side by side before a word that gathers it
+(餐點服務都好).
 
 In: the constituents of a clause. Out: which aspects share an opinion. Pure.
 """
@@ -65,7 +66,9 @@ def _are_attributes(*items: Constituent) -> bool:
 
 
 def are_gathered(clause: Sequence[Constituent], i: int, gathering: frozenset[str]) -> bool:
-    """餐點服務都好: whether behind the run of aspects that touch, of which i is one, stands a word that gathers them."""
+    """餐點服務都好: whether behind the run of aspects that touch, of which i is one,
+    stands a word that gathers them.
+    """
     while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
         i += 1
     return i + 1 < len(clause) and clause[i + 1].word in gathering

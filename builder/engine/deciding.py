@@ -68,7 +68,8 @@ class Weighed(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What stands before the clause of an opinion: its own clause last, each with its sentence and whether a colon ends it.
+    """What stands before the clause of an opinion: its own clause last, each with its sentence and whether a colon
+    ends it.
 
     `described`: where the aspects start that have an opinion already.
     """

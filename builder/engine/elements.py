@@ -1,4 +1,5 @@
-"""What of a clause becomes part of a triplet: its aspects and opinions with their spans, and the scores of the candidates.
+"""What of a clause becomes part of a triplet: its aspects and opinions with their spans, and the scores of the
+candidates.
 
 In: constituents and phrases. Out: `Element`s in offsets of the view, and a step of the triplet's story. Pure.
 """
@@ -21,7 +22,9 @@ _OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
 
 
 def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
-    """Where an aspect begins with its modifiers: determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵)."""
+    """Where an aspect begins with its modifiers:
+    determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵).
+    """
     at = 0
     while at < len(clause) and clause[at] is not aspect:
         at += 1

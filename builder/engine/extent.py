@@ -22,10 +22,11 @@ class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level
-    (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins with
-    one of `meeting` stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase begins before
-    a degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點), a wish where
-    it praises and nothing but `wishing` stands before it (再 甜 一點). `bits`: those that say a bit too much (甜 了點).
+    (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
+    with one of `meeting` stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase
+    begins before a degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹
+    一點), a wish where it praises and nothing but `wishing` stands before it (再 甜 一點). `bits`: those that say a
+    bit too much (甜 了點).
     """
 
     fillers: frozenset[str] = frozenset()
@@ -43,8 +44,8 @@ class ExtentRule:
 def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) -> int:
     """Index of the first unit of the phrase around opinion k.
 
-    Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one phrase,
-    覺得好吃 is not.
+    Degree words and negators that touch it (非常的香 too), and negators behind a few fillers: 沒有想像中好吃 is one
+    phrase, 覺得好吃 is not.
     """
     edge = k
     while edge > taken:
@@ -64,7 +65,8 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
 
 
 def _find_unequal(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:
-    """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the opinion.
+    """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the
+    opinion.
 
     好久沒有吃到這麼好喝的 denies that it was met before, not that it is good.
     """

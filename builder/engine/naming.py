@@ -1,4 +1,5 @@
-"""Names of dishes that no lexicon holds whole: which word beside an aspect is a part of its name (水蓮炒肉絲, 羊油拌麵線).
+"""Names of dishes that no lexicon holds whole: which word beside an aspect is a part of its name (水蓮炒肉絲,
+羊油拌麵線).
 
 In: two neighbouring constituents of a clause. Out: whether they are one name. Pure.
 """
@@ -27,8 +28,8 @@ class DishRule:
 
     `compounds`: whether names are put together at all. `suffixes`: words that end any aspect (雞柳 條). `absorbed`:
     categories of opinion words that name a kind of dish (酸辣湯); `epithets`: those that do so where nothing is named
-    before them (香酥荔茸鴨). `loose`: characters that touch a dish and are no part of its name (measure words, particles,
-    adverbs).
+    before them (香酥荔茸鴨). `loose`: characters that touch a dish and are no part of its name (measure words,
+    particles, adverbs).
     """
 
     compounds: bool = True

@@ -28,9 +28,9 @@ _NAME_PARTS = symbol_set("NOUN PART")
 class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end if that is no word for food in general (是很推薦的料理).
-    `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern that most clauses
-    lack, and `least`: how many aspects it needs, which save those the search.
+    `heads`: endings of the word on which the construction must end if that is no word for food in general
+    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern
+    that most clauses lack, and `least`: how many aspects it needs, which save those the search.
     """
 
     pattern: str
@@ -98,7 +98,8 @@ def pair_by_path(rule: Rule) -> Pairer:
     """The aspect of the clause with the shortest dependency path to the opinion (paper, section 3.2.3); ties go to
     the nearer one.
 
-    An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching` (必點牛肉麵).
+    An opinion that touches the aspect behind it is part of a name (金黃花枝酥條), but for the categories `touching`
+    (必點牛肉麵).
     """
     params = read_params(rule, PathParams)
     longest, touching = params.longest, params.touching

@@ -2,8 +2,8 @@
 strings.
 
 `TARGET` is the aspect that the pattern finds, `CURRENT` the opinion being paired; the other names are those of
-`symbols.SYMBOLS`. `TARGET (ADV|COP)* CURRENT` matches 牛肉麵 真的 是 好吃; `WORD` stands for any unit, `^` and `$` for the
-edges of the clause.
+`symbols.SYMBOLS`. `TARGET (ADV|COP)* CURRENT` matches 牛肉麵 真的 是 好吃; `WORD` stands for any unit, `^` and `$` for
+the edges of the clause.
 """
 
 from __future__ import annotations

@@ -168,8 +168,8 @@ def _says_by_how_much(before: Constituent, item: Constituent, after: Sequence[Un
 
 
 def _free_of_fault(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:
-    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠 denies
-    none.
+    """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠
+    denies none.
 
     好看而不好吃 are two: praise denied is blame.
     """
@@ -187,7 +187,8 @@ def _free_of_fault(out: Sequence[Constituent], item: Constituent, text: str) -> 
 def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> Constituent | None:
     """親切熱情: opinions of one sign that touch are one phrase, read with the first one's entry.
 
-    A verdict on the whole (軟嫩好吃), what a thing has (厚實有彈性) and a longer phrase (軟嫩不油膩) say something of their own.
+    A verdict on the whole (軟嫩好吃), what a thing has (厚實有彈性) and a longer phrase (軟嫩不油膩) say something of
+    their own.
     """
     first, second = before.phrase, item.phrase
     if first is None or second is None:

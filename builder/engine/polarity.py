@@ -14,7 +14,9 @@ from builder.lexicon.resources import Lexicon
 
 NEGATED_NEUTRAL, LACK = 4.0, 3.0
 CONTEXT_ONLY = "context.only"
-"""Category of words that say nothing of themselves (重, 近, 新): they are read where context.tsv has a row for the aspect."""
+"""Category of words that say nothing of themselves (重, 近, 新):
+they are read where context.tsv has a row for the aspect.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def judge_valence(
 
 
 def negate(value: float) -> float:
-    """Mirror a valence at the middle of the scale; not bad is milder than good. Neutral becomes negative (data facts)."""
+    """Mirror a valence at the middle of the scale; not bad is milder than good.
+    Neutral becomes negative (data facts).
+    """
     if value > 5:
         return max(2.0, 11 - value)
     return NEGATED_NEUTRAL if value == 5 else min(7.0, 11 - value)

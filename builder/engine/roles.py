@@ -68,12 +68,12 @@ def _settle_role(
 ) -> str:
     """The symbol of unit i among its neighbours, of which those behind it are settled.
 
-    Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an opinion
-    only behind one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with nothing behind it
-    is the opinion. 帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過 before an opinion says too
-    much of it unless a verb stands before it, and 不過 between an aspect and its only opinion denies that if it is a
-    taste (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs, POST words that follow no opinion
-    likewise.
+    Opinion or degree (特別, 好): degree before an opinion or another adjective. Opinion or aspect (特色, 服務): an
+    opinion only behind one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with
+    nothing behind it is the opinion. 帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過
+    before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only
+    opinion denies that if it is a taste (紅豆 不過 甜). Degree words with nothing to strengthen are plain adverbs,
+    POST words that follow no opinion likewise.
     """
     word, symbol = units[i].word, units[i].symbol
     before = units[i - 1].symbol if i else ""

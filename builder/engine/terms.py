@@ -24,14 +24,15 @@ _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
 class TermRule:
     """Parameters of a rule of kind `term`.
 
-    `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never one
-    term: side by side they are a list without a comma (餐點服務都好). `list_touching`: whether such lists share an opinion
-    behind a word of `gathering`. `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`).
-    `wholes`: words for all of a place or dish that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of
-    two classes that are `leading` (餐廳 餐點). `houses`: words for a house, which a dish before them names (炸雞 店).
-    `refusals`: negators before what one does without (不 沾醬). `pointing` and `measures`: what names a dish again, as
-    this kind of dish (豬腳 這道 菜). `dishes`: classes of whole dishes, of which two that touch are a list before a word
-    of `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
+    `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
+    one term: side by side they are a list without a comma (餐點服務都好). `list_touching`: whether such lists share an
+    opinion behind a word of `gathering`. `heads`: last words to which an aspect is cut (服務態度 to 態度, convention
+    `paper`). `wholes`: words for all of a place or dish that belong to `aspect_full` alone (整體 口感, 店裡 座位), as
+    does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a house, which a dish before them
+    names (炸雞 店). `refusals`: negators before what one does without (不 沾醬). `pointing` and `measures`: what names
+    a dish again, as this kind of dish (豬腳 這道 菜). `dishes`: classes of whole dishes, of which two that touch are a
+    list before a word of `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an
+    aspect (這家 的 麵).
     """
 
     attributes: tuple[str, ...] = ()
@@ -82,7 +83,9 @@ def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
 
 
 def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
-    """Entries of the aspect lexicon that begin with one of `wholes` -> how many of their characters it takes (整體 口感)."""
+    """Entries of the aspect lexicon that begin with one of `wholes` -> how many of their characters it takes (整體
+    口感).
+    """
     lengths = {len(word) for word in wholes}
     return {
         word: length + (word[length : length + 1] == "的")
@@ -103,7 +106,9 @@ def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
 
 
 def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: TermGrammar) -> list[Constituent]:
-    """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for one."""
+    """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
+    one.
+    """
     rule, compounds = grammar.rule, grammar.dishes.rule.compounds
     out: list[Constituent] = []
     for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
@@ -211,7 +216,9 @@ def _make_one(first: Constituent, last: Constituent, text: str, owner: Span | No
 
 
 def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> int:
-    """How many characters of the name that the two become only say where it is or of what kind: 店裡 座位, 甜點 布丁, 餐廳 餐點."""
+    """How many characters of the name that the two become only say where it is or of what kind:
+    店裡 座位, 甜點 布丁, 餐廳 餐點.
+    """
     assert last.term is not None
     leads = first.word in grammar.rule.wholes or (
         first.term

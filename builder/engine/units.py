@@ -73,7 +73,8 @@ def _find_longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabul
 def _cut_behind_latin(
     text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: UnitVocabulary
 ) -> list[Unit]:
-    """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a known word.
+    """CP 值高 is CP值 and 高: an entry that begins with Latin letters and ends inside token j, whose rest is a known
+    word.
 
     Nothing if there is none.
     """

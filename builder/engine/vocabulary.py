@@ -37,8 +37,9 @@ from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 
 SYMBOL_OF_TAG: Mapping[str, str] = {
-    "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM, "CCONJ": CONJ,
-    "CONJ": CONJ, "SCONJ": ADV, "ADP": PREP, "AUX": AUX, "PART": PART, "INTJ": PART, "PUNCT": OTHER, "SYM": OTHER, "X": OTHER,
+    "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM,
+    "CCONJ": CONJ, "CONJ": CONJ, "SCONJ": ADV, "ADP": PREP, "AUX": AUX, "PART": PART, "INTJ": PART, "PUNCT": OTHER,
+    "SYM": OTHER, "X": OTHER,
 }  # fmt: skip
 """Universal tag -> symbol of a word that no lexicon holds."""
 _SYMBOL_OF_MORPHEME = {"method": VERB, "flavour": ADJ, "ingredient": NOUN}
@@ -72,9 +73,9 @@ class FunctionWordRule:
     """Parameters of a rule of kind `function-words`.
 
     `units`: name of a unit -> the words that are it whatever their part of speech. `lacking`: last words of negators
-    that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the degree of
-    an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too much, one of
-    the categories `overdone`.
+    that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the
+    degree of an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too
+    much, one of the categories `overdone`.
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -108,7 +109,9 @@ class UnitVocabulary:
     def of(
         cls, lexicon: Lexicon, rule: FunctionWordRule, apart: Collection[str] = (), had: bool = True
     ) -> UnitVocabulary:
-        """Opinion before negator, degree word, aspect …; `roles` settles words with two roles. `apart` become `pieces`."""
+        """Opinion before negator, degree word, aspect …; `roles` settles words with two roles.
+        `apart` become `pieces`.
+        """
         morphemes = lexicon.morphemes.items()
         symbols = {
             word: _SYMBOL_OF_MORPHEME[role] for word, role in morphemes if len(word) > 1 and role in _SYMBOL_OF_MORPHEME

@@ -1,7 +1,7 @@
 """The paper's format (Lu et al. 2024): one JSON line a review with `question` and `answer` in its wording. Pure.
 
-`answer`: the aspects joined by 、, then for each `aspect：opinion(正面)、….`; an attribute stands in brackets behind its
-owner, 餐點[口感]. What the format cannot hold (its own marks inside a term) is refused with a reason.
+`answer`: the aspects joined by 、, then for each `aspect：opinion(正面)、….`; an attribute stands in brackets behind
+its owner, 餐點[口感]. What the format cannot hold (its own marks inside a term) is refused with a reason.
 """
 
 from __future__ import annotations

@@ -82,7 +82,10 @@ def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSetti
 
 def stratum_of(candidate: Candidate) -> str:
     """Polarity and whether the rules hold the triplet or models alone."""
-    return f"{candidate.triplet.polarity} of {'rules' if any(name == 'rules' for name, _ in candidate.sources) else 'models alone'}"
+    return (
+        f"{candidate.triplet.polarity} of "
+        f"{'rules' if any(name == 'rules' for name, _ in candidate.sources) else 'models alone'}"
+    )
 
 
 def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[int]) -> AuditResult:
@@ -104,8 +107,8 @@ def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[in
     exact = [_stratum(sizes[name], labels, exact=True) for name, labels in judged.items()]
     strata = {name: share for name, stratum in right.items() if (share := stratified_share([stratum])) is not None}
     return AuditResult(
-        pool.id, str(pool.config["version"]), stratified_share(right.values()), stratified_share(exact), ratio_share(recalled), strata,
-        sum(map(len, judged.values())), drawn, len(recalled), len(read),
+        pool.id, str(pool.config["version"]), stratified_share(right.values()), stratified_share(exact),
+        ratio_share(recalled), strata, sum(map(len, judged.values())), drawn, len(recalled), len(read),
     )  # fmt: skip
 
 
@@ -116,9 +119,13 @@ def describe_audit(result: AuditResult) -> str:
     exact = f", {result.exact.value:.1f}% with every word as a person would mark it" if result.exact else ""
     recall = ""
     if result.recall is not None:
-        recall = f" Recall {_interval(result.recall)}, over {result.read} reviews read in full with {result.recall.answers} triplets to find."
+        recall = (
+            f" Recall {_interval(result.recall)}, over {result.read} reviews read in full with "
+            f"{result.recall.answers} triplets to find."
+        )
     return (
-        f"Precision {_interval(result.precision)}{exact}: people judged {result.precision.answers} triplets of version {result.version},"
+        f"Precision {_interval(result.precision)}{exact}: "
+        f"people judged {result.precision.answers} triplets of version {result.version},"
         f" drawn by strata of polarity and origin.{recall}"
     )
 

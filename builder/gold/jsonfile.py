@@ -12,7 +12,9 @@ from builder.gold.items import Fault, Filled
 
 
 def each(path: Path, unit: str, read: Callable[[str, dict[str, Any]], Iterable[Filled]]) -> Iterator[Filled | Fault]:
-    """What `read` makes of every object, called with its place, or the fault of one that is not as the tool writes it."""
+    """What `read` makes of every object, called with its place,
+    or the fault of one that is not as the tool writes it.
+    """
     for number, row in rows(path):
         where = f"{path.name} {unit} {number}"
         try:

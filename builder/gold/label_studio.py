@@ -26,15 +26,18 @@ CONFIG = f"""<View>
   {"".join(f'<Header size="6" value="{label}: {chinese} {english}"/>' for label, chinese, english in GUIDE)}
   <Labels name="spans" toName="text">
     <Label value="Aspect" background="#2f7ed8" hotkey="a"/><Label value="Opinion" background="#d8862f" hotkey="o"/>
-    <Label value="{MISSING[0]}" background="#2fa84f" hotkey="z"/><Label value="{MISSING[1]}" background="#8b5cf6" hotkey="x"/>
+    <Label value="{MISSING[0]}" background="#2fa84f" hotkey="z"/>\
+<Label value="{MISSING[1]}" background="#8b5cf6" hotkey="x"/>
   </Labels>
   <Relations><Relation value="POS"/><Relation value="NEG"/><Relation value="NEU"/><Relation value="PART"/></Relations>
   <Text name="text" value="$text"/>
   <Choices name="label" toName="text" choice="single-radio">
-    <Choice value="YY" hotkey="1"/><Choice value="YN" hotkey="2"/><Choice value="NX" hotkey="3"/><Choice value="{UNSURE}" hotkey="0"/>
+    <Choice value="YY" hotkey="1"/><Choice value="YN" hotkey="2"/><Choice value="NX" hotkey="3"/>\
+<Choice value="{UNSURE}" hotkey="0"/>
   </Choices>
   <Header size="6" value="YN: right polarity"/>
-  <Choices name="polarity" toName="text" choice="single-radio"><Choice value="POS"/><Choice value="NEG"/><Choice value="NEU"/></Choices>
+  <Choices name="polarity" toName="text" choice="single-radio"><Choice value="POS"/><Choice value="NEG"/>\
+<Choice value="NEU"/></Choices>
   <Choices name="review" toName="text" choice="multiple"><Choice value="{NOTHING}"/></Choices>
   <TextArea name="note" toName="text" rows="1" maxSubmissions="1"/>
 </View>

@@ -1,5 +1,5 @@
-"""Where something stands in a review, as people and other tools write it: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7` for
-one in pieces.
+"""Where something stands in a review, as people and other tools write it: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7`
+for one in pieces.
 
 Offsets are code points. Label Studio counts UTF-16 units: `to_utf16` and `from_utf16` convert at that edge.
 """

@@ -83,7 +83,8 @@ def _question(
         t = candidate.triplet
         aspect, opinion = t.aspect.text, t.opinion.text
         lines.append(
-            f"{number}. {opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？"
+            f"{number}. "
+            f"{opinion}在以下文字是描述{aspect}嗎？{opinion}在以下文字對{aspect}是{NAMES[t.polarity]}的描述嗎？"
         )
     asked = (
         "question:\n" + "\n".join(lines) + f"\ncontext:\n{mask(review.text).text}"

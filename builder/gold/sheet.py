@@ -32,11 +32,14 @@ HELP = (
     "marked: 【對象】《意見》。 The aspect stands in 【】, the opinion in 《》.",
     "label: 填 YY、YN 或 NX；看過但不確定填 unsure。 Write YY, YN or NX; unsure when you cannot tell.",
     "right_polarity: YN 時填正確的 POS（正面）、NEG（負面）或 NEU（中性）。 With YN: the right polarity.",
-    "right_aspect, right_opinion: 範圍不對時填正確的文字；出現多次時寫 文字@起-迄。 The right words where the span is wrong; where they stand"
+    "right_aspect, right_opinion: 範圍不對時填正確的文字；出現多次時寫 文字@起-迄。 The right words where the span is "
+    "wrong; where they stand"
     " more than once write WORDS@start-end (code points from 0, end not included).",
-    "漏掉的三元組：在最下面加一列，複製 pool 和 review，candidate 和 label 留空，填 aspect、opinion、polarity。 A missing triplet: add a row, copy"
+    "漏掉的三元組：在最下面加一列，複製 pool 和 review，candidate 和 label 留空，填 aspect、opinion、polarity。 A "
+    "missing triplet: add a row, copy"
     " pool and review, leave candidate and label empty, fill in aspect, opinion, polarity.",
-    "none: 沒有候選的評論若真的沒有三元組，label 填 none。 For a review without a candidate, none in `label` says that nothing is missing.",
+    "none: 沒有候選的評論若真的沒有三元組，label 填 none。 For a review without a candidate, "
+    "none in `label` says that nothing is missing.",
     "其他欄請不要改。 Leave the other columns as they are.",
 )
 _WIDTHS = {

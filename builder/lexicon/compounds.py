@@ -1,9 +1,9 @@
 """Which lexicon entries are several words to a segmenter: 微辣 is 微 辣, 人很好 is 人 很 好, 女店員 is 女 店員.
 
 In: the words of a lexicon by kind, and an entry. Out: the parts of the entry, or nothing where it is one word (好吃,
-不錯, 牛肉麵). An entry is cut only where its parts stand in one of the constructions below; words that look like one (偏好)
-are kept whole by general.tsv. The engine loses nothing: it looks for entries over the edges of words, so 微 辣 is 微辣
-again where the lexicon has it.
+不錯, 牛肉麵). An entry is cut only where its parts stand in one of the constructions below; words that look like one
+(偏好) are kept whole by general.tsv. The engine loses nothing: it looks for entries over the edges of words, so 微 辣
+is 微辣 again where the lexicon has it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass
 
 DEGREES = "很太超極最更偏微過夠稍略蠻頗較挺"
-"""Degree words that stand before any adjective. 好, 真, 滿 and 死 make words with it (好強, 真心, 死板) and are left alone."""
+"""Degree words that stand before any adjective.
+好, 真, 滿 and 死 make words with it (好強, 真心, 死板) and are left alone.
+"""
 _SINGLES = {
     **dict.fromkeys(DEGREES, "D"),
     **dict.fromkeys("又而且也都就", "F"),

@@ -1,7 +1,7 @@
 """`builder lexicon diff`: what one lexicon says otherwise than another.
 
-In: two loaded lexicons. Out: a `Difference` for each word of each table that was added, removed or changed, in the order
-of TABLES and of the words.
+In: two loaded lexicons. Out: a `Difference` for each word of each table that was added, removed or changed, in the
+order of TABLES and of the words.
 """
 
 from __future__ import annotations

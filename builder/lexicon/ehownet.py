@@ -9,10 +9,11 @@ In: a file of one of the layouts below. Out: `Entry`s, each an opinion in the ca
 | dictionary | `可口 TAB VH11 TAB {delicious|好吃}`: a word, anything else, its definition |
 
 The category of a dictionary's word is the head of its definition: of `{delicious|好吃:degree={very|很}}` it is
-delicious|好吃. E-HowNet holds no valences: they stand in the table, or in the file of `--valences`, by the whole name of
-a category or by either half. In a tree a category without a valence has that of the nearest one above it.
+delicious|好吃. E-HowNet holds no valences: they stand in the table, or in the file of `--valences`, by the whole name
+of a category or by either half. In a tree a category without a valence has that of the nearest one above it.
 
-Words are parted by blanks, commas or 、 and may carry CKIP's parts of speech: 可口(VH11), 可口(VH11,A), 可口.VH, 可口_VH.
+Words are parted by blanks, commas or 、 and may carry CKIP's parts of speech: 可口(VH11), 可口(VH11,A), 可口.VH,
+可口_VH.
 """
 
 from __future__ import annotations

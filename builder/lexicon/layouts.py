@@ -6,10 +6,12 @@ line it stands in; a line that is no entry is one with a reason.
 | kind | one line is | becomes |
 |---|---|---|
 | `ehownet` | see `ehownet.py` | opinions, a category each |
-| `valence-csv` | a row with columns Word or Phrase and Valence_Mean, tab or comma (CVAW, CVAP) | opinions by valence, one decimal |
-| `ntusd` | a word, or words parted by commas; positive or negative is an option or stands in the file's name | opinions, 7 or 3 |
+| `valence-csv` | a row with the columns Word or Phrase and Valence_Mean (CVAW) | opinions, valence to one decimal |
+| `ntusd` | a word, or words parted by commas; the file's name or an option gives the polarity | opinions, 7 or 3 |
 | `dishes` | a dish, or a table whose first column is one | aspects, food.dish unless the options name another class |
-| `words` | `word TAB category`, `word TAB class` or `word TAB part of speech` (CKIP's or universal); or a bare word | opinions, aspects, or general words |
+| `words` | a word, then a tab and its category, class or part of speech | opinions, aspects, or general words |
+
+A part of speech of `words` is CKIP's or universal; a bare word is a general one. `valence-csv` takes tab or comma.
 """
 
 from __future__ import annotations

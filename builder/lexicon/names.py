@@ -47,7 +47,8 @@ _DIMINUTIVES = tuple("小阿老")
 def like_name(word: str, proper: float, lexicon: Lexicon) -> bool:
     """Whether `word` looks like a name; `proper` is the share of its uses that were tagged as proper nouns.
 
-    A word that ends in a known aspect or a head of dish names (東坡肉, 李子糕) is a dish, unless what it ends in is a place.
+    A word that ends in a known aspect or a head of dish names (東坡肉, 李子糕) is a dish, unless what it ends in is a
+    place.
     """
     if (word.endswith(_TITLES) and len(word) <= 4) or (word.endswith(_PLACES) and len(word) > 1):
         return True

@@ -3,11 +3,11 @@ both together hold.
 
 The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and
 Mitchell 1998). A rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose
-aspect the taggers take longer gets their aspect (the rules stop at a word they do not know: 豆花 of 三色豆花); a proposal
-of which the taggers are sure and that no rule triplet contradicts comes in, with the polarity that the rules would
-give it. All three go as far as the panel's trust: without any, the rules' triplets stay as they are. A tagger never
-speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained without one of
-them; on a review that none has seen they speak together.
+aspect the taggers take longer gets their aspect (the rules stop at a word they do not know: 豆花 of 三色豆花); a
+proposal of which the taggers are sure and that no rule triplet contradicts comes in, with the polarity that the rules
+would give it. All three go as far as the panel's trust: without any, the rules' triplets stay as they are. A tagger
+never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained without one
+of them; on a review that none has seen they speak together.
 """
 
 from __future__ import annotations

@@ -84,7 +84,9 @@ class Spans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextContext:
-    """What the trunk read, with its running sum [B, T + 1, D], from which the mean of any stretch is one subtraction."""
+    """What the trunk read, with its running sum [B, T + 1, D],
+    from which the mean of any stretch is one subtraction.
+    """
 
     batch: Batch
     hidden: Tensor

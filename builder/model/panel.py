@@ -154,7 +154,9 @@ def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], measure
 
 
 def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
-    """[n, 3] as the tagger sees it: NX = 1 - P(pair), YY = P(pair) P(this polarity); a pair it does not propose is NX."""
+    """[n, 3] as the tagger sees it: NX = 1 - P(pair), YY = P(pair) P(this polarity);
+    a pair it does not propose is NX.
+    """
     out = np.zeros((len(triplets), 3))
     for row, triplet in enumerate(triplets):
         near = [(chance, other) for chance, other in proposals if clashes(triplet, other)]

@@ -2,9 +2,9 @@
 
 In: a chain of text, the CRF's margins between its characters, and the user's words. Out: gaps that are decided (JOIN,
 SPLIT) and tags that are. User words are chosen per chain by one dynamic programme: long words count more than
-proportionally (服務態度 beats 服務 + 態度 where the lexicon has it), and every gap where a choice contradicts the CRF costs
-what the CRF holds against it, so that overlapping words are settled by context, and user words of one character break
-up what the CRF glued (酒超) but no sure word (大家).
+proportionally (服務態度 beats 服務 + 態度 where the lexicon has it), and every gap where a choice contradicts the CRF
+costs what the CRF holds against it, so that overlapping words are settled by context, and user words of one character
+break up what the CRF glued (酒超) but no sure word (大家).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a release must not show: phone numbers, e-mail addresses, URLs, handles, addresses, people's names and the
 place's own, masked with an offset map.
 
-In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [地址] [人名] [店名] in their
-stead, where they stood, and `to_masked`, which moves spans of the stored text. Masking goes on until nothing more is
-found, so that masking a masked text changes nothing.
+In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [地址] [人名]
+[店名] in their stead, where they stood, and `to_masked`, which moves spans of the stored text. Masking goes on until
+nothing more is found, so that masking a masked text changes nothing.
 """
 
 from __future__ import annotations
@@ -193,15 +193,15 @@ _EMAIL = rf"""
 # A handle has a letter (@199元 is a price). After a cue without a colon it has an underscore or an inner dot: IG story
 # is none.
 _NAME = r"(?=[0-9_.-]*[a-z]) [a-z0-9_] (?:[a-z0-9_.-]{0,38}[a-z0-9_])"
-_CUE = r"""(?<![a-z]) (?:line|賴|ig|instagram|insta|fb|facebook|臉書|脸书|粉專|wechat|we\s?chat|微信|weixin|vx|telegram|tg
-    |threads|twitter|推特|小紅書|小红书|whatsapp|id)"""
+_CUE = r"""(?<![a-z]) (?:line|賴|ig|instagram|insta|fb|facebook|臉書|脸书|粉專|wechat|we\s?chat|微信|weixin|vx
+    |telegram|tg|threads|twitter|推特|小紅書|小红书|whatsapp|id)"""
 _HANDLE = rf"""
     (?<![a-z0-9._%+@-]) @ (?!\d{{1,2}}[ap]m) {_NAME} (?!@)
   | {_CUE} \s? (?:官方)? (?:的)? \s? (?: id|帳號|帐号|账号|號|号|搜尋|搜索|搜|account )?
       \s? [:：@] \s? (?P<a> @? (?: {_NAME} | \d{{5,20}} ) ) (?![a-z0-9@])
   | (?<![a-z]) (?:line|賴|ig|fb|微信|wechat|vx|telegram|qq) \s? (?:的)? \s? (?: id|帳號|帐号|账号|號|号 )
       \s? (?:是|為|为|叫)? \s? (?P<b> @? (?: {_NAME} | \d{{5,20}} ) ) (?![a-z0-9@])
-  | (?<![a-z]) qq \s? (?:號碼?|号码?)? \s? [:：] \s? (?P<e> \d{{5,11}} ) (?!\d)  # without digits QQ is a smile, or chewy
+  | (?<![a-z]) qq \s? (?:號碼?|号码?)? \s? [:：] \s? (?P<e> \d{{5,11}} ) (?!\d)  # else QQ is a smile, or chewy
   | 加 (?:我)? (?:的)? (?:line|賴|微信|wechat|vx) \s? (?P<d> (?=[a-z.-]*[0-9_]) {_NAME} ) (?![a-z0-9@])
   | {_CUE} (?:搜尋|搜索|搜|追蹤|追踪)? \s (?P<c> @? (?=[a-z0-9.]*_) {_NAME} ) (?![a-z0-9@])
   | (?<![a-z0-9_.@/-])  # food_lover without a cue
@@ -229,7 +229,8 @@ _PHONE = rf"""
       | (?: [(（]0(?:10|2\d|[3-9]\d{{2}})[)）] (?:{_S})? | 0(?:10|2\d|[3-9]\d{{2}}) {_S} ) [2-8]\d{{6,7}}
       | [48]00 -? \d{{3}} -? \d{{4}} | [48]00 - \d{{4}} - \d{{3}}
     ) (?!\d) {_EXTENSION}
-  | (?: 電話|电话|手機|手机|專線|专线|傳真|传真|(?<![a-z])tel|(?<![a-z])fax|(?<![a-z])phone|☎\ufe0f?|\U0001f4de|\U0001f4f1 )
+  | (?: 電話|电话|手機|手机|專線|专线|傳真|传真|(?<![a-z])tel|(?<![a-z])fax|(?<![a-z])phone
+      |☎\ufe0f?|\U0001f4de|\U0001f4f1 )
     \s? (?:號碼|号码)? \s? (?:是|為|为)? \s? [:：.]? \s?
     (?! {_TIMES} \s? [-~] \s? {_TIMES} (?!\d) ) (?P<number> \d (?: (?:{_S})? \d ){{5,11}} ) (?!\d)
 """
@@ -246,7 +247,8 @@ _ADDRESS = rf"""
     {_AREA} {_PART}{{1,5}}? {_ROAD} [東东西南北中]? \s? (?:{_NUMBER}段)? \s? (?:
         (?:{_NUMBER}[巷弄]\s?)* {_HOUSE} (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
       | (?:{_NUMBER}[巷弄])+ )
-  | {_AREA} {_PART}{{1,5}}? (?:路|街|大道) (?:{_PART}{{1,4}}段)? (?:[東东西南北]側|[東东西南北]侧)? {_PART}{{0,6}} {_BLOCK} (?:{_HOUSE}店?)?
+  | {_AREA} {_PART}{{1,5}}? (?:路|街|大道) (?:{_PART}{{1,4}}段)? (?:[東东西南北]側|[東东西南北]侧)?
+      {_PART}{{0,6}} {_BLOCK} (?:{_HOUSE}店?)?
   | {_PART}{{2,5}}? (?:[0-9一二三四五六七八九十][區区]|小區|小区|新村|花園|花园) {_NUMBER} [號号][樓楼]
   | {_PART}{{2,4}} [巷弄] {_NUMBER} [號号] (?!出入?口|口|[線线])
 """

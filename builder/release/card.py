@@ -23,7 +23,8 @@ def card(facts: Facts, content: Mapping[str, Content]) -> str:
 
 # {facts.name} {facts.version}
 
-Aspect sentiment triplets of Chinese restaurant reviews: what is judged (aspect), in which words (opinion), and how (polarity), each with its
+Aspect sentiment triplets of Chinese restaurant reviews: what is judged (aspect), in which words (opinion), and how \
+(polarity), each with its
 place in the text. {origin.sentences(facts)}
 
 {_splits(facts)}
@@ -33,7 +34,8 @@ from datasets import load_dataset
 dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", "silver") takes one layer alone
 ```
 
-- Licence: {facts.licence or "not stated by the makers of this release; ask before you redistribute"}.{_by_source(facts)}
+- Licence: \
+{facts.licence or "not stated by the makers of this release; ask before you redistribute"}.{_by_source(facts)}
 - Parent: {_parent(facts)}.
 {f"- {facts.panel}{chr(10)}" if facts.panel else ""}- Left out on the way to the release: {_dropped(facts)}.
 
@@ -58,13 +60,17 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 
 {_masks(facts)}
 
-Masks are found by pattern. Not found, and may remain: {UNMASKED}. Place and author columns are not released. {_ids(facts)}
+Masks are found by pattern. Not found, and may remain: {UNMASKED}. Place and author columns are not released. \
+{_ids(facts)}
 
 ## Files
 
-`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews. `paper/*.json`: the format of Lu et al.; its questions name the
-aspects of the answer (input mode `given-aspects`), and `review_id` is the id of the review here. `metadata.json`: Croissant 1.1.
-`manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the parent. `CITATION.cff`: how to cite. `SHA256SUMS`:
+`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews. `paper/*.json`: the format of Lu et al.; \
+its questions name the
+aspects of the answer (input mode `given-aspects`), and `review_id` is the id of the review here. \
+`metadata.json`: Croissant 1.1.
+`manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the parent. \
+`CITATION.cff`: how to cite. `SHA256SUMS`:
 check with `sha256sum --check` or `builder verify`. Other formats: `builder export`.
 
 {sections.agreement(facts)}## Maintenance and contact
@@ -93,7 +99,10 @@ def _masks(facts: Facts) -> str:
 
 
 def _splits(facts: Facts) -> str:
-    head = "| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |\n|---|---|---|---|---|---|---|---|\n"
+    head = (
+        "| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |\n"
+        "|---|---|---|---|---|---|---|---|\n"
+    )
     return head + "\n".join(
         f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
         + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
@@ -130,9 +139,12 @@ def _augmented(facts: Facts) -> str:
         parts.append(
             f"""## Augmentation: {layer}
 
-`load_dataset("PATH", "{layer}")`: {about["rows"]:,} rows made from {about["sources"]:,} sentences of {about["split"]} by the method
-`{about["method"]}`, seed {about["seed"]}, for the view `{about["view"]}`. **Written by a machine, not by people**: labels were carried over from the
-source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. The same rows: `data/{about["split"]}-{layer}.jsonl`,
+`load_dataset("PATH", "{layer}")`: {about["rows"]:,} rows made from {about["sources"]:,} sentences of {about["split"]} \
+by the method
+`{about["method"]}`, seed {about["seed"]}, for the view `{about["view"]}`. \
+**Written by a machine, not by people**: labels were carried over from the
+source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. \
+The same rows: `data/{about["split"]}-{layer}.jsonl`,
 `paper/`, `bio/` (over characters); what was rejected, with the reason: `rejected/`.
 
 | measure | value |
@@ -168,7 +180,10 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     yield "source_datasets: [original]"
     yield "task_categories: [token-classification]"
     yield "task_ids: []"
-    yield "tags: [aspect-sentiment-triplet-extraction, aspect-based-sentiment-analysis, weak-supervision, reviews, croissant]"
+    yield (
+        "tags: [aspect-sentiment-triplet-extraction, aspect-based-sentiment-analysis, weak-supervision, reviews, "
+        "croissant]"
+    )
     configs = _configs(content, facts.augmentations)
     yield "configs:"
     for name, splits in configs.items():

@@ -13,7 +13,10 @@ from builder.release.manifest import Facts
 
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 AUTHORS = (("Chia-Wen", "Lu"), ("Ching-Wen", "Yang"), ("Wei-Yun", "Ma"))
-PAPER = "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment Triplet Extraction via Iterative Weak Supervision"
+PAPER = (
+    "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment Triplet Extraction via Iterative Weak "
+    "Supervision"
+)
 
 
 def citation(facts: Facts) -> str:
@@ -38,7 +41,8 @@ def citation(facts: Facts) -> str:
         ),
         "authors:",
         f"  - name: {text(creator(facts))}",
-        f"abstract: {text(f'Aspect sentiment triplets of Chinese restaurant reviews, found by {origin.makers(facts)}.')}",
+        "abstract: "
+        f"{text(f'Aspect sentiment triplets of Chinese restaurant reviews, found by {origin.makers(facts)}.')}",
         "keywords: [aspect sentiment triplet extraction, weak supervision, Chinese, reviews]",
         "references:",
         "  - type: conference-paper",
@@ -63,4 +67,7 @@ def creator(facts: Facts) -> str:
 def cite_as(facts: Facts) -> str:
     """One line, for Croissant's citeAs."""
     year = f" ({facts.date[:4]})" if facts.date else ""
-    return f"{creator(facts)}{year}: {facts.name}, version {facts.version}. Method after Lu et al., {PAPER}, LREC-COLING 2024."
+    return (
+        f"{creator(facts)}{year}: {facts.name}, version {facts.version}. "
+        f"Method after Lu et al., {PAPER}, LREC-COLING 2024."
+    )

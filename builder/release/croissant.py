@@ -134,8 +134,10 @@ def _responsible(facts: Facts) -> Node:
             f"builder {facts.builder}",
             *(f"{name} {signature}" for name, signature in facts.signatures.items()),
         ],
-        "rai:dataBiases": "Polarity follows hand-written lexicons; named aspects and frequent constructions are found more often than others.",
-        "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; silver triplets are not verified by people.",
+        "rai:dataBiases": "Polarity follows hand-written lexicons; "
+        "named aspects and frequent constructions are found more often than others.",
+        "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; "
+        "silver triplets are not verified by people.",
         "rai:personalSensitiveInformation": f"Masked: {masked}. Not found, and may remain: {UNMASKED}.",
         "rai:dataUseCases": "Training and studying aspect sentiment triplet extraction in Chinese.",
     }
@@ -185,16 +187,27 @@ def _records(path: str, augmented: bool) -> Node:
         chosen: Node = {"fileObject": {"@id": path}, "extract": {"column": column}}
         return chosen | ({"transform": {"jsonPath": json_path}} if json_path else {})
 
+    lineage = {"source_id": "string", "method": "string"} if augmented else {}
     fields: list[Node] = [
         {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column][1],
          "dataType": _KINDS[kind], "source": source(column)}
-        for column, kind in (parquet.COLUMNS | ({"source_id": "string", "method": "string"} if augmented else {})).items()
+        for column, kind in (parquet.COLUMNS | lineage).items()
     ]  # fmt: skip
     parts = [
-        {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": _described(key), "dataType": kind, "source": source("triplets", where)}
+        {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": _described(key),
+         "dataType": kind, "source": source("triplets", where)}
         for key, (kind, where) in _TRIPLET.items()
     ]  # fmt: skip
-    fields.append({"@type": "cr:Field", "@id": f"{name}/triplets", "name": "triplets", "description": "what the review says", "repeated": True, "subField": parts})  # fmt: skip
+    fields.append(
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/triplets",
+            "name": "triplets",
+            "description": "what the review says",
+            "repeated": True,
+            "subField": parts,
+        }
+    )
     return {
         "@type": "cr:RecordSet",
         "@id": name,

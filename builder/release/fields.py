@@ -77,15 +77,16 @@ def example() -> ReviewRow:
 
     rice, host, greasy, kind = element((0, 3)), element((8, 10)), element((3, 5), (6, 7)), element((11, 13))
     return {
-        "id": "example", "text": text, "language": "zh-Hant", "rating": 4.0, "source": "invented", "annotation": "silver",
-        "unverified_negative": False,
+        "id": "example", "text": text, "language": "zh-Hant", "rating": 4.0, "source": "invented",
+        "annotation": "silver", "unverified_negative": False,
         "triplets": [
-            {"id": "example:00000001", "aspect": rice, "aspect_full": rice, "aspect_category": "food.rice", "owner": None, "opinion": greasy,
-             "opinion_full": element((3, 7)), "opinion_category": "greasy", "polarity": "POS", "valence": 6.5, "confidence": 0.93,
-             "verdict": "YY", "sources": ["rules"], "rules": ["subject"]},
-            {"id": "example:00000002", "aspect": host, "aspect_full": host, "aspect_category": "staff", "owner": None, "opinion": kind,
-             "opinion_full": kind, "opinion_category": "service.warm", "polarity": "POS", "valence": 8.0, "confidence": 0.97,
-             "verdict": "YY", "sources": ["rules"], "rules": ["subject"]},
+            {"id": "example:00000001", "aspect": rice, "aspect_full": rice, "aspect_category": "food.rice",
+             "owner": None, "opinion": greasy, "opinion_full": element((3, 7)), "opinion_category": "greasy",
+             "polarity": "POS", "valence": 6.5, "confidence": 0.93, "verdict": "YY", "sources": ["rules"],
+             "rules": ["subject"]},
+            {"id": "example:00000002", "aspect": host, "aspect_full": host, "aspect_category": "staff", "owner": None,
+             "opinion": kind, "opinion_full": kind, "opinion_category": "service.warm", "polarity": "POS",
+             "valence": 8.0, "confidence": 0.97, "verdict": "YY", "sources": ["rules"], "rules": ["subject"]},
         ],
     }  # fmt: skip
 

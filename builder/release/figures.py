@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 _METRICS = {
-    "exact": "exact match", "lenient": "near match (one part may hold the other)", "paper": "example-based, as in Lu et al. 2024",
-}  # fmt: skip
+    "exact": "exact match",
+    "lenient": "near match (one part may hold the other)",
+    "paper": "example-based, as in Lu et al. 2024",
+}
 _PARTS = {"P": "precision", "R": "recall", "F1": "F1"}
 
 

@@ -21,12 +21,13 @@ from builder.release.reading import FORMAT
 
 _NAMED = (str, type(None))
 _OLD_REVIEW: dict[str, tuple[type, ...]] = {
-    "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,), "triplets": (list,),
+    "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,),
+    "triplets": (list,),
 }  # fmt: skip
 _REVIEW = _OLD_REVIEW | {"source": _NAMED}
 _OLD_TRIPLET: dict[str, tuple[type, ...]] = {
-    "id": (str,), "aspect": (dict,), "aspect_full": (dict,), "owner": (dict, type(None)), "opinion": (dict,), "opinion_full": (dict,),
-    "polarity": (str,), "valence": (int, float), "sources": (list,), "rules": (list,),
+    "id": (str,), "aspect": (dict,), "aspect_full": (dict,), "owner": (dict, type(None)), "opinion": (dict,),
+    "opinion_full": (dict,), "polarity": (str,), "valence": (int, float), "sources": (list,), "rules": (list,),
 }  # fmt: skip
 _TRIPLET = _OLD_TRIPLET | {
     "aspect_category": _NAMED, "opinion_category": _NAMED, "confidence": (int, float, type(None)), "verdict": _NAMED,

@@ -59,14 +59,17 @@ def path(split: str, layer: str) -> str:
 
 
 def schema(layout: int = FORMAT) -> Any:
-    """The Arrow schema of a layer: that of a review, then its lineage. Before layout 3 `source_id` was called `source`."""
+    """The Arrow schema of a layer: that of a review, then its lineage.
+    Before layout 3 `source_id` was called `source`.
+    """
     import pyarrow as pa
 
     edit = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("text", pa.string())])
     aspect = pa.struct([("text", pa.string()), ("spans", pa.list_(pa.list_(pa.int32()))), ("polarity", pa.string())])
     more = [
-        ("view", pa.string()), ("method", pa.string()), (_source(layout), pa.string()), ("source_span", pa.list_(pa.int32())), ("edits", pa.list_(edit)),
-        ("aspects", pa.list_(aspect)), ("label", pa.string()), ("score", pa.float64()),
+        ("view", pa.string()), ("method", pa.string()), (_source(layout), pa.string()),
+        ("source_span", pa.list_(pa.int32())), ("edits", pa.list_(edit)), ("aspects", pa.list_(aspect)),
+        ("label", pa.string()), ("score", pa.float64()),
     ]  # fmt: skip
     return pa.schema([*parquet.schema(layout), *(pa.field(name, kind) for name, kind in more)])
 
@@ -82,13 +85,14 @@ def features() -> list[dict[str, object]]:
     text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source_id")]
     return [
         *parquet.features(), *text, {"name": "source_span", "list": "int32"}, {"name": "edits", "list": edit},
-        {"name": "aspects", "list": aspect}, {"name": "label", "dtype": "string"}, {"name": "score", "dtype": "float64"},
+        {"name": "aspects", "list": aspect}, {"name": "label", "dtype": "string"},
+        {"name": "score", "dtype": "float64"},
     ]  # fmt: skip
 
 
 _OWN: dict[str, tuple[type, ...]] = {
-    "view": (str,), "method": (str,), "source_id": (str,), "source_span": (list,), "edits": (list,), "aspects": (list,), "label": (str, type(None)),
-    "score": (int, float, type(None)),
+    "view": (str,), "method": (str,), "source_id": (str,), "source_span": (list,), "edits": (list,), "aspects": (list,),
+    "label": (str, type(None)), "score": (int, float, type(None)),
 }  # fmt: skip
 
 
@@ -115,7 +119,10 @@ def core(row: Mapping[str, Any], layout: int = FORMAT) -> dict[str, Any]:
 def faults(row: Any, layer: str, texts: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with a row's lineage, under the names of today. `texts` are those of the source split by id."""
     if not isinstance(row, dict) or (missing := sorted(_OWN.keys() - row.keys())):
-        yield f"a row of a layer has {', '.join(_OWN)}; this one lacks {', '.join(missing) if isinstance(row, dict) else 'all'}"
+        yield (
+            f"a row of a layer has {', '.join(_OWN)}; "
+            f"this one lacks {', '.join(missing) if isinstance(row, dict) else 'all'}"
+        )
         return
     wrong = [key for key, kinds in _OWN.items() if not isinstance(row[key], kinds)]
     if wrong or row.get("annotation") != layer:

@@ -117,7 +117,8 @@ PRIVACY = {
 }
 """What is done for privacy; `verify` looks for what a mask should have covered."""
 UNMASKED = (
-    "names of people without a title, a role or thanks beside them; nicknames alone; roads without a number; names of other shops, unless a "
+    "names of people without a title, a role or thanks beside them; nicknames alone; roads without a number; "
+    "names of other shops, unless a "
     "review says that they are names"
 )
 """What no pattern finds."""

@@ -39,7 +39,8 @@ def _machine(facts: Facts) -> str:
     start = f"builder {facts.builder} found them by weak supervision: a rule engine with lexicons"
     if is_tagged(facts) and is_judged(facts):
         return (
-            f"{start} proposed triplets. Taggers and judges, trained on the rules' output, added some, left others out and"
+            f"{start} proposed triplets. Taggers and judges, trained on the rules' output, added some, "
+            "left others out and"
             " rated them."
         )
     if is_tagged(facts):

@@ -106,9 +106,9 @@ def _spanned(row: LayerRow) -> ReviewRow:
         return row
     blank: ElementRow = {"text": "", "spans": []}
     stand_in: list[TripletRow] = [
-        {"id": "", "aspect": {"text": aspect["text"], "spans": aspect["spans"]}, "aspect_full": blank, "owner": None, "opinion": blank,
-         "opinion_full": blank, "polarity": "NEU", "valence": 5.0, "sources": [], "rules": [], "aspect_category": None,
-         "opinion_category": None, "confidence": None, "verdict": None}
+        {"id": "", "aspect": {"text": aspect["text"], "spans": aspect["spans"]}, "aspect_full": blank, "owner": None,
+         "opinion": blank, "opinion_full": blank, "polarity": "NEU", "valence": 5.0, "sources": [], "rules": [],
+         "aspect_category": None, "opinion_category": None, "confidence": None, "verdict": None}
         for aspect in row["aspects"]
     ]  # fmt: skip
     return row | {"triplets": stand_in}

@@ -15,8 +15,8 @@ from builder.release.reading import FORMAT
 from builder.sources.batches import read_batches
 
 COLUMNS = {
-    "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string", "annotation": "string",
-    "unverified_negative": "bool",
+    "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string",
+    "annotation": "string", "unverified_negative": "bool",
 }  # fmt: skip
 """The columns of a review beside its triplets."""
 _SINCE_3 = ("source", "unverified_negative", "aspect_category", "opinion_category", "confidence", "verdict")
@@ -27,9 +27,9 @@ CHUNK = 4_000
 
 
 FIELDS: dict[str, str] = {
-    "id": "string", "aspect": "element", "aspect_full": "element", "aspect_category": "string", "owner": "element", "opinion": "element",
-    "opinion_full": "element", "opinion_category": "string", "polarity": "string", "valence": "float64", "confidence": "float64",
-    "verdict": "string", "sources": "strings", "rules": "strings",
+    "id": "string", "aspect": "element", "aspect_full": "element", "aspect_category": "string", "owner": "element",
+    "opinion": "element", "opinion_full": "element", "opinion_category": "string", "polarity": "string",
+    "valence": "float64", "confidence": "float64", "verdict": "string", "sources": "strings", "rules": "strings",
 }  # fmt: skip
 """The fields of a triplet."""
 

@@ -156,7 +156,9 @@ def row(line: bytes, where: str) -> ReviewRow:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without the cycle collector, which would walk millions of rows again and again: there are no cycles among them."""
+    """Without the cycle collector, which would walk millions of rows again and again:
+    there are no cycles among them.
+    """
     before = gc.isenabled()
     gc.disable()
     try:

@@ -28,7 +28,8 @@ A review:
 
 {fields.table(fields.REVIEW)}
 
-A triplet. An element is `{{"text", "spans"}}`; spans are half-open code-point offsets into the review's `text`, several where the words are parted:
+A triplet. An element is `{{"text", "spans"}}`; \
+spans are half-open code-point offsets into the review's `text`, several where the words are parted:
 
 {fields.table(fields.TRIPLET)}
 """
@@ -41,11 +42,13 @@ _SCOPE = """## Out of scope
 - Domains other than restaurants, and languages other than Chinese."""
 ERRORS = """## Known errors
 
-Classes of error that silver labels are known to have. How often each occurs was not measured for this release; the section Quality says what was.
+Classes of error that silver labels are known to have. How often each occurs was not measured for this release; \
+the section Quality says what was.
 
 | class | what happens | invented example |
 |---|---|---|
-| missed | implicit aspects, judgements made by a whole sentence, words that no lexicon holds | 吃完只想回家 yields nothing |
+| missed | implicit aspects, judgements made by a whole sentence, words that no lexicon holds | 吃完只想回家 yields \
+nothing |
 | wrong span | an aspect is cut short or holds a word too many | 滷肉 for 滷肉飯 |
 | wrong pair | the opinion belongs to another aspect of the sentence | 湯 takes what is said of the 麵 |
 | not a judgement | a wish, a question, hearsay or a comparison is taken for the speaker's view | 希望可以再便宜 |
@@ -83,7 +86,8 @@ def made(facts: Facts) -> str:
     named = " ".join([*(split.source for split in facts.splits), *(metric[0] for metric in facts.metrics)])
     if re.search(r"variant [A-D]|\b[A-D]\d", named):
         terms.append(
-            "`A0` … `D3` are taggers: variant of self-training, then round. `S_n` is a variant's training set in round n."
+            "`A0` … `D3` are taggers: variant of self-training, then round. "
+            "`S_n` is a variant's training set in round n."
         )
     if "panel" in named or "E0" in named:
         terms.append("The *panel* is the judges and taggers that cross-fitting trained.")
@@ -97,7 +101,8 @@ def made(facts: Facts) -> str:
 
 Terms. {" ".join(terms)}
 
-Splits are by review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. A review that was released in a
+Splits are by review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. \
+A review that was released in a
 split stays in it in later releases of this name. Where two sources mark one place differently, the rules win."""
 
 
@@ -115,17 +120,21 @@ def inputs(facts: Facts) -> str:
 
 
 def agreement(facts: Facts) -> str:
-    """Scores of the build's systems: against gold as they are; against the rules under a name that claims no quality."""
+    """Scores of the build's systems: against gold as they are;
+    against the rules under a name that claims no quality.
+    """
     gold = [metric for metric in facts.metrics if not metric[0].endswith("against rules")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
     parts = []
     if gold:
         parts.append(
-            f"## Scores of the build's systems\n\nCandidates of each system on the gold reviews, before the release chose from them.\n\n{_scores(gold)}\n\n"
+            "## Scores of the build's systems\n\nCandidates of each system on the gold reviews, "
+            f"before the release chose from them.\n\n{_scores(gold)}\n\n"
         )
     if rules:
         parts.append(
-            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: how far a system departs from the rules that taught it. High figures"
+            "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: "
+            "how far a system departs from the rules that taught it. High figures"
             f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
         )
     return "".join(parts)
@@ -150,6 +159,8 @@ def maintenance(facts: Facts) -> str:
     makers = facts.creator or "not stated (`release.creator`)"
     contact = facts.contact or facts.url or "not stated (`release.contact`)"
     return f"""- Makers: {makers}. Contact: {contact}.
-- A released version never changes. Corrections come as a new version; `CHANGES.md` says what differs, and which part of the number rises.
-- To report an error, give the `id` of the triplet or review. To have a review removed, give its `id` to the contact above.
+- A released version never changes. Corrections come as a new version; \
+`CHANGES.md` says what differs, and which part of the number rises.
+- To report an error, give the `id` of the triplet or review. \
+To have a review removed, give its `id` to the contact above.
 - Cite the makers as in `CITATION.cff`, and the paper whose method they follow."""

@@ -272,7 +272,10 @@ def _counts(
 ) -> Iterator[str]:
     stated = facts.get("reviews"), facts.get("triplets")
     if stated != (counted["reviews"], counted["triplets"]):
-        yield f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, manifest.json says {stated[0]} and {stated[1]}"
+        yield (
+            f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, "
+            f"manifest.json says {stated[0]} and {stated[1]}"
+        )
     polarities = {name: counted[name] for name in POLARITIES}
     if facts.get("polarities") != polarities:
         yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"

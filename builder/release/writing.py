@@ -17,7 +17,9 @@ from builder.release.verify import verify
 
 @contextmanager
 def building(out: Path) -> Iterator[Path]:
-    """A folder beside the releases in which one is made, by one process at a time; what is left of it in the end goes."""
+    """A folder beside the releases in which one is made, by one process at a time;
+    what is left of it in the end goes.
+    """
     out.mkdir(parents=True, exist_ok=True)
     held = os.open(out, os.O_RDONLY)
     try:

@@ -54,16 +54,18 @@ class Picks:
 
 
 # fmt: off
-_TEXT = ("text", "review_text", "review", "review_content", "review_body", "content", "comment", "comments", "comment_text",
-         "comment_content", "body", "評論", "評論內容", "評論文字", "評論全文", "內容", "內文", "留言", "留言內容", "心得", "食記",
-         "評價", "評價內容", "評語", "文字", "句子", "评论", "评论内容", "评论文字", "内容", "评价", "评价内容", "点评", "点评内容",
-         "评语", "sentence")
+_TEXT = ("text", "review_text", "review", "review_content", "review_body", "content", "comment", "comments",
+         "comment_text", "comment_content", "body", "評論", "評論內容", "評論文字", "評論全文", "內容", "內文", "留言",
+         "留言內容", "心得", "食記", "評價", "評價內容", "評語", "文字", "句子", "评论", "评论内容", "评论文字", "内容",
+         "评价", "评价内容", "点评", "点评内容", "评语", "sentence")
 _ID = ("review_id", "id", "comment_id", "uuid", "編號", "評論編號", "评论编号", "编号", "序號", "序号")
 # `title` before `name`: where both stand (Apify's exports), `name` is the reviewer. Outscraper's `name` is the place.
-_PLACE = ("place", "place_name", "restaurant", "restaurant_name", "shop", "shop_name", "store", "store_name", "店名", "餐廳",
-          "餐廳名稱", "商家", "商家名稱", "店家", "店家名稱", "餐厅", "餐厅名称", "店铺", "店铺名称", "商家名称", "title", "name")
+_PLACE = ("place", "place_name", "restaurant", "restaurant_name", "shop", "shop_name", "store", "store_name", "店名",
+          "餐廳", "餐廳名稱", "商家", "商家名稱", "店家", "店家名稱", "餐厅", "餐厅名称", "店铺", "店铺名称",
+          "商家名称", "title", "name")
 # `review_rating` before `rating`: Outscraper's `rating` is the mean of the place.
-_RATING = ("review_rating", "review_stars", "rating", "stars", "star", "score", "評分", "星等", "星級", "星數", "评分", "星级", "打分")
+_RATING = ("review_rating", "review_stars", "rating", "stars", "star", "score", "評分", "星等", "星級", "星數", "评分",
+           "星级", "打分")
 _SOURCE = ("source", "platform", "來源", "平台", "来源")
 # fmt: on
 GUESSES: dict[str, tuple[str, ...]] = {

@@ -179,7 +179,9 @@ def check_lines(lines: int, packed: int, where: str) -> None:
 
 
 class _Bounded(io.RawIOBase):
-    """What a gzip file unpacks to, as long as it is no bomb. Inherits only because BufferedReader wants a raw stream."""
+    """What a gzip file unpacks to, as long as it is no bomb.
+    Inherits only because BufferedReader wants a raw stream.
+    """
 
     def __init__(self, unpacked: gzip.GzipFile, raw: _Counted, source: Source) -> None:
         self._unpacked, self._raw, self._source, self._size = unpacked, raw, source, 0

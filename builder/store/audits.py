@@ -24,11 +24,13 @@ def released(connection: sqlite3.Connection) -> tuple[str, list[PoolReview]]:
     reviews = connection.execute(
         "SELECT r.id, r.key, r.text, r.rating FROM reviews r WHERE r.id IN ("
         " SELECT review FROM released_reviews WHERE annotation <> 'gold'"
-        " UNION SELECT t.review FROM released e JOIN triplets t ON t.id = e.triplet WHERE e.annotation <> 'gold') ORDER BY r.id"
+        " UNION SELECT t.review FROM released e JOIN triplets t ON t.id = e.triplet WHERE e.annotation <> 'gold')"
+        " ORDER BY r.id"
     ).fetchall()
     who: dict[int, tuple[tuple[str, float | None], ...]] = {}
     for triplet, name in connection.execute(
-        "SELECT e.triplet, s.name FROM released e LEFT JOIN proposals p ON p.triplet = e.triplet LEFT JOIN sources s ON s.id = p.source"
+        "SELECT e.triplet, s.name FROM released e LEFT JOIN proposals p ON p.triplet = e.triplet"
+        " LEFT JOIN sources s ON s.id = p.source"
         " WHERE e.annotation <> 'gold' ORDER BY e.triplet, s.id"
     ):
         who[triplet] = (*who.get(triplet, ()), *(((name, None),) if name is not None else ()))
@@ -55,10 +57,13 @@ def is_audit(connection: sqlite3.Connection, pool: str) -> bool:
 
 
 def complete(connection: sqlite3.Connection, pool: str) -> frozenset[int]:
-    """Ids of the pool's reviews in which somebody looked for what is missing: marked complete, or with a triplet added."""
+    """Ids of the pool's reviews in which somebody looked for what is missing:
+    marked complete, or with a triplet added.
+    """
     rows = connection.execute(
         "SELECT k.review FROM checked_reviews k JOIN pool_reviews r ON r.id = k.review WHERE r.pool = ?1"
-        " UNION SELECT c.review FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?1 AND c.n IS NULL",
+        " UNION SELECT c.review FROM candidates c JOIN pool_reviews r ON r.id = c.review"
+        " WHERE r.pool = ?1 AND c.n IS NULL",
         (pool,),
     )
     return frozenset(row[0] for row in rows)

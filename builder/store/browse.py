@@ -17,24 +17,28 @@ from builder.store import db, queries, released, triplets
 TABLE = "triplet_list"
 _LIST = f"""
 CREATE TABLE {TABLE} (
-  id INTEGER PRIMARY KEY, review TEXT NOT NULL, aspect TEXT NOT NULL, opinion TEXT NOT NULL, polarity TEXT NOT NULL, valence REAL NOT NULL,
-  split TEXT, released TEXT, confidence REAL, verdict TEXT, rule TEXT, aspect_category TEXT, opinion_category TEXT, sources TEXT, source TEXT,
-  text TEXT NOT NULL
+  id INTEGER PRIMARY KEY, review TEXT NOT NULL, aspect TEXT NOT NULL, opinion TEXT NOT NULL, polarity TEXT NOT NULL,
+  valence REAL NOT NULL, split TEXT, released TEXT, confidence REAL, verdict TEXT, rule TEXT, aspect_category TEXT,
+  opinion_category TEXT, sources TEXT, source TEXT, text TEXT NOT NULL
 ) STRICT;
 INSERT INTO {TABLE}
   SELECT t.id, r.key, t.aspect, t.opinion, t.polarity, t.valence, r.split, 'v' || e.version,
-         coalesce(e.confidence, (SELECT round(v.confidence, 4) FROM verdicts v WHERE v.triplet = t.id AND v.confidence IS NOT NULL)),
+         coalesce(e.confidence,
+                  (SELECT round(v.confidence, 4) FROM verdicts v
+                   WHERE v.triplet = t.id AND v.confidence IS NOT NULL)),
          coalesce(e.verdict, (SELECT v.label FROM verdicts v WHERE v.triplet = t.id ORDER BY v.source LIMIT 1)),
          coalesce(e.rule, (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL)),
          e.aspect_category, e.opinion_category,
-         (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet = t.id ORDER BY s.id)),
+         (SELECT group_concat(name, ' ')
+          FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source
+                WHERE p.triplet = t.id ORDER BY s.id)),
          r.source,
          CASE WHEN length(r.text) > 80 THEN substr(r.text, 1, 80) || '…' ELSE r.text END
   FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;
 """
 _INDEXED = (
-    "review", "aspect", "opinion", "polarity", "split", "released", "confidence", "verdict", "rule", "aspect_category", "opinion_category",
-    "sources", "source",
+    "review", "aspect", "opinion", "polarity", "split", "released", "confidence", "verdict", "rule", "aspect_category",
+    "opinion_category", "sources", "source",
 )  # fmt: skip
 
 
@@ -113,8 +117,10 @@ def polarities(
     """
     any_released = connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is not None
     rows = connection.execute(
-        "SELECT t.review, t.aspect, t.opinion, t.polarity, t.id, e.triplet IS NOT NULL OR NOT ? AS shown FROM triplets t"
-        " LEFT JOIN released e ON e.triplet = t.id WHERE t.review IN (SELECT value FROM json_each(?)) ORDER BY t.review, shown DESC, t.id",
+        "SELECT t.review, t.aspect, t.opinion, t.polarity, t.id, e.triplet IS NOT NULL OR NOT ? AS shown"
+        " FROM triplets t"
+        " LEFT JOIN released e ON e.triplet = t.id WHERE t.review IN (SELECT value FROM json_each(?))"
+        " ORDER BY t.review, shown DESC, t.id",
         (any_released, json.dumps(list(reviews))),
     )
     out: dict[int, list[tuple[str, str, Polarity, int, bool]]] = {}

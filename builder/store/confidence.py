@@ -16,7 +16,8 @@ def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], fl
     """Write the confidence that `curve` gives to each score of a judge; without a curve there is none."""
     if curve is None:
         connection.execute(
-            "UPDATE verdicts SET confidence = NULL WHERE confidence IS NOT NULL AND source = (SELECT id FROM sources WHERE name = ?)",
+            "UPDATE verdicts SET confidence = NULL WHERE confidence IS NOT NULL AND source = (SELECT id FROM sources"
+            " WHERE name = ?)",
             (judge,),
         )
         return
@@ -31,7 +32,8 @@ def scores(connection: sqlite3.Connection, judge: str, proposer: str, split: str
     """The scores that a judge gives to what a source proposes for the reviews of a split."""
     rows = connection.execute(
         "SELECT v.score FROM proposals p JOIN sources o ON o.id = p.source AND o.name = ? JOIN sources s ON s.name = ?"
-        " JOIN verdicts v ON v.source = s.id AND v.triplet = p.triplet JOIN reviews r ON r.id = p.triplet >> 31 WHERE r.split = ?",
+        " JOIN verdicts v ON v.source = s.id AND v.triplet = p.triplet JOIN reviews r ON r.id = p.triplet >> 31"
+        " WHERE r.split = ?",
         (proposer, judge, split),
     )
     return array("d", (score for (score,) in rows))

@@ -241,5 +241,6 @@ def _migrate(connection: sqlite3.Connection) -> None:
     for number, script in schema():
         if number > version:
             connection.executescript(
-                f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};\nCOMMIT;"
+                f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\n"
+                f"PRAGMA user_version = {number};\nCOMMIT;"
             )

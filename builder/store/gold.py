@@ -45,7 +45,8 @@ def put(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[
     at = now()
     connection.executemany(
         "INSERT INTO labels (candidate, annotator, label, polarity, spans, note, at, tool) VALUES (?,?,?,?,?,?,?,?)"
-        " ON CONFLICT (candidate, annotator) DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
+        " ON CONFLICT (candidate, annotator)"
+        " DO UPDATE SET label = excluded.label, polarity = excluded.polarity, spans = excluded.spans,"
         " note = excluded.note, at = excluded.at, tool = excluded.tool",
         (
             (candidate, annotator_id, label.label, label.polarity, _spans(label), label.note, at, tool)
@@ -80,7 +81,8 @@ def uncheck(connection: sqlite3.Connection, annotator_id: int, review: int) -> N
 def checked(connection: sqlite3.Connection, pool: str, annotator_name: str) -> set[int]:
     """Ids of the pool's reviews that an annotator has marked as complete."""
     rows = connection.execute(
-        "SELECT k.review FROM checked_reviews k JOIN annotators a ON a.id = k.annotator JOIN pool_reviews r ON r.id = k.review"
+        "SELECT k.review FROM checked_reviews k JOIN annotators a ON a.id = k.annotator"
+        " JOIN pool_reviews r ON r.id = k.review"
         " WHERE r.pool = ? AND a.name = ?",
         (pool, annotator_name),
     )
@@ -91,7 +93,8 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
     """Every label of a pool, or of one kind of annotator."""
     out: Labels = {}
     for name, candidate, label, polarity, spans, note in connection.execute(
-        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM pool_reviews r JOIN candidates c ON c.review = r.id"
+        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans, l.note FROM pool_reviews r"
+        " JOIN candidates c ON c.review = r.id"
         " JOIN labels l ON l.candidate = c.id JOIN annotators a ON a.id = l.annotator"
         " WHERE r.pool = ?1 AND (?2 IS NULL OR a.kind = ?2) ORDER BY a.name, l.candidate",
         (pool, kind),
@@ -104,7 +107,8 @@ def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tup
     """Store decisions about candidates; a later one replaces an earlier one."""
     at = now()
     connection.executemany(
-        "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool) VALUES (?,?,?,?,?,?,?,?)",
+        "INSERT OR REPLACE INTO adjudications (candidate, label, polarity, spans, annotator, note, at, tool)"
+        " VALUES (?,?,?,?,?,?,?,?)",
         (
             (candidate, label.label, label.polarity, _spans(label), annotator_id, label.note, at, tool)
             for candidate, label in rows
@@ -120,7 +124,8 @@ def undecide(connection: sqlite3.Connection, candidate: int) -> None:
 def decisions(connection: sqlite3.Connection, pool: str) -> dict[int, Label]:
     """Candidate id -> what was decided."""
     rows = connection.execute(
-        "SELECT d.candidate, d.label, d.polarity, d.spans, d.note FROM adjudications d JOIN candidates c ON c.id = d.candidate"
+        "SELECT d.candidate, d.label, d.polarity, d.spans, d.note FROM adjudications d"
+        " JOIN candidates c ON c.id = d.candidate"
         " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
         (pool,),
     )
@@ -132,7 +137,8 @@ def final(connection: sqlite3.Connection, pool: str) -> dict[int, tuple[Label, s
     are absent.
     """
     rows = connection.execute(
-        "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f JOIN candidates c ON c.id = f.candidate"
+        "SELECT f.candidate, f.label, f.polarity, f.spans, f.how FROM final_labels f"
+        " JOIN candidates c ON c.id = f.candidate"
         " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?",
         (pool,),
     )
@@ -151,7 +157,8 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
 def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
     """Store a raw answer; a known payload keeps its first."""
     connection.execute(
-        "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens, completion_tokens, at)"
+        "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens,"
+        " completion_tokens, at)"
         " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
         (
             answer.payload_hash,

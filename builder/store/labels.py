@@ -65,8 +65,10 @@ def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str
     )
     candidates = connection.execute(
         "SELECT c.id, r.key, r.text, c.aspect, c.opinion, c.polarity,"
-        " (SELECT json_group_array(source) FROM (SELECT source FROM candidate_sources s WHERE s.candidate = c.id ORDER BY source))"
-        " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY r.n, c.n IS NULL, c.n, c.id",
+        " (SELECT json_group_array(source) FROM (SELECT source FROM candidate_sources s WHERE s.candidate = c.id"
+        " ORDER BY source))"
+        " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?"
+        " ORDER BY r.n, c.n IS NULL, c.n, c.id",
         (pool,),
     )
     proposed = tuple(

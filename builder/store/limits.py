@@ -52,7 +52,9 @@ def bytes_of(row: Sequence[object]) -> int:
 
 
 def counted_rows(most: int) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], sqlite3.Row]:
-    """A row factory (of `sqlite3.Row`) that raises `AnswerTooLarge` once the rows of a cursor hold over `most` bytes."""
+    """A row factory (of `sqlite3.Row`) that raises `AnswerTooLarge` once the rows of a cursor hold over `most`
+    bytes.
+    """
     current: sqlite3.Cursor | None = None
     size = 0
 

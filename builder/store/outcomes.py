@@ -81,7 +81,8 @@ def _known(connection: sqlite3.Connection, first: int) -> _Known:
     by: dict[int, dict[str, float | None]] = {}
     people = False
     for i, name, kind, confidence in connection.execute(
-        "SELECT p.triplet, s.name, s.kind, p.confidence FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ?",
+        "SELECT p.triplet, s.name, s.kind, p.confidence FROM proposals p JOIN sources s ON s.id = p.source"
+        " WHERE p.triplet BETWEEN ? AND ?",
         ids,
     ):
         by.setdefault(i, {})[name] = confidence
@@ -124,7 +125,8 @@ def _kept_out(known: _Known, by: Mapping[str, float | None], variant: str, last:
 def _longer(connection: sqlite3.Connection, i: int, source: str) -> str | None:
     """The aspect of a triplet of `source` that says the same of an aspect that holds this one's and more."""
     row = connection.execute(
-        "SELECT l.aspect FROM triplets t JOIN triplets l ON l.review = t.review AND l.opinion = t.opinion AND l.polarity = t.polarity"
+        "SELECT l.aspect FROM triplets t JOIN triplets l ON l.review = t.review AND l.opinion = t.opinion"
+        " AND l.polarity = t.polarity"
         " AND l.aspect <> t.aspect AND instr(l.aspect_full, t.aspect_full) JOIN proposals p ON p.triplet = l.id"
         " JOIN sources s ON s.id = p.source AND s.name = ? WHERE t.id = ? ORDER BY l.id",
         (source, i),

@@ -24,7 +24,8 @@ def systems(connection: sqlite3.Connection) -> dict[str, str]:
 def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:
     """Distinct reviews of a split, or of `all`."""
     rows = connection.execute(
-        "SELECT id, key, text, script, split, place, rating, source FROM reviews WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id",
+        "SELECT id, key, text, script, split, place, rating, source FROM reviews"
+        " WHERE duplicate_of IS NULL AND (split = ?1 OR ?1 = 'all') ORDER BY id",
         (split,),
     )
     return [Review(*row) for row in rows]
@@ -36,7 +37,8 @@ def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: I
     rows = connection.execute(
         "SELECT p.triplet, s.name, p.confidence FROM proposals p JOIN sources s ON s.id = p.source"
         " JOIN triplets t ON t.id = p.triplet"
-        " WHERE s.name IN (SELECT value FROM json_each(?1)) AND t.review IN (SELECT value FROM json_each(?2)) ORDER BY p.triplet, s.id",
+        " WHERE s.name IN (SELECT value FROM json_each(?1)) AND t.review IN (SELECT value FROM json_each(?2))"
+        " ORDER BY p.triplet, s.id",
         (names, json.dumps(list(reviews))),
     )
     who: dict[int, list[tuple[str, float | None]]] = {}
@@ -73,7 +75,8 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
         return int(known[0])
     texts = t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text, t.opinion_full.text
     cursor = connection.execute(
-        "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
+        "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity,"
+        " valence, spans)"
         " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
     )
@@ -94,7 +97,8 @@ def summarise(connection: sqlite3.Connection) -> list[tuple[str, str, int, int, 
     """(id, split, reviews, candidates, created) of every pool, the latest first."""
     rows = connection.execute(
         "SELECT p.id, p.split, (SELECT count(*) FROM pool_reviews r WHERE r.pool = p.id),"
-        " (SELECT count(*) FROM pool_reviews r JOIN candidates c ON c.review = r.id AND c.n IS NOT NULL WHERE r.pool = p.id), p.created"
+        " (SELECT count(*) FROM pool_reviews r JOIN candidates c ON c.review = r.id AND c.n IS NOT NULL"
+        " WHERE r.pool = p.id), p.created"
         " FROM pools p ORDER BY p.rowid DESC"
     )
     return list(rows)
@@ -123,8 +127,10 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
     who = _sources(connection, pool)
     by_review: dict[int, list[Candidate]] = {}
     for row in connection.execute(
-        "SELECT c.id, c.review, c.n, c.aspect, c.aspect_full, c.owner, c.opinion, c.opinion_full, c.polarity, c.valence, c.spans"
-        " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY c.review, c.n IS NULL, c.n, c.id",
+        "SELECT c.id, c.review, c.n, c.aspect, c.aspect_full, c.owner, c.opinion, c.opinion_full, c.polarity,"
+        " c.valence, c.spans"
+        " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?"
+        " ORDER BY c.review, c.n IS NULL, c.n, c.id",
         (pool,),
     ):
         by_review.setdefault(row[1], []).append(

@@ -33,7 +33,9 @@ _PARAM = re.compile(r":(\w+) for example (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A named query: its title, what its answer means (may be empty), its parameters with an example each, and its SQL."""
+    """A named query: its title, what its answer means (may be empty), its parameters with an example each,
+    and its SQL.
+    """
 
     name: str
     title: str

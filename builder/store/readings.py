@@ -23,7 +23,8 @@ def begin_annotations(connection: sqlite3.Connection, name: str, signature: str,
     connection.execute("DELETE FROM backends WHERE name = ? AND (key <> ? OR ?)", (name, key, anew))
     connection.execute("UPDATE backends SET current = 0 WHERE current = 1")
     connection.execute(
-        "INSERT INTO backends (name, signature, key, current) VALUES (?,?,?,1) ON CONFLICT (name) DO UPDATE SET current = 1",
+        "INSERT INTO backends (name, signature, key, current) VALUES (?,?,?,1) ON CONFLICT (name) DO UPDATE"
+        " SET current = 1",
         (name, signature, key),
     )
     return int(connection.execute("SELECT id FROM backends WHERE current = 1").fetchone()[0])

@@ -66,14 +66,16 @@ def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provena
     verdicts = {
         i: (label, confidence)
         for i, label, confidence in connection.execute(
-            "SELECT v.triplet, v.label, v.confidence FROM verdicts v JOIN sources s ON s.id = v.source AND s.kind = 'discriminator'"
+            "SELECT v.triplet, v.label, v.confidence FROM verdicts v"
+            " JOIN sources s ON s.id = v.source AND s.kind = 'discriminator'"
             " WHERE v.triplet BETWEEN ? AND ?",
             ids,
         )
     }
     out: dict[int, Provenance] = {}
     for i, name, rule, story in connection.execute(
-        "SELECT p.triplet, s.name, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source WHERE p.triplet BETWEEN ? AND ?"
+        "SELECT p.triplet, s.name, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source"
+        " WHERE p.triplet BETWEEN ? AND ?"
         " AND NOT (s.kind = 'model' AND s.signature = ?) ORDER BY p.triplet, s.id",
         (*ids, RULES_REPEATED),
     ):
@@ -101,8 +103,9 @@ def add_row(connection: sqlite3.Connection, review: int, version: str, split: st
         connection,
         (
             ReleasedTriplet(
-                review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split, annotation, triplet["id"], triplet["confidence"], triplet["verdict"],
-                triplet["rules"][0] if triplet["rules"] else None, triplet["aspect_category"], triplet["opinion_category"],
+                review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split, annotation, triplet["id"],
+                triplet["confidence"], triplet["verdict"], triplet["rules"][0] if triplet["rules"] else None,
+                triplet["aspect_category"], triplet["opinion_category"],
             )
             for triplet in row["triplets"]
         ),
@@ -120,7 +123,8 @@ def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) 
 def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]) -> None:
     """Store what a release says of triplets."""
     connection.executemany(
-        "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule, aspect_category, opinion_category)"
+        "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule,"
+        " aspect_category, opinion_category)"
         " VALUES (?,?,?,?,?,?,?,?,?,?)",
         map(astuple, rows),
     )

@@ -46,8 +46,10 @@ def by_source(connection: sqlite3.Connection) -> Rows:
     test.
     """
     return connection.execute(
-        "SELECT s.name, r.split, count(DISTINCT t.review), count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU')"
-        " FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review"
+        "SELECT s.name, r.split, count(DISTINCT t.review), count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'),"
+        " sum(t.polarity = 'NEU')"
+        " FROM proposals p JOIN sources s ON s.id = p.source JOIN triplets t ON t.id = p.triplet"
+        " JOIN reviews r ON r.id = t.review"
         " WHERE NOT (s.kind = 'model' AND s.signature = ?)"
         " GROUP BY s.id, r.split ORDER BY s.id, r.split = 'test', r.split = 'valid'",
         (RULES_REPEATED,),
@@ -85,8 +87,10 @@ def totals(connection: sqlite3.Connection) -> tuple[int, int, int, int]:
 def per_review(connection: sqlite3.Connection, source: int) -> Rows:
     """(triplets of a review, reviews with so many), reviews without one included."""
     return connection.execute(
-        "SELECT n, count(*) FROM (SELECT r.id, count(p.triplet) AS n FROM reviews r LEFT JOIN triplets t ON t.review = r.id"
-        " LEFT JOIN proposals p ON p.triplet = t.id AND p.source = ? WHERE r.duplicate_of IS NULL GROUP BY r.id) GROUP BY n ORDER BY n",
+        "SELECT n, count(*) FROM (SELECT r.id, count(p.triplet) AS n FROM reviews r"
+        " LEFT JOIN triplets t ON t.review = r.id"
+        " LEFT JOIN proposals p ON p.triplet = t.id AND p.source = ? WHERE r.duplicate_of IS NULL GROUP BY r.id)"
+        " GROUP BY n ORDER BY n",
         (source,),
     ).fetchall()
 
@@ -100,7 +104,8 @@ def discriminator_data(connection: sqlite3.Connection, rules: int) -> Rows:
         "SELECT split, sum(2 * n + nx), sum(n), sum(n), sum(nx) FROM (SELECT r.split, count(*) AS n, min(2 * count(*),"
         " count(DISTINCT t.spans ->> '$.aspect') * count(DISTINCT t.spans ->> '$.opinion')"
         " - count(DISTINCT (t.spans ->> '$.aspect') || (t.spans ->> '$.opinion'))) AS nx"
-        " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review WHERE p.source = ? GROUP BY t.review)"
+        " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review WHERE p.source = ?"
+        " GROUP BY t.review)"
         " GROUP BY split ORDER BY split = 'test', split = 'valid'",
         (rules,),
     ).fetchall()
@@ -110,7 +115,8 @@ def verdicts(connection: sqlite3.Connection, judge: int, split: str) -> dict[int
     """Triplet id -> label of a judge (None: it abstains), in a split."""
     return dict(
         connection.execute(
-            "SELECT v.triplet, v.label FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review"
+            "SELECT v.triplet, v.label FROM verdicts v JOIN triplets t ON t.id = v.triplet"
+            " JOIN reviews r ON r.id = t.review"
             " WHERE v.source = ? AND r.split = ? ORDER BY v.triplet",
             (judge, split),
         )
@@ -122,7 +128,8 @@ def accepted(connection: sqlite3.Connection, judge: int) -> Rows:
     return connection.execute(
         "SELECT s.name, count(*), sum(v.label = 'YY'), sum(v.label = 'YN'), sum(v.label = 'NX'),"
         " sum(v.label IS NULL) FROM verdicts v"
-        " JOIN proposals p ON p.triplet = v.triplet JOIN sources s ON s.id = p.source WHERE v.source = ? GROUP BY s.id ORDER BY s.id",
+        " JOIN proposals p ON p.triplet = v.triplet JOIN sources s ON s.id = p.source WHERE v.source = ? GROUP BY s.id"
+        " ORDER BY s.id",
         (judge,),
     ).fetchall()
 
@@ -131,7 +138,8 @@ def by_rule(connection: sqlite3.Connection) -> Rows:
     """(rule, triplets, POS, NEG, NEU, percent of all that the discriminator accepts; None without a discriminator)."""
     return connection.execute(
         "SELECT p.rule, count(*), sum(t.polarity = 'POS'), sum(t.polarity = 'NEG'), sum(t.polarity = 'NEU'),"
-        " CASE WHEN EXISTS (SELECT 1 FROM verdicts JOIN sources ON sources.id = verdicts.source WHERE sources.name = 'discriminator')"
+        " CASE WHEN EXISTS (SELECT 1 FROM verdicts JOIN sources ON sources.id = verdicts.source"
+        " WHERE sources.name = 'discriminator')"
         " THEN 100.0 * sum(v.label IS 'YY') / count(*) END"
         " FROM proposals p JOIN triplets t ON t.id = p.triplet"
         " LEFT JOIN verdicts v ON v.triplet = t.id AND v.source = (SELECT id FROM sources WHERE name = 'discriminator')"
@@ -140,9 +148,12 @@ def by_rule(connection: sqlite3.Connection) -> Rows:
 
 
 def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
-    """(kind, detail, times) of the lexicon entries in the stories: `鹹 taste.salty 3.5 (opinions/food_taste.tsv:12)`."""
+    """(kind, detail, times) of the lexicon entries in the stories:
+    `鹹 taste.salty 3.5 (opinions/food_taste.tsv:12)`.
+    """
     yield from connection.execute(
-        "SELECT e.value ->> 0, e.value ->> 1, count(*) FROM proposals p, json_each(p.story) e WHERE e.value ->> 0 IN ('aspect', 'opinion')"
+        "SELECT e.value ->> 0, e.value ->> 1, count(*) FROM proposals p, json_each(p.story) e"
+        " WHERE e.value ->> 0 IN ('aspect', 'opinion')"
         " GROUP BY 1, 2 ORDER BY 1, 2"
     )
 
@@ -163,7 +174,8 @@ def overlaps(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[tuple[i
     """(source, source) -> triplets that both propose."""
     rows = connection.execute(
         "SELECT a.source, b.source, count(*) FROM proposals a JOIN proposals b ON b.triplet = a.triplet"
-        " WHERE a.source IN (SELECT value FROM json_each(?1)) AND b.source IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2",
+        " WHERE a.source IN (SELECT value FROM json_each(?1)) AND b.source IN (SELECT value FROM json_each(?1))"
+        " GROUP BY 1, 2",
         (json.dumps(ids),),
     )
     return {(a, b): n for a, b, n in rows}
@@ -206,9 +218,11 @@ def examples(
     """
     chosen = json.dumps(names)
     rows = connection.execute(
-        "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id JOIN proposals p ON p.triplet = t.id"
+        "SELECT r.id, r.key, r.text, r.place FROM reviews r JOIN triplets t ON t.review = r.id"
+        " JOIN proposals p ON p.triplet = t.id"
         " JOIN sources s ON s.id = p.source AND s.name IN (SELECT value FROM json_each(?))"
-        " WHERE r.duplicate_of IS NULL AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id HAVING count(DISTINCT t.id) BETWEEN 2 AND 5"
+        " WHERE r.duplicate_of IS NULL AND length(r.text) BETWEEN 15 AND ? GROUP BY r.id"
+        " HAVING count(DISTINCT t.id) BETWEEN 2 AND 5"
         " ORDER BY count(DISTINCT t.polarity) DESC, r.split IS NOT 'test', r.norm_hash LIMIT ?",
         (chosen, longest, limit),
     ).fetchall()
@@ -217,8 +231,10 @@ def examples(
 
 def _marked(connection: sqlite3.Connection, review: int, chosen: str) -> list[Marked]:
     rows = connection.execute(
-        "SELECT * FROM (SELECT t.aspect, t.opinion, t.polarity, t.spans, (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p"
-        " JOIN sources s ON s.id = p.source WHERE p.triplet = t.id AND s.name IN (SELECT value FROM json_each(?)) ORDER BY s.id)) AS names"
+        "SELECT * FROM (SELECT t.aspect, t.opinion, t.polarity, t.spans,"
+        " (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p"
+        " JOIN sources s ON s.id = p.source WHERE p.triplet = t.id AND s.name IN (SELECT value FROM json_each(?))"
+        " ORDER BY s.id)) AS names"
         " FROM triplets t WHERE t.review = ? ORDER BY t.id) WHERE names IS NOT NULL",
         (chosen, review),
     ).fetchall()

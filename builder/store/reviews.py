@@ -33,7 +33,8 @@ def clear(connection: sqlite3.Connection) -> None:
 def insert(connection: sqlite3.Connection, rows: Iterable[NewReview]) -> None:
     """Store new reviews."""
     connection.executemany(
-        "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO reviews (key, text, source, place, rating, file, row, script, language, hash, norm_hash)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         rows,
     )
 
@@ -46,7 +47,8 @@ def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]
 def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """(id, group) of the reviews that have a group and are no duplicates."""
     return connection.execute(
-        "SELECT g.review, g.name FROM review_groups g JOIN reviews r ON r.id = g.review WHERE r.duplicate_of IS NULL ORDER BY g.review"
+        "SELECT g.review, g.name FROM review_groups g JOIN reviews r ON r.id = g.review WHERE r.duplicate_of IS NULL"
+        " ORDER BY g.review"
     )
 
 
@@ -186,7 +188,10 @@ def by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Review]:
     return [Review(*row) for row in rows]
 
 
-PROPOSED_FOR = "EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet BETWEEN r.id << 31 AND (r.id + 1 << 31) - 1)"
+PROPOSED_FOR = (
+    "EXISTS (SELECT 1 FROM proposals q WHERE q.source = :source AND q.triplet BETWEEN r.id << 31"
+    " AND (r.id + 1 << 31) - 1)"
+)
 """Whether a source proposes a triplet for review `r`: by the range of its ids, which is looked up."""
 
 

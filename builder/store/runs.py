@@ -70,7 +70,8 @@ def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[R
 def finish_round(connection: sqlite3.Connection, done: Round) -> None:
     """Store a round of self-training."""
     connection.execute(
-        "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added, seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added,"
+        " seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
             done.variant,
             done.round,

@@ -40,7 +40,8 @@ def training_counts(connection: sqlite3.Connection, variant: str, round_: int, s
 def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
     """S_round of a variant, by review and place."""
     rows = connection.execute(
-        f"SELECT {TRIPLET_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet WHERE s.variant = ? AND s.round = ? ORDER BY s.triplet",
+        f"SELECT {TRIPLET_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet"
+        " WHERE s.variant = ? AND s.round = ? ORDER BY s.triplet",
         (variant, round_),
     )
     yield from map(stored, rows)

@@ -39,8 +39,8 @@ def triplet_id(review: int, triplet: Triplet) -> int:
     return (review << BITS) | (int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1)
 
 
-_OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.owner, opinion_full = excluded.opinion_full,
-    valence = excluded.valence, spans = excluded.spans"""
+_OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.owner,
+    opinion_full = excluded.opinion_full, valence = excluded.valence, spans = excluded.spans"""
 
 
 _PROPOSE = "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
@@ -55,8 +55,8 @@ def source(connection: sqlite3.Connection, name: str, kind: str, signature: str)
 
 
 RULES_REPEATED = "rules"
-"""The signature of a model's source that only repeats what the rules propose, where no judge is trained or it is not trusted: it is no
-second opinion.
+"""The signature of a model's source that only repeats what the rules propose, where no judge is trained or it is not
+trusted: it is no second opinion.
 """
 
 
@@ -166,7 +166,10 @@ def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict |
 
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
-_DRAWN = f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash LIMIT :most)"
+_DRAWN = (
+    f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash"
+    " LIMIT :most)"
+)
 
 
 def proposed(
@@ -177,7 +180,8 @@ def proposed(
     `most`: of so many reviews at most, those whose hashes come first, so that more reviews change few of them.
     """
     rows = connection.execute(
-        f"SELECT {TRIPLET_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
+        f"SELECT {TRIPLET_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source"
+        f" AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
         {"source": source, "split": split, "most": most},
     )
     yield from map(stored, rows)
@@ -186,7 +190,8 @@ def proposed(
 def judged(connection: sqlite3.Connection, source: int, judge: int, split: str) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
-        f"SELECT p.confidence, v.label, v.score, {TRIPLET_COLUMNS} FROM {_PROPOSED} LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
+        f"SELECT p.confidence, v.label, v.score, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
+        " LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
         " WHERE p.source = ? AND r.split = ? ORDER BY p.triplet",
         (judge, source, split),
     )
@@ -240,12 +245,14 @@ def _story(triplet: Triplet) -> str:
 def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float | str]:
     """Triplets of a source by polarity, and the reviews that have one."""
     rows = connection.execute(
-        "SELECT t.polarity, count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ? JOIN triplets t ON t.id = p.triplet GROUP BY 1",
+        "SELECT t.polarity, count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
+        " JOIN triplets t ON t.id = p.triplet GROUP BY 1",
         (name,),
     )
     by_polarity = dict(rows.fetchall())
     covered = connection.execute(
-        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ? JOIN triplets t ON t.id = p.triplet",
+        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
+        " JOIN triplets t ON t.id = p.triplet",
         (name,),
     ).fetchone()[0]
     return {"triplets": sum(by_polarity.values()), "reviews": covered} | {
@@ -265,9 +272,13 @@ def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:
 
 def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None = None) -> Iterator[StoredTriplet]:
     """Triplets by id, by review and place; `most` as in `proposed`."""
-    drawn = " AND t.review IN (SELECT d.id FROM reviews d WHERE d.id IN (SELECT value >> 31 FROM json_each(:ids)) ORDER BY d.norm_hash LIMIT :most)"
+    drawn = (
+        " AND t.review IN (SELECT d.id FROM reviews d WHERE d.id IN (SELECT value >> 31 FROM json_each(:ids))"
+        " ORDER BY d.norm_hash LIMIT :most)"
+    )
     rows = connection.execute(
-        f"SELECT {TRIPLET_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value FROM json_each(:ids)){drawn if most is not None else ''} ORDER BY t.id",
+        f"SELECT {TRIPLET_COLUMNS} FROM triplets t WHERE t.id IN (SELECT value"
+        f" FROM json_each(:ids)){drawn if most is not None else ''} ORDER BY t.id",
         {"ids": json.dumps(ids), "most": most},
     )
     yield from map(stored, rows)

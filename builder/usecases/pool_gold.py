@@ -68,7 +68,9 @@ def write_gold(workdir: Path, pool_id: str | None, path: Path, annotator: str = 
 
 
 def _is_ready(review: PoolReview, labels: Mapping[int, Label], checked: set[int], kind: str) -> bool:
-    """Whether every proposed candidate has an answer. A review without one needs a person who says nothing is missing."""
+    """Whether every proposed candidate has an answer.
+    A review without one needs a person who says nothing is missing.
+    """
     asked = [candidate for candidate in review.candidates if candidate.n is not None]
     if not asked:
         return kind == "silver" or review.id in checked

@@ -41,7 +41,8 @@ def read_schema() -> dict[str, dict[str, Columns]]:
         for _, script in db.schema():
             connection.executescript(script)
         rows = connection.execute(
-            "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'search!_%' ESCAPE '!'"
+            "SELECT type, name FROM sqlite_master WHERE type IN ('table', "
+            "'view') AND name NOT LIKE 'search!_%' ESCAPE '!'"
         )
         kinds: dict[str, dict[str, Columns]] = {"table": {}, "view": {}}
         for kind, name in rows.fetchall():

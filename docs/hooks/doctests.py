@@ -1,4 +1,6 @@
-"""Griffe extension: a docstring's paragraphs of `>>>` lines are examples, so that the Python reference shows them as code."""
+"""Griffe extension: a docstring's paragraphs of `>>>` lines are examples,
+so that the Python reference shows them as code.
+"""
 
 from __future__ import annotations
 

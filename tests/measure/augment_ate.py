@@ -1,13 +1,17 @@
-"""Does augmentation help aspect term extraction: `python tests/measure/augment_ate.py DIMABSA_DIR [--share 0.1] [--seeds 5] [--sources …] [--copies 1]`.
+"""Does augmentation help aspect term extraction: `python tests/measure/augment_ate.py DIMABSA_DIR [--share 0.1]
+[--seeds 5] [--sources …] [--copies 1]`.
 
-The setting of Li et al. (2020), tables 2 to 4, on Chinese: a BiLSTM-CRF over characters, from scratch, trained on a share of SIGHAN 2024 training set 1
-(drawn by the hash of a sentence's id) and what a method makes of that share; tested on the validation set and the 2026 development set, and on `--second` sentences of
-training set 2, drawn likewise: a set on which nothing was chosen. A candidate is used where every aspect stands in its place. bert and cbert mask half of the tokens apart and take the best (appendix A), with label sequences; synonym replaces
-half of the words that have one. `--corpus FILE`: raw reviews on which masked-seq2seq, bert and cbert are pre-trained, without the test sentences.
-Prints micro precision, recall and F1 of aspect spans, mean and deviation over seeds of the tagger; F1 and deviation on the second test set; BLEU of the new sentences against their sources; and their
-perplexity under Kneser-Ney trigrams of the corpus without the training sentences (of the test sentences where there is no corpus). Each of the `copies` sets is
-joined to the source by itself where `--apart` is given (table 2, averaged), else all of them (figure 3). Other sources: `without-labels` (table 3),
-`r=0.3` to `r=0.7` (figure 4). `--show N` prints new sentences.
+The setting of Li et al. (2020), tables 2 to 4, on Chinese: a BiLSTM-CRF over characters, from scratch, trained on a
+share of SIGHAN 2024 training set 1 (drawn by the hash of a sentence's id) and what a method makes of that share;
+tested on the validation set and the 2026 development set, and on `--second` sentences of training set 2, drawn
+likewise: a set on which nothing was chosen. A candidate is used where every aspect stands in its place. bert and cbert
+mask half of the tokens apart and take the best (appendix A), with label sequences; synonym replaces half of the words
+that have one. `--corpus FILE`: raw reviews on which masked-seq2seq, bert and cbert are pre-trained, without the test
+sentences. Prints micro precision, recall and F1 of aspect spans, mean and deviation over seeds of the tagger; F1 and
+deviation on the second test set; BLEU of the new sentences against their sources; and their perplexity under
+Kneser-Ney trigrams of the corpus without the training sentences (of the test sentences where there is no corpus). Each
+of the `copies` sets is joined to the source by itself where `--apart` is given (table 2, averaged), else all of them
+(figure 3). Other sources: `without-labels` (table 3), `r=0.3` to `r=0.7` (figure 4). `--show N` prints new sentences.
 """
 
 from __future__ import annotations
@@ -101,7 +105,8 @@ def main() -> None:
     tests = test, chosen(second, min(1.0, options.second / len(second)))
     made = Making(train, [row for one in tests for row in one], options)
     print(
-        f"{len(train)} training sentences ({100 * options.share:.0f}%), {' and '.join(str(len(one)) for one in tests)} test sentences, "
+        f"{len(train)} training sentences ({100 * options.share:.0f}%), "
+        f"{' and '.join(str(len(one)) for one in tests)} test sentences, "
         f"{options.seeds} seeds, {options.epochs} epochs",
         flush=True,
     )
@@ -125,7 +130,8 @@ def main() -> None:
         means = "".join(f"{100 * statistics.mean(one):7.2f}" for one in zip(*scores, strict=True))
         said = made.measured([row for one in sets for row in one])
         print(
-            f"{name:16}{statistics.mean(map(len, joined)):9.0f}{means}{spread(scores):11.2f}{100 * statistics.mean(one[2] for one in others):11.2f}"
+            f"{name:16}{statistics.mean(map(len, joined)):9.0f}{means}{spread(scores):11.2f}"
+            f"{100 * statistics.mean(one[2] for one in others):11.2f}"
             f"{spread(others):11.2f}{said}{time.monotonic() - started:10.0f}",
             flush=True,
         )
@@ -319,7 +325,9 @@ class Tagger(nn.Module):
 
 
 def fitted(rows: Sequence[Row], tests: Sequence[Sequence[Row]], seed: int, options: argparse.Namespace) -> list[Score]:
-    """Micro scores of spans on each of `tests`, of the epoch that is best on 150 held-out source sentences or a fifth of them (never augmented ones)."""
+    """Micro scores of spans on each of `tests`, of the epoch that is best on 150 held-out source sentences or a fifth
+    of them (never augmented ones).
+    """
     sources = list({row[0]: row for row in reversed(rows)}.values())  # of an id the first, which is the source
     draw = random.Random(seed)
     held = {row[0] for row in draw.sample(sources, min(150, len(sources) // 5))}

@@ -1,8 +1,10 @@
-"""How fast is the method `synonym` beside nlpaug's and TextAttack's: `python tests/measure/augment_rates.py FILE [--format tsv] [--peer-python P]`.
+"""How fast is the method `synonym` beside nlpaug's and TextAttack's: `python tests/measure/augment_rates.py FILE
+[--format tsv] [--peer-python P]`.
 
-The same English sentences, copies and WordNet for all, one process each, one after another; loading is timed apart. The peers run in their own
-interpreter (`pip install nlpaug nltk`, or `textattack`, in an environment of yours); one that is missing there is said to be missing. Where
-NLTK's tagger has no model (it is downloaded, not installed), a tagger that costs nothing stands in: the peers are then faster than they are.
+The same English sentences, copies and WordNet for all, one process each, one after another; loading is timed apart.
+The peers run in their own interpreter (`pip install nlpaug nltk`, or `textattack`, in an environment of yours); one
+that is missing there is said to be missing. Where NLTK's tagger has no model (it is downloaded, not installed), a
+tagger that costs nothing stands in: the peers are then faster than they are.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ def main() -> None:
     items = FORMATS[options.format].read(options.file.read_text(encoding="utf-8"), "en")[: options.sentences]
     sentences = [replace(one.sentence, id=str(n)) for n, one in enumerate(items)]
     print(
-        f"{len(sentences)} sentences of {options.file.name}, {options.copies} copies, {options.rate:.0%} of the words, one process each"
+        f"{len(sentences)} sentences of {options.file.name}, {options.copies} copies, {options.rate:.0%} of the words, "
+        "one process each"
     )
     ours = own(sentences, folder, options.copies, options.rate)
     with tempfile.TemporaryDirectory() as data:
@@ -115,7 +118,8 @@ def own(sentences: list[Sentence], folder: Path, copies: int, rate: float) -> fl
 
 def shown(name: str, number: int, made: int, seconds: float, loaded: float) -> float:
     print(
-        f"{name:10} {number / seconds:9.0f} sentences/s {made / seconds:9.0f} texts/s ({made} texts, {seconds:.2f} s; loading {loaded:.1f} s)"
+        f"{name:10} {number / seconds:9.0f} sentences/s {made / seconds:9.0f} texts/s ({made} texts, {seconds:.2f} s; "
+        f"loading {loaded:.1f} s)"
     )
     return number / seconds
 

@@ -1,8 +1,12 @@
-"""How fast the augmentation methods are: `python tests/measure/augment_speed.py REVIEWS.csv [--sentences 500] [--copies 4] [--methods …] [--epochs N] [--show 3]`.
+"""How fast the augmentation methods are: `python tests/measure/augment_speed.py REVIEWS.csv [--sentences 500]
+[--copies 4] [--methods …] [--epochs N] [--show 3]`.
 
-REVIEWS.csv has a column `text`. Sentences of 8 to 80 characters with an aspect are drawn with a fixed seed; words are those of the embedded backend, marks
-those of the rules. Prints for each method the seconds of training, and sentences/s of generation (all copies of a sentence count once), both by the clock and by processor
-time, which other programs on the machine do not change (of T threads: about T times what the clock would say of an idle machine); candidates a sentence, and the share of candidates in which every mark stands; with --show some of them. `--epochs` caps every phase of training.
+REVIEWS.csv has a column `text`. Sentences of 8 to 80 characters with an aspect are drawn with a fixed seed; words are
+those of the embedded backend, marks those of the rules. Prints for each method the seconds of training, and
+sentences/s of generation (all copies of a sentence count once), both by the clock and by processor time, which other
+programs on the machine do not change (of T threads: about T times what the clock would say of an idle machine);
+candidates a sentence, and the share of candidates in which every mark stands; with --show some of them. `--epochs`
+caps every phase of training.
 """
 
 from __future__ import annotations
@@ -87,7 +91,9 @@ def clocks() -> tuple[float, float]:
 
 
 def stands(sentence: Sentence, candidate: Rewrite) -> bool:
-    """Whether every mark has its words and place, those aside that the method says it changed; of opinions only what it promised: aspects."""
+    """Whether every mark has its words and place, those aside that the method says it changed;
+    of opinions only what it promised: aspects.
+    """
     changed = {(one.start, one.end) for one in candidate.changed}
     return all(
         moved((mark.start, mark.end), candidate.edits) is not None
@@ -113,7 +119,9 @@ def drawn(path: Path, count: int) -> Iterator[Sentence]:
 
 
 def split(text: str, tokens: Sequence[Token], triplets: Sequence[Triplet], number: int) -> Iterator[Sentence]:
-    """The sentences of a review that have an aspect, with the marks of their triplets; of two that overlap the first counts."""
+    """The sentences of a review that have an aspect, with the marks of their triplets;
+    of two that overlap the first counts.
+    """
     spans = {
         (part.start, part.end): (kind, one.polarity)
         for one in triplets

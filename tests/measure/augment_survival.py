@@ -1,7 +1,9 @@
-"""Do an augmentation's labels survive by judges that took no part: `python tests/measure/augment_survival.py CHILD_RELEASE LAYER WORKDIR [--rows 1000] [--show 30]`.
+"""Do an augmentation's labels survive by judges that took no part: `python tests/measure/augment_survival.py
+CHILD_RELEASE LAYER WORKDIR [--rows 1000] [--show 30]`.
 
-`builder augment` rejects what the rules no longer find, so that its own figure of the rules is 100% by construction. Here rows of a layer of triplets are drawn with
-a fixed seed, and the model and the discriminators of a working directory are asked for the triplets of each row and of its source. `--show` prints some.
+`builder augment` rejects what the rules no longer find, so that its own figure of the rules is 100% by construction.
+Here rows of a layer of triplets are drawn with a fixed seed, and the model and the discriminators of a working
+directory are asked for the triplets of each row and of its source. `--show` prints some.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def main() -> None:
 
 
 def pair(source: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Held, Held]:
-    """The rewritten part of the source and what was made of it, with the same triplets in the same order: ids end alike."""
+    """The rewritten part of the source and what was made of it, with the same triplets in the same order:
+    ids end alike.
+    """
     start, end = row["source_span"]
     before = {one["id"].rpartition(":")[2]: one for one in source["triplets"]}
     kept = [before[one["id"].rpartition(":")[2]] for one in row["triplets"]]

@@ -1,9 +1,11 @@
-"""Table 2 of Wu et al. (2019) from scratch: `python tests/measure/augment_tc.py TC_DIR WORKDIR [--rows 1000] [--seeds 2] [--sets …] [--methods …] [--models cnn,rnn]`.
+"""Table 2 of Wu et al. (2019) from scratch: `python tests/measure/augment_tc.py TC_DIR WORKDIR [--rows 1000] [--seeds
+2] [--sets …] [--methods …] [--models cnn,rnn]`.
 
-TC_DIR has a folder for each set (SST-2 is stsa.binary, SST-5 stsa.fine, RT rt-polarity) with train.tsv and dev.tsv; of the first as many rows as asked for
-are trained on (none whose text is in the second), the second is the test. Each set is one `builder bench`, which keeps every training: the same command goes on, and says at once what is there.
-Prints accuracies, means over seeds, and their mean over the sets. Table 3 (epochs of fine-tuning until cbert overtakes bert) is
-`--sets TREC --methods bert,cbert:epochs=1,cbert:epochs=2,cbert:epochs=4,cbert:epochs=8`.
+TC_DIR has a folder for each set (SST-2 is stsa.binary, SST-5 stsa.fine, RT rt-polarity) with train.tsv and dev.tsv; of
+the first as many rows as asked for are trained on (none whose text is in the second), the second is the test. Each set
+is one `builder bench`, which keeps every training: the same command goes on, and says at once what is there. Prints
+accuracies, means over seeds, and their mean over the sets. Table 3 (epochs of fine-tuning until cbert overtakes bert)
+is `--sets TREC --methods bert,cbert:epochs=1,cbert:epochs=2,cbert:epochs=4,cbert:epochs=8`.
 """
 
 from __future__ import annotations
@@ -59,9 +61,11 @@ def benched(name: str, options: argparse.Namespace) -> dict[str, list[dict[str, 
     rows = apart(given, test)
     train.write_text("".join(rows), encoding="utf-8")
     share = min(1.0, options.rows / (len(rows) - 1))
-    command = [sys.executable, "-m", "builder", "bench", "--task", "tc", "--train", str(train), "--test", str(test), "--share", f"{share:.6f}",
-               "--methods", f"none,{options.methods}", "--models", options.models, "--seeds", str(options.seeds), "--copies", "1",
-               "--workdir", str(workdir), *(part for one in options.set for part in ("--set", one))]  # fmt: skip
+    command = [sys.executable, "-m", "builder", "bench", "--task", "tc", "--train", str(train), "--test", str(test),
+    "--share", f"{share:.6f}",
+               "--methods", f"none,{options.methods}", "--models", options.models, "--seeds", str(options.seeds),
+               "--copies", "1", "--workdir", str(workdir),
+               *(part for one in options.set for part in ("--set", one))]  # fmt: skip
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     told: dict[str, list[dict[str, Any]]] = json.loads((workdir / "bench.json").read_text("utf-8"))
     return told

@@ -1,12 +1,15 @@
-"""How fast are eda and the filter: `python tests/measure/boost_rates.py FILE [--sentences N] [--peers PYTHON] [--candidates N] [--threads N]`.
+"""How fast are eda and the filter: `python tests/measure/boost_rates.py FILE [--sentences N] [--peers PYTHON]
+[--candidates N] [--threads N]`.
 
-FILE is English text in three lines a sentence (text with $T$, aspect, polarity), as aspect polarity sets are kept. Prints sentences per second of
-our eda and, if PYTHON of an environment with textattack and nlpaug is named, of their EDA on the same sentences in the same run, four candidates a
-sentence, with the ratio; then the candidates per second that the embedded surrogate reads (label, confidence, pseudo-perplexity). All figures
-are by the clock and by processor seconds, which another program on the machine does not lengthen.
+FILE is English text in three lines a sentence (text with $T$, aspect, polarity), as aspect polarity sets are kept.
+Prints sentences per second of our eda and, if PYTHON of an environment with textattack and nlpaug is named, of their
+EDA on the same sentences in the same run, four candidates a sentence, with the ratio; then the candidates per second
+that the embedded surrogate reads (label, confidence, pseudo-perplexity). All figures are by the clock and by processor
+seconds, which another program on the machine does not lengthen.
 
-The peers want NLTK's WordNet (NLTK_DATA). What of their dependencies EDA never calls may be missing: a placeholder stands for it. NLTK's tagger,
-which nlpaug asks for a word's part of speech, is trained here on a few sentences where its own model is missing: its work is the same.
+The peers want NLTK's WordNet (NLTK_DATA). What of their dependencies EDA never calls may be missing: a placeholder
+stands for it. NLTK's tagger, which nlpaug asks for a word's part of speech, is trained here on a few sentences where
+its own model is missing: its work is the same.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ def main() -> None:
             theirs = beside(options.peers, name, options)
             show(f"{name} EDA", theirs)
             print(
-                f"  eda is {ours[0] / theirs[0]:.0f} times as fast by the clock, {ours[1] / theirs[1]:.0f} times by processor seconds"
+                f"  eda is {ours[0] / theirs[0]:.0f} times as fast by the clock, "
+                f"{ours[1] / theirs[1]:.0f} times by processor seconds"
             )
         else:
             print(f"{name}: not measured, name an environment that has it with --peers")
@@ -142,7 +146,9 @@ def textattack() -> Callable[[str], list[str]]:
 
 
 def nlpaug() -> Callable[[str], list[str]]:
-    """nlpaug has EDA's operations one by one (insertion only from a neural model): synonym, swap and deletion in turn."""
+    """nlpaug has EDA's operations one by one (insertion only from a neural model):
+    synonym, swap and deletion in turn.
+    """
     import nltk
     from nlpaug.augmenter import word
 
@@ -187,7 +193,8 @@ def reading(options: argparse.Namespace) -> None:
         started = time.perf_counter()
         surrogate = ClassTrainer(TwoWayConfig(), options.epochs, options.threads).fit(sentences, (), 1, Path(folder))
         print(
-            f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in {time.perf_counter() - started:.1f} s"
+            f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in "
+            f"{time.perf_counter() - started:.1f} s"
         )
     backend = catalog.load("eda", replace(AugmentSettings(), given=Given(language="en")))
     rows = zip(sentences, backend.propose(sentences, 16, 1), strict=True)

@@ -1,9 +1,11 @@
-"""The tables of BoostAug for one data set: `python tests/measure/boost_tables.py FILE --table 2|3|4 [--dev] [OPTIONS OF builder bench]`.
+"""The tables of BoostAug for one data set: `python tests/measure/boost_tables.py FILE --table 2|3|4 [--dev] [OPTIONS
+OF builder bench]`.
 
-FILE is aspect polarity in three lines an example (text with $T$, aspect, polarity). A fifth of its texts, drawn by hash, is the test set; with
-`--dev` that fifth is put aside unseen, and a fifth of the rest tests instead: settings are chosen there. The tables of Yang and Li (2022):
-2 none, eda, monoaug, boostaug; 3 boostaug, monoaug, each filter off and the paper's ranks; 4 boostaug on each back end. All of them are one `builder bench`, whose
-command is printed, and which keeps what is done: tables share their cells, and a run that was stopped goes on.
+FILE is aspect polarity in three lines an example (text with $T$, aspect, polarity). A fifth of its texts, drawn by
+hash, is the test set; with `--dev` that fifth is put aside unseen, and a fifth of the rest tests instead: settings are
+chosen there. The tables of Yang and Li (2022): 2 none, eda, monoaug, boostaug; 3 boostaug, monoaug, each filter off
+and the paper's ranks; 4 boostaug on each back end. All of them are one `builder bench`, whose command is printed, and
+which keeps what is done: tables share their cells, and a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from builder.cli import main as builder
 
 TABLES = {
     "2": "none,eda,monoaug,boostaug",
-    "3": "none,boostaug,monoaug,boostaug:by_confidence=false,boostaug:by_perplexity=false,boostaug:by_label=false,boostaug:ranked=true",
+    "3": "none,boostaug,monoaug,boostaug:by_confidence=false,boostaug:by_perplexity=false,boostaug:by_label=false,"
+    "boostaug:ranked=true",
     "4": "none,boostaug,boostaug:backend=spelling,boostaug:backend=split,boostaug:backend=word-embs",
 }
 SHARE = 0.2

@@ -1,9 +1,12 @@
-"""Rules against human gold whose opinions are whole clauses: `python tests/measure/clauses.py FILE [--draw N --gold NEG --told POS]`.
+"""Rules against human gold whose opinions are whole clauses: `python tests/measure/clauses.py FILE [--draw N --gold
+NEG --told POS]`.
 
-FILE is in PyABSA's layout (spaced tokens, `####`, inclusive ranges; -1 for what is implicit), as Chinese_Zhang's train.txt and dev.txt are. Its opinions are clauses, its aspects the
-dish where ours are the attribute, and not all that is said is annotated, so that neither exact nor lenient scores tell much. What can be held against it: in how many of its opinions
-one of ours lies (half of it at least), whether one of those has its polarity, and how often all of them have the opposite one. `--draw` prints N errors of one kind, drawn with a
-fixed seed; without `--told` those in which none of ours lies.
+FILE is in PyABSA's layout (spaced tokens, `####`, inclusive ranges; -1 for what is implicit), as Chinese_Zhang's
+train.txt and dev.txt are. Its opinions are clauses, its aspects the dish where ours are the attribute, and not all
+that is said is annotated, so that neither exact nor lenient scores tell much. What can be held against it: in how many
+of its opinions one of ours lies (half of it at least), whether one of those has its polarity, and how often all of
+them have the opposite one. `--draw` prints N errors of one kind, drawn with a fixed seed; without `--told` those in
+which none of ours lies.
 """
 
 from __future__ import annotations
@@ -66,12 +69,14 @@ def main() -> None:
             if said == ({options.told} if options.told else set()) and due == options.gold:
                 ours = "; ".join(f"{aspect} {opinion} {polarity}" for _, aspect, opinion, polarity in hit)
                 drawn.append(
-                    f"{text[max(0, clause[0] - 14) : clause[0]]}[{text[slice(*clause)]}]{text[clause[1] : clause[1] + 8]} | {ours}"
+                    f"{text[max(0, clause[0] - 14) : clause[0]]}[{text[slice(*clause)]}]"
+                    f"{text[clause[1] : clause[1] + 8]} | {ours}"
                 )
     total, found = counts.total(), sum(number for (_, said), number in counts.items() if said)
     agreed = sum(number for (due, said), number in counts.items() if due == said)
     print(
-        f"{len(rows):,} sentences, {total:,} opinions: one of ours in {found / total:.1%}; of those {agreed / found:.1%} have the gold polarity"
+        f"{len(rows):,} sentences, {total:,} opinions: one of ours in {found / total:.1%}; "
+        f"of those {agreed / found:.1%} have the gold polarity"
     )
     print(
         "gold / ours: "

@@ -1,8 +1,10 @@
-"""Is a build the same by any crew: `python tests/measure/crews.py [--crews local:1,local:2,local:3,dask:1,dask:2,dask:4]`.
+"""Is a build the same by any crew: `python tests/measure/crews.py [--crews
+local:1,local:2,local:3,dask:1,dask:2,dask:4]`.
 
-Builds the small input of the tests once, in one process, then again from annotate on by each crew (the models are the same to the byte, so they
-are trained once), in shards of 8 reviews; of a crew of two or more one worker is killed in the middle. Prints the digest over the release and
-over all that the database holds of triplets and verdicts, the seconds, and whether all are the same.
+Builds the small input of the tests once, in one process, then again from annotate on by each crew (the models are the
+same to the byte, so they are trained once), in shards of 8 reviews; of a crew of two or more one worker is killed in
+the middle. Prints the digest over the release and over all that the database holds of triplets and verdicts, the
+seconds, and whether all are the same.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Choose the weights of the decision: `python tests/measure/decision.py COMPLETE_DIR DIMABSA_DIR [--write]`.
 
-COMPLETE_DIR holds whole reviews that two people annotated completely (texts.jsonl, A.jsonl, B.jsonl), of which those whose id has
-an even SHA-256 are taught on; DIMABSA_DIR the dimABSA files, of which the two training sets count a tenth each. Every opinion that
-the rules weigh, and that the annotators name, is a case: the candidates that are its aspect are right, else none is. The weights
-are those of a conditional log-linear model with a Gaussian prior. --write puts them into rules/15_decision.toml.
+COMPLETE_DIR holds whole reviews that two people annotated completely (texts.jsonl, A.jsonl, B.jsonl), of which those
+whose id has an even SHA-256 are taught on; DIMABSA_DIR the dimABSA files, of which the two training sets count a tenth
+each. Every opinion that the rules weigh, and that the annotators name, is a case: the candidates that are its aspect
+are right, else none is. The weights are those of a conditional log-linear model with a Gaussian prior. --write puts
+them into rules/15_decision.toml.
 """
 
 from __future__ import annotations

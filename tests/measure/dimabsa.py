@@ -1,8 +1,9 @@
 """Rules against human gold: `python tests/measure/dimabsa.py DATA_DIR [--ablate] [--errors N] [--draw N --seed S]`.
 
-DATA_DIR holds the dimABSA files (SIGHAN 2024 training sets 1 and 2 in Traditional script, and the polarity file of 2026). Prints
-micro scores of the rules, exact against `opinion_full` and lenient against `opinion`, NULL parts left out; with --ablate the
-same with one part switched off at a time; with --errors N that many wrong sentences, drawn with a fixed seed, to be read by eye; with
+DATA_DIR holds the dimABSA files (SIGHAN 2024 training sets 1 and 2 in Traditional script, and the polarity file of
+2026). Prints micro scores of the rules, exact against `opinion_full` and lenient against `opinion`, NULL parts left
+out; with --ablate the same with one part switched off at a time; with --errors N that many wrong sentences, drawn with
+a fixed seed, to be read by eye; with
 --draw N that many single errors of the two training sets, which a person puts into classes.
 """
 
@@ -87,7 +88,9 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
 
 
 def single_errors(gold: Sequence[Answer], told: Sequence[Answer]) -> list[tuple[str, Answer, Answer | None]]:
-    """Each error of a sentence once: `polarity` and `opinion` (its aspect is another) with the gold answer, `told` or `missed` alone."""
+    """Each error of a sentence once: `polarity` and `opinion` (its aspect is another) with the gold answer,
+    `told` or `missed` alone.
+    """
     meets = MEETS["lenient"]
     left, wrong = list(dict.fromkeys(gold)), []
     for answer in dict.fromkeys(told):
@@ -131,7 +134,8 @@ def main() -> None:
         lenient, pair = micro(flat, told["opinion"], "lenient"), micro(flat, told["opinion"], "lenient", "pair")
         exact = micro(flat, told["opinion_full"])
         print(
-            f"{name:32} lenient P {lenient.precision:.1f} R {lenient.recall:.1f} F1 {lenient.f1:.1f}  pair F1 {pair.f1:.1f}"
+            f"{name:32} lenient P {lenient.precision:.1f} R {lenient.recall:.1f} F1 {lenient.f1:.1f}  pair F1 "
+            f"{pair.f1:.1f}"
             f"  exact (opinion_full) P {exact.precision:.1f} R {exact.recall:.1f} F1 {exact.f1:.1f}"
         )
     if options.draw:

@@ -2,7 +2,8 @@
 
     python tests/measure/gold.py [--reviews 5000] [--candidates 4] [--browser]
 
-The reviews are made up here: random words around four candidates each, one in fifty with none; half of the candidates have two sources.
+The reviews are made up here: random words around four candidates each, one in fifty with none; half of the candidates
+have two sources.
 """
 
 from __future__ import annotations
@@ -116,16 +117,19 @@ def press_keys(workdir: Path, size: int) -> None:
         print(f"page of {size:,} candidates up after {time.perf_counter() - started:.1f} s")
         browser = Browser()
         browser.open(address)
-        script = """(async (keys) => { const out = []; for (const key of keys) { const before = Number(document.body.dataset.pressed || 0), from = performance.now();
+        script = """(async (keys) => { const out = []; \
+for (const key of keys) { const before = Number(document.body.dataset.pressed || 0), from = performance.now();
             document.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-            while (Number(document.body.dataset.pressed || 0) === before) await new Promise((done) => setTimeout(done, 0));
+            while (Number(document.body.dataset.pressed || 0) === before) await new Promise((done) => setTimeout(done, \
+0));
             await new Promise(requestAnimationFrame); out.push(performance.now() - from); } return out; })(%s)"""
         for where in ("start", "middle"):
             if where == "middle":
                 browser.run(f"go({size // 2})")
             taken = sorted(browser.run(script % str(list("123u1" * 20))))
             print(
-                f"key press, {where}: median {statistics.median(taken):.0f} ms, 95th percentile {taken[94]:.0f} ms, slowest {taken[-1]:.0f} ms"
+                f"key press, {where}: median {statistics.median(taken):.0f} ms, 95th percentile {taken[94]:.0f} ms, "
+                f"slowest {taken[-1]:.0f} ms"
             )
         browser.close()
         process.terminate()

@@ -1,10 +1,13 @@
-"""Do time and memory grow as they should: `python tests/measure/growth.py REVIEWS [--sizes 50000,200000,1000000] [--until STAGE] [--folder F]`.
+"""Do time and memory grow as they should: `python tests/measure/growth.py REVIEWS [--sizes 50000,200000,1000000]
+[--until STAGE] [--folder F]`.
 
-Makes files of so many rows by repeating REVIEWS (a CSV with `review_id` and `text`) under new ids, runs the stages up to seed on each as a
-build does, and prints per stage rows, seconds, processor seconds, rows per second of these, peak memory (resident, of the whole process tree,
-sampled), and the size of the database; at the end what questions to the database take (`inspection.best`), and the exponents: n where seconds,
-megabytes or milliseconds grew as rows to the power of n between the first size and the last. Every repetition after the first has the first half
-of a review and the second half of another, so that few texts are near-duplicates; with `--same` the texts stay as they are, so that nearly all are.
+Makes files of so many rows by repeating REVIEWS (a CSV with `review_id` and `text`) under new ids, runs the stages up
+to seed on each as a build does, and prints per stage rows, seconds, processor seconds, rows per second of these, peak
+memory (resident, of the whole process tree, sampled), and the size of the database; at the end what questions to the
+database take (`inspection.best`), and the exponents: n where seconds, megabytes or milliseconds grew as rows to the
+power of n between the first size and the last. Every repetition after the first has the first half of a review and the
+second half of another, so that few texts are near-duplicates; with `--same` the texts stay as they are, so that nearly
+all are.
 """
 
 from __future__ import annotations
@@ -87,7 +90,9 @@ def _texts(source: Path, same: bool) -> Iterator[str]:
 
 
 def measure(folder: Path, path: Path, rows: int, given: dict[str, str], stage: str | None) -> None:
-    """A stage, or the questions at the end; in a process of its own, so that what others have loaded and left does not count."""
+    """A stage, or the questions at the end; in a process of its own,
+    so that what others have loaded and left does not count.
+    """
     settings = {key: tomllib.loads(f"v = {value}")["v"] for key, value in given.items()}
     build, told = Build(folder / "work", folder / "out", (path,), resolve(options=settings)), dict[str, float]()
     if stage is None:
@@ -100,7 +105,8 @@ def measure(folder: Path, path: Path, rows: int, given: dict[str, str], stage: s
         spent = seen.seconds
         size = sum(file.stat().st_size for file in build.workdir.glob(f"{db.NAME}*")) / 1e6
         print(
-            f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {seen.megabytes:8.0f} {size:12.0f}",
+            f"{stage:34} {rows:9} {done.seconds:9.1f} {spent:8.1f} {rows / spent:8.0f} {seen.megabytes:8.0f} "
+            f"{size:12.0f}",
             flush=True,
         )
         told = {f"{stage} CPU s": spent, f"{stage} peak MB": seen.megabytes, f"{stage} database MB": size}
@@ -121,7 +127,9 @@ def _asked(workdir: Path) -> Iterator[tuple[str, float]]:
 
 
 class Watch:
-    """The most memory that this process and those below it held at once, and the processor time they took; looked at five times a second."""
+    """The most memory that this process and those below it held at once, and the processor time they took;
+    looked at five times a second.
+    """
 
     def __init__(self) -> None:
         self.megabytes = 0.0

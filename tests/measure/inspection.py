@@ -1,7 +1,8 @@
 """How long inspection takes: `python tests/measure/inspection.py WORKDIR [--triplets 200000]`.
 
-Copies the database of a finished build, repeats its reviews (with all that was made of them) until it holds the triplets asked for, and
-times every named query (the first 1,001 rows, as the command line fetches them), searches, stories and, with Datasette, the pages.
+Copies the database of a finished build, repeats its reviews (with all that was made of them) until it holds the
+triplets asked for, and times every named query (the first 1,001 rows, as the command line fetches them), searches,
+stories and, with Datasette, the pages.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from builder.lexicon.resources import load_lexicon
 from builder.store import db, queries, search, stories, usage
 
 REPEATED = {
-    "reviews": "id + :o, key || '~' || :o, text, source, place, rating, file, row, script, language, hash, norm_hash, duplicate_of + :o, duplicate_kind, split",
+    "reviews": "id + :o, key || '~' || :o, text, source, place, rating, file, row, script, language, hash, norm_hash, "
+    "duplicate_of + :o, duplicate_kind, split",
     "annotations": "review + :o, backend, words",
-    "triplets": "id + (:o << 31), review + :o, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans",
+    "triplets": "id + (:o << 31), review + :o, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, "
+    "spans",
     "proposals": "source, triplet + (:o << 31), confidence, rule, story",
     "verdicts": "source, triplet + (:o << 31), label, score",
     "training_sets": "variant, round, triplet + (:o << 31)",
@@ -46,7 +49,8 @@ def fill(source: Path, target: Path, wanted: int) -> None:
             while have < wanted:
                 offset += last
                 upto = connection.execute(
-                    "SELECT coalesce(max(review), :last) FROM (SELECT review FROM triplets WHERE review <= :last ORDER BY review LIMIT :n)",
+                    "SELECT coalesce(max(review), :last) FROM (SELECT review FROM triplets WHERE review <= :last ORDER "
+                    "BY review LIMIT :n)",
                     {"last": last, "n": wanted - have},
                 ).fetchone()[0]
                 for table, columns in REPEATED.items():
@@ -109,7 +113,8 @@ def main() -> None:
             for words in (["服務"], ["好吃"], ["的"], ["服務態度很好"], ["麻辣", "鴨血"], ["fries"], ["龘龘"]):
                 total = search.find(connection, words).total
                 print(
-                    f"search {' '.join(words):<20} {total:>7,} hits {best(lambda w=words: search.find(connection, w)):8.1f} ms"
+                    f"search {' '.join(words):<20} {total:>7,} hits "
+                    f"{best(lambda w=words: search.find(connection, w)):8.1f} ms"
                 )
             longest = connection.execute("SELECT id FROM reviews ORDER BY length(text) DESC LIMIT 1").fetchone()[0]
             middle = connection.execute("SELECT review FROM triplets ORDER BY id LIMIT 1 OFFSET 100000").fetchone()

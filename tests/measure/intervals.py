@@ -1,9 +1,11 @@
-"""Rules and every variant of a working directory against other people's labels, with intervals: `python tests/measure/intervals.py WORKDIR DATA_DIR`.
+"""Rules and every variant of a working directory against other people's labels, with intervals: `python
+tests/measure/intervals.py WORKDIR DATA_DIR`.
 
-DATA_DIR holds `dimabsa/` (human labels) and `chn_review_aste/valid.json` (the paper's rule output). A dimABSA sentence that the build read
-gets what the build stored for it (for variant E by taggers that were not trained on it); all others are extracted with the build's models,
-those of valid.json with `--convention paper`. Prints a Markdown table. `--keep DIR` keeps each system's answers as DIR/SET.SYSTEM.jsonl, which
-`builder score --gold FILE --pred DIR/SET.SYSTEM.jsonl --against DIR/SET.rules.jsonl` scores as well.
+DATA_DIR holds `dimabsa/` (human labels) and `chn_review_aste/valid.json` (the paper's rule output). A dimABSA sentence
+that the build read gets what the build stored for it (for variant E by taggers that were not trained on it); all
+others are extracted with the build's models, those of valid.json with `--convention paper`. Prints a Markdown table.
+`--keep DIR` keeps each system's answers as DIR/SET.SYSTEM.jsonl, which `builder score --gold FILE --pred
+DIR/SET.SYSTEM.jsonl --against DIR/SET.rules.jsonl` scores as well.
 """
 
 from __future__ import annotations
@@ -107,7 +109,10 @@ def _line(name: str, system: str, gold: Path, kept: Path, whole: str, samples: i
         if lenient.against is None
         else f"{lenient.against.value:+.1f} ({lenient.against.low:+.1f} to {lenient.against.high:+.1f})"
     )
-    return f"| {name} ({len(due):,}) | {system} | {_shown(lenient)} | {_shown(exact)} | {_shown(paper, ('f1',))} | {gain} |"
+    return (
+        f"| {name} ({len(due):,}) | {system} | {_shown(lenient)} | {_shown(exact)} | "
+        f"{_shown(paper, ('f1',))} | {gain} |"
+    )
 
 
 def _shown(one: SystemScores, values: tuple[str, ...] = ("precision", "recall", "f1")) -> str:

@@ -1,10 +1,11 @@
 """How far can a judge of the rules' triplets come: `python tests/measure/judge.py WORKDIR DATA_DIR`.
 
-WORKDIR is that of a build with verdicts, DATA_DIR holds the dimABSA files. Takes the rules' triplets on sentences that the build read, right
-where gold holds them (lenient), and prints for several orders of them the area under the ROC curve and the share of the wrong ones that a
-threshold catches which keeps 90% of the right ones: the panel's P(YY); simple signals; and a logistic regression of all of them that is
-taught the human labels of four fifths of the sentences and asked about the rest. That last is no system but a ceiling: what these
-signals could do if somebody told how to weigh them.
+WORKDIR is that of a build with verdicts, DATA_DIR holds the dimABSA files. Takes the rules' triplets on sentences that
+the build read, right where gold holds them (lenient), and prints for several orders of them the area under the ROC
+curve and the share of the wrong ones that a threshold catches which keeps 90% of the right ones: the panel's P(YY);
+simple signals; and a logistic regression of all of them that is taught the human labels of four fifths of the
+sentences and asked about the rest. That last is no system but a ceiling: what these signals could do if somebody told
+how to weigh them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ Vector = NDArray[np.float64]
 
 
 def features(found: Iterable[StoredTriplet], chance: dict[int, float]) -> tuple[list[str], dict[int, list[float]]]:
-    """By triplet: the judge's log-odds, their mean over other triplets of the opinion, the phrase, the aspect, and what can be counted."""
+    """By triplet: the judge's log-odds, their mean over other triplets of the opinion, the phrase, the aspect,
+    and what can be counted.
+    """
     every = [(one.id, one.triplet) for one in found if one.id in chance]
     odds = {i: float(np.log(p / (1 - p))) for i, _ in every for p in (min(max(chance[i], 1e-3), 1 - 1e-3),)}
     mean = sum(odds.values()) / len(odds)
@@ -122,7 +125,8 @@ def main() -> None:
     )
     fold = np.array([hashlib.sha256(key.encode()).digest()[0] % FOLDS for key, *_ in rows])
     print(
-        f"{len(rows):,} triplets of the rules, {100 * ok.mean():.1f}% right; of the wrong, by a threshold that keeps {100 * KEPT:.0f}% of the right"
+        f"{len(rows):,} triplets of the rules, {100 * ok.mean():.1f}% right; "
+        f"of the wrong, by a threshold that keeps {100 * KEPT:.0f}% of the right"
     )
     for name, column in zip(names, x.T, strict=True):
         tell(name, column, ok)

@@ -1,8 +1,8 @@
 """Kill builds at random moments: `python tests/measure/kills.py [--count 200] [--seed 1] [--folder F]`.
 
-Makes the tiny build of the tests once, then kills builds like it (SIGKILL) at random moments over all stages, training rounds and release
-included, and resumes each to its end. After every kill the database passes `PRAGMA integrity_check` and a release is whole or not there; the
-final release is the same to the byte. Prints how many kills each stage met.
+Makes the tiny build of the tests once, then kills builds like it (SIGKILL) at random moments over all stages, training
+rounds and release included, and resumes each to its end. After every kill the database passes `PRAGMA integrity_check`
+and a release is whole or not there; the final release is the same to the byte. Prints how many kills each stage met.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Rules under `convention = "paper"` against the paper's released rule output: `python tests/measure/paper.py VALID_JSON`.
+"""Rules under `convention = "paper"` against the paper's released rule output: `python tests/measure/paper.py
+VALID_JSON`.
 
-VALID_JSON is chn_review_aste/valid.json. Prints the paper's metric and micro scores for the first 1,600 reviews, on which the
-convention was worked out, for the rest, and for all.
+VALID_JSON is chn_review_aste/valid.json. Prints the paper's metric and micro scores for the first 1,600 reviews, on
+which the convention was worked out, for the rest, and for all.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def main() -> None:
             f"{side} F1 {metrics.micro(g, p, 'exact', side).f1:.1f}" for side in ("pair", "aspect", "opinion")
         )
         print(
-            f"{name:12} {len(part):,} reviews  paper P {paper.precision:.1f} R {paper.recall:.1f} F1 {paper.f1:.1f}  exact F1 {exact.f1:.1f}  {sides}"
+            f"{name:12} {len(part):,} reviews  paper P {paper.precision:.1f} R {paper.recall:.1f} F1 {paper.f1:.1f}  "
+            f"exact F1 {exact.f1:.1f}  {sides}"
         )
 
 

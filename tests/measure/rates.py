@@ -1,8 +1,8 @@
 """How fast are annotate, seed and the engine: `python tests/measure/rates.py REVIEWS [--rows N] [--workdir W]`.
 
-Reads N reviews (all, if not given), runs ingest, annotate and seed in a temporary working directory (or in W, where they may be done
-already) as a build does, then the engine alone, from stored words and text to triplets, on all that annotate stored: in one process and in
-`--workers`. Prints reviews per second and the peak memory of a process.
+Reads N reviews (all, if not given), runs ingest, annotate and seed in a temporary working directory (or in W, where
+they may be done already) as a build does, then the engine alone, from stored words and text to triplets, on all that
+annotate stored: in one process and in `--workers`. Prints reviews per second and the peak memory of a process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def main() -> None:
                 number, seconds, triplets = engine(connection, workers)
                 shown = f"engine, {workers} process{'es' if workers > 1 else ''}"
                 print(
-                    f"{shown:18} {seconds:8.1f} s {number / seconds:8.0f} reviews/s, {triplets} triplets; view and stored words included"
+                    f"{shown:18} {seconds:8.1f} s {number / seconds:8.0f} reviews/s, {triplets} triplets; "
+                    "view and stored words included"
                 )
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
     print(f"peak memory of one process {peak:.0f} MB")
@@ -67,7 +68,9 @@ def stages(build: Build) -> None:
 
 
 def engine(connection: sqlite3.Connection, workers: int) -> tuple[int, float, int]:
-    """Reviews, seconds and triplets, from the first answer on: starting processes and reading the lexicon is not the engine."""
+    """Reviews, seconds and triplets, from the first answer on:
+    starting processes and reading the lexicon is not the engine.
+    """
     number = triplets = 0
     started = 0.0
     with opened("local", workers) as crew:

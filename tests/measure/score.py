@@ -1,7 +1,8 @@
 """How long scoring takes: `python tests/measure/score.py [--reviews 5000] [--samples 1000]`.
 
-Invented answers of so many reviews, about three triplets each, one in four of the predictions changed; every metric of `builder score`
-with intervals, then the same against a second system. Prints seconds; exits with 1 where the first takes 5 s or longer.
+Invented answers of so many reviews, about three triplets each, one in four of the predictions changed; every metric of
+`builder score` with intervals, then the same against a second system. Prints seconds; exits with 1 where the first
+takes 5 s or longer.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ def main() -> None:
     done = measure(gold, one, metrics(), settings)
     wall, processor = time.perf_counter() - started, time.process_time() - used
     print(
-        f"{options.reviews:,} reviews, {len(done)} metrics, {options.samples:,} samples: {wall:.2f} s ({processor:.2f} s of processor)"
+        f"{options.reviews:,} reviews, {len(done)} metrics, {options.samples:,} samples: "
+        f"{wall:.2f} s ({processor:.2f} s of processor)"
     )
     started, used = time.perf_counter(), time.process_time()
     measure(gold, one, metrics(), settings, other)
     print(
-        f"against another system: {time.perf_counter() - started:.2f} s ({time.process_time() - used:.2f} s of processor)"
+        f"against another system: {time.perf_counter() - started:.2f} s ({time.process_time() - used:.2f} s of "
+        "processor)"
     )
     sys.exit(wall >= 5)
 

@@ -1,13 +1,16 @@
-"""Training and writing at mT5-base size against the paper's recipe, in one run: tokens a second, and the share of the chip's bf16 peak.
+"""Training and writing at mT5-base size against the paper's recipe, in one run: tokens a second, and the share of the
+chip's bf16 peak.
 
     python tests/measure/seq2seq.py [--reviews FILE] [--seconds 60] [--peak 989]
 
-Ours: the trimmed vocabulary, bf16, length buckets, a token budget. The paper's (appendix 11.1): the whole vocabulary of 250,112 rows, float32, batches
-of 2 in the order of the file, for training and for writing. Weights are random (no hub is needed), so is the text unless --reviews names a review file,
-whose lengths are then used. Without a GPU the same script runs a tiny model on the CPU, and says so: its ratios mean nothing for a GPU.
+Ours: the trimmed vocabulary, bf16, length buckets, a token budget. The paper's (appendix 11.1): the whole vocabulary
+of 250,112 rows, float32, batches of 2 in the order of the file, for training and for writing. Weights are random (no
+hub is needed), so is the text unless --reviews names a review file, whose lengths are then used. Without a GPU the
+same script runs a tiny model on the CPU, and says so: its ratios mean nothing for a GPU.
 
-Target tokens are the tokens of the answers, end marks counted, padding not. FLOPs of a training step: 6 for each parameter and token that passes it
-(2 forward, 4 backward): encoder parameters by input tokens, decoder parameters and the output layer by target tokens, attention left out.
+Target tokens are the tokens of the answers, end marks counted, padding not. FLOPs of a training step: 6 for each
+parameter and token that passes it (2 forward, 4 backward): encoder parameters by input tokens, decoder parameters and
+the output layer by target tokens, attention left out.
 """
 
 from __future__ import annotations
@@ -59,7 +62,9 @@ class Rate:
 
 
 def data(number: int, rows: int, lengths: list[int], seed: int = 1) -> list[TokenPair]:
-    """Pairs of random ids: a question of about 20 tokens more than the review, an answer of 15 tokens or a fifth of it."""
+    """Pairs of random ids: a question of about 20 tokens more than the review,
+    an answer of 15 tokens or a fifth of it.
+    """
     draw = random.Random(seed)
     out = []
     for i in range(number):
@@ -71,7 +76,9 @@ def data(number: int, rows: int, lengths: list[int], seed: int = 1) -> list[Toke
 
 
 def lengths_of(path: Path | None) -> list[int]:
-    """Review lengths in characters, about 0.75 tokens each; without a file those of a log-normal with median 27 and mean about 50."""
+    """Review lengths in characters, about 0.75 tokens each;
+    without a file those of a log-normal with median 27 and mean about 50.
+    """
     if path is None:
         draw = random.Random(3)
         return [max(4, int(0.75 * draw.lognormvariate(3.3, 1.1))) for _ in range(5000)]
@@ -117,7 +124,9 @@ def train(network: Any, pairs: Sequence[TokenPair], recipe: Recipe, seconds: flo
 
 
 def parameters(network: Any) -> tuple[int, int]:
-    """Parameters that an input token passes, and that a target token passes (the output layer with them, the embedding, a look-up, not)."""
+    """Parameters that an input token passes, and that a target token passes (the output layer with them,
+    the embedding, a look-up, not).
+    """
     encoder = sum(p.numel() for name, p in network.named_parameters() if name.startswith("encoder.block"))
     decoder = sum(p.numel() for name, p in network.named_parameters() if name.startswith("decoder.block"))
     return encoder, decoder + network.get_output_embeddings().weight.numel()
@@ -131,7 +140,9 @@ def wait() -> None:
 def writing(
     network: Any, pairs: Sequence[TokenPair], batch: list[list[int]], config: Seq2SeqConfig, seconds: float
 ) -> float:
-    """Tokens written a second, every answer as long as its batch's longest due one (a random model does not end by itself)."""
+    """Tokens written a second, every answer as long as its batch's longest due one (a random model does not end by
+    itself).
+    """
     base = Base(network, None, "random", "Metaspace", frozenset({0, 1, 2}))
     base = replace(base, tokenizer=Marks())
     written, started = 0, time.perf_counter()
@@ -194,7 +205,8 @@ def main() -> None:
         random.Random(2).shuffle(plan)
         written[recipe.name] = writing(network, pairs, plan, recipe.config, seconds)
         print(
-            f"{recipe.name}: {million:.1f} million parameters, {recipe.rows:,} rows; training {rate.target_tokens:,.0f} target tokens/s "
+            f"{recipe.name}: {million:.1f} million parameters, {recipe.rows:,} rows; "
+            f"training {rate.target_tokens:,.0f} target tokens/s "
             f"({rate.tokens:,.0f} tokens/s, {rate.steps} steps, {rate.flops / 1e12:.2f} TFLOP/s"
             + (f", {100 * rate.flops / 1e12 / chosen.peak:.1f}% of the bf16 peak" if gpu else "")
             + f"); writing {written[recipe.name]:,.0f} tokens/s",
@@ -204,7 +216,8 @@ def main() -> None:
         if gpu:
             torch.cuda.empty_cache()
     print(
-        f"ours against the paper's recipe: training {rates['ours'].target_tokens / rates['paper'].target_tokens:.1f} times the target tokens/s, ",
+        f"ours against the paper's recipe: training {rates['ours'].target_tokens / rates['paper'].target_tokens:.1f} "
+        "times the target tokens/s, ",
         end="",
     )
     print(f"writing {written['ours'] / written['paper']:.1f} times")

@@ -1,9 +1,11 @@
-"""Is a release ever worse than the rules it starts from? `python tests/measure/sizes.py REVIEWS.csv COMPLETE_FOLDER SCORER.py --work FOLDER`.
+"""Is a release ever worse than the rules it starts from? `python tests/measure/sizes.py REVIEWS.csv COMPLETE_FOLDER
+SCORER.py --work FOLDER`.
 
-Builds from so many reviews of REVIEWS.csv (`--sizes`), those whose text is in COMPLETE_FOLDER/texts.jsonl left out, each in a folder of FOLDER that
-a second run goes on with. Then `builder extract` reads the complete texts by the rules and by variant E, with the very decisions that the release of the
-build makes, and SCORER, a file that offers `score(predictions)`, says precision, recall and F1. Prints two Markdown tables: the sizes; and, of the
-largest build, how often triplets of a calibrated confidence are right.
+Builds from so many reviews of REVIEWS.csv (`--sizes`), those whose text is in COMPLETE_FOLDER/texts.jsonl left out,
+each in a folder of FOLDER that a second run goes on with. Then `builder extract` reads the complete texts by the rules
+and by variant E, with the very decisions that the release of the build makes, and SCORER, a file that offers
+`score(predictions)`, says precision, recall and F1. Prints two Markdown tables: the sizes; and, of the largest build,
+how often triplets of a calibrated confidence are right.
 """
 
 from __future__ import annotations
@@ -98,7 +100,9 @@ def scores(module: ModuleType, texts: Path, workdir: Path, system: str) -> dict[
 
 
 def reliability(module: ModuleType, texts: Path, workdir: Path) -> list[tuple[str, int, float, float]]:
-    """(bin, triplets, mean confidence, share that is right) on the complete texts; what one annotator alone gave is left out, as SCORER does."""
+    """(bin, triplets, mean confidence, share that is right) on the complete texts;
+    what one annotator alone gave is left out, as SCORER does.
+    """
     rated = rated_panel(workdir)
     if rated is None:
         return []

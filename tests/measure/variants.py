@@ -1,9 +1,10 @@
 """Every system of a working directory against human gold: `python tests/measure/variants.py WORKDIR DATA_DIR`.
 
-WORKDIR is that of a build, DATA_DIR holds the dimABSA files. A sentence that is a review of the build gets the triplets that the build
-stored for it (for variant E those of taggers that were not trained on it); the others are extracted with the build's models. Prints lenient
-micro P, R, F1 per system; what the discriminator catches of the wrong and keeps of the right rule triplets; and how many triplets with an
-opinion that no lexicon holds are right (Table 6 of the paper).
+WORKDIR is that of a build, DATA_DIR holds the dimABSA files. A sentence that is a review of the build gets the
+triplets that the build stored for it (for variant E those of taggers that were not trained on it); the others are
+extracted with the build's models. Prints lenient micro P, R, F1 per system; what the discriminator catches of the
+wrong and keeps of the right rule triplets; and how many triplets with an opinion that no lexicon holds are right
+(Table 6 of the paper).
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ def _tell(how: str, kept: list[tuple[bool, bool]]) -> None:
     right_kept, wrong_kept = ([one for one, ok in kept if ok is good] for good in (True, False))
     caught = 100 * (1 - sum(wrong_kept) / len(wrong_kept))
     print(
-        f"discriminator, {how}: keeps {100 * sum(right_kept) / len(right_kept):.1f}% of {len(right_kept)}, catches {caught:.1f}% of {len(wrong_kept)}"
+        f"discriminator, {how}: keeps {100 * sum(right_kept) / len(right_kept):.1f}% of {len(right_kept)}, "
+        f"catches {caught:.1f}% of {len(wrong_kept)}"
     )
 
 

@@ -1,9 +1,10 @@
 """Do aspects and opinions begin and end where words do: `python tests/measure/word_edges.py VALID [--misses 10]`.
 
-VALID is a file of the paper's released answers ({"id", "question", "answer"}). Every distinct aspect and opinion of a review that stands in
-its text is looked up among the words of the embedded backend with our lexicons; it is right if both of its edges are word edges where it
-stands (at one of its places; `first`: at the first). Those that do not stand in the text (不用久 for 不用很久) are counted and left out.
-Misses are told by class, the most frequent ones with the words around them.
+VALID is a file of the paper's released answers ({"id", "question", "answer"}). Every distinct aspect and opinion of a
+review that stands in its text is looked up among the words of the embedded backend with our lexicons; it is right if
+both of its edges are word edges where it stands (at one of its places; `first`: at the first). Those that do not stand
+in the text (不用久 for 不用很久) are counted and left out. Misses are told by class, the most frequent ones with the
+words around them.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def report(
             kind, shown = miss(texts[key], tokens[key], places[0], words)
             misses.setdefault(kind, Counter())[f"{element} in {shown}"] += 1
     print(
-        f"{name}: {100 * right / found:.2f}% of {found} with both edges on word edges ({100 * first / found:.2f}% at the first place);"
+        f"{name}: {100 * right / found:.2f}% of {found} with both edges on word edges ({100 * first / found:.2f}% at "
+        "the first place);"
         f" {len(listed) - found} do not stand in their text"
     )
     for kind, counted in sorted(misses.items(), key=lambda item: -item[1].total()):

@@ -35,8 +35,8 @@ MANIFEST = "paper.json"
 
 
 def train_writer(
-    train: Sequence[Example], valid: Sequence[Example], source: str, asking: Asking, config: Seq2SeqConfig, seed: int, checkpoints: Path,
-    progress: Progress | None = None,
+    train: Sequence[Example], valid: Sequence[Example], source: str, asking: Asking, config: Seq2SeqConfig, seed: int,
+    checkpoints: Path, progress: Progress | None = None,
 ) -> Writer:  # fmt: skip
     """Fine-tune the base `source` to write the triplets of `train`; the epoch with the best example-based F1 on
     `valid` wins.
@@ -61,8 +61,8 @@ def train_writer(
 
 
 def train_referee(
-    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig, seed: int, checkpoints: Path,
-    progress: Progress | None = None,
+    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig,
+    seed: int, checkpoints: Path, progress: Progress | None = None,
 ) -> Referee:  # fmt: skip
     """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best
     accuracy on `valid` wins.

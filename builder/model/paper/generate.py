@@ -65,7 +65,9 @@ def write(
 def _fitting(
     order: Sequence[int], sizes: Sequence[tuple[int, int]], budget: int, work: Callable[[list[int]], list[Any]]
 ) -> Iterator[tuple[list[int], list[Any]]]:
-    """`work` on batches of `order` within the budget; where one runs out of memory, the budget is halved from there on."""
+    """`work` on batches of `order` within the budget;
+    where one runs out of memory, the budget is halved from there on.
+    """
     at = 0
     while at < len(order):
         batch = next(iter(cut(list(islice(order, at, at + budget)), sizes, budget)))

@@ -139,8 +139,8 @@ class AnswerGrammar:
         if node == POLARITY:
             return sorted({end[len(state.rest)] for end in _POLARITIES if end.startswith(state.rest)})
         marks = {
-            START: " ", NAME: ":[" if self.template == "1" else "、。[", ATTRIBUTE: "]", OPINION: "(", TOLD: "、。", END: "",
-            CLOSED: ":" if self.template == "1" else "、。",
+            START: " ", NAME: ":[" if self.template == "1" else "、。[", ATTRIBUTE: "]", OPINION: "(", TOLD: "、。",
+            END: "", CLOSED: ":" if self.template == "1" else "、。",
         }[node]  # fmt: skip
         copied = {self.review[i] for i in self._reach(state.at)} if node in (START, NAME, ATTRIBUTE, OPINION) else set()
         return sorted(copied - _STRUCTURE | set(marks))

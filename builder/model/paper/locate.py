@@ -1,8 +1,8 @@
 """Where a term that a model wrote stands in the review. Pure.
 
 A tokenizer with NFKC writes ： as : and ％ as %, so review and term are compared folded, character by character, each
-folded character knowing the place it came from. A term may skip characters, as negation does (不會鹹 from 不會太鹹; paper,
-section 3.2.4), at most `MAX_GAP` at a time. The places that are found are code-point spans of the review itself.
+folded character knowing the place it came from. A term may skip characters, as negation does (不會鹹 from 不會太鹹;
+paper, section 3.2.4), at most `MAX_GAP` at a time. The places that are found are code-point spans of the review itself.
 """
 
 from __future__ import annotations

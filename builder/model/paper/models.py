@@ -39,7 +39,9 @@ from builder.records import Triplet, Verdict
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """An answer, how sure the model was of it, the triplets it says, and (reason, piece) for what it says that is none."""
+    """An answer, how sure the model was of it, the triplets it says, and (reason,
+    piece) for what it says that is none.
+    """
 
     text: str
     confidence: float
@@ -230,7 +232,9 @@ class Referee:
     def free(
         self, flat: Sequence[tuple[str, WrittenTriplet]], progress: Progress | None = None
     ) -> list[Verdict | None]:
-        """What the model writes about each (text, triplet) unconstrained; None where that is none of the three answers."""
+        """What the model writes about each (text, triplet) unconstrained;
+        None where that is none of the three answers.
+        """
         out: list[Verdict | None] = [None] * len(flat)
         for i, output in write(self.base, [self._ids(*pair) for pair in flat], self.config, None, progress):
             out[i] = parse_judgement(decode(self.base, output.ids), flat[i][1])

@@ -161,14 +161,16 @@ def check_characters(base: Base, texts: Iterable[str]) -> float:
     share, missing = unknown(base, (*wording, "、。：()"))
     if missing:
         raise ModelError(
-            f"the tokenizer does not know {missing}, which questions and answers are written with ({100 * share:.0f}% of them)",
+            f"the tokenizer does not know {missing}, which questions and answers are written with ({100 * share:.0f}% "
+            "of them)",
             where=base.source,
             fix="use a multilingual or Chinese model",
         )
     share, missing = unknown(base, texts)
     if share > MAX_UNKNOWN:
         raise ModelError(
-            f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example (at most {100 * MAX_UNKNOWN:.0f}%)",
+            f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, "
+            f"{missing} for example (at most {100 * MAX_UNKNOWN:.0f}%)",
             where=base.source,
             fix="use a multilingual or Chinese model, or trim the vocabulary on these reviews",
         )

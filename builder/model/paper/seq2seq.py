@@ -271,5 +271,7 @@ def _validate(network: Any, score: ShareScore, accelerator: Any) -> float:
 
 
 def _schedule(at: float, warmup: float) -> float:
-    """Linear up over the share `warmup` of the training, then linear down to nothing; `at` runs from 0 (excluded) to 1."""
+    """Linear up over the share `warmup` of the training, then linear down to nothing;
+    `at` runs from 0 (excluded) to 1.
+    """
     return at / warmup if at < warmup else max(1e-3, (1 - at) / max(1e-9, 1 - warmup))

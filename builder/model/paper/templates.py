@@ -159,7 +159,8 @@ def locate(text: str, triplet: WrittenTriplet, source: str, confidence: float | 
     (aspect_at, opinion_at), choices = located
     evidence = (("places", str(choices)),) if choices > 1 else ()
     return Triplet(
-        aspect_at, envelope(text, aspect_at), opinion_at, envelope(text, opinion_at), polarity, VALENCE[polarity], owner, source, (), confidence, evidence
+        aspect_at, envelope(text, aspect_at), opinion_at, envelope(text, opinion_at), polarity, VALENCE[polarity],
+        owner, source, (), confidence, evidence
     )  # fmt: skip
 
 

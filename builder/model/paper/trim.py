@@ -108,9 +108,14 @@ def _safe_piece(piece: str) -> bool:
     if len(piece) != 1:
         return not piece
     return bool(
-        HAN.match(piece) or _BOPOMOFO.match(piece) or piece.isascii() or unicodedata.category(piece)[0] == "P" or "\u3000" <= piece <= "\u303f"
-        or unicodedata.category(piece) == "Nd" or unicodedata.name(piece, "").startswith("LATIN")
-    )  # fmt: skip
+        HAN.match(piece)
+        or _BOPOMOFO.match(piece)
+        or piece.isascii()
+        or "\u3000" <= piece <= "\u303f"
+        or unicodedata.category(piece)[0] == "P"
+        or unicodedata.category(piece) == "Nd"
+        or unicodedata.name(piece, "").startswith("LATIN")
+    )
 
 
 def _filled(vocabulary: list[list[Any]], wanted: set[int], rows: int) -> list[int]:

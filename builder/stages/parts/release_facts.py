@@ -39,8 +39,8 @@ REASONS = (
 )
 NO_JUDGE = "There were too few reviews for a judge"
 _WITHOUT_EFFECT = (
-    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir", "release.version", "release.bump",
-    "release.max_drop", "release.drop_reason", "release.date",
+    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir",
+    "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
 
