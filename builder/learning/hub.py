@@ -8,12 +8,14 @@ that are missing or cut short.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from builder.errors import ModelError, install_command
+from builder.learning.plainness import require_plain
 
 SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -51,15 +53,11 @@ def load_config(source: str) -> Any:
             raise ModelError(
                 "no model here: there is no config.json", where=source, fix="name a model's folder or a hub name"
             )
+        _require_plain_config(source)
         try:
             return AutoConfig.from_pretrained(source, trust_remote_code=False)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            what = (
-                "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
-            )
-            raise ModelError(
-                f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name"
-            ) from error
+        except Exception as error:  # whatever its classes raise at a setting of the wrong type
+            raise _unreadable(source, error) from error
 
 
 def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
@@ -67,6 +65,8 @@ def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
     with quiet():
         import transformers
 
+        if (Path(source) / "config.json").is_file():
+            _require_plain_config(source)
         try:
             return getattr(transformers, auto).from_pretrained(source, trust_remote_code=False)
         except Exception as error:  # transformers raises anything here, from OSError to AttributeError
@@ -83,26 +83,20 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
     with quiet():
         import torch  # here, for `is_folder` is asked before anything heavy is loaded
         import transformers
-        from safetensors import SafetensorError
 
         _refuse_pickle(source)
+        _refuse_foreign_parts(source)
+        _require_plain_config(source)
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(0)
                 network, info = getattr(transformers, auto).from_pretrained(
                     source, dtype=torch.float32, output_loading_info=True, use_safetensors=True, trust_remote_code=False
                 )
-        except (
-            OSError,
-            ValueError,
-            RuntimeError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            SafetensorError,
-            EOFError,
-        ) as error:
+        except Exception as error:  # transformers, torch and safetensors raise anything at a damaged folder
             what = f"the weights cannot be read, cut short perhaps: {_first_line(error)}"
+            if "ignore_mismatched_sizes" in str(error):
+                what = "the weights cannot be read: their shapes are not those of config.json"
             raise ModelError(what, where=source, fix=f"fetch the model again; {SAFETENSORS_ONLY}") from error
     missing = (*sorted(map(str, info["missing_keys"])), *sorted(str(key) for key in info["mismatched_keys"]))
     lacking = [name for name in missing if not any(part in name for part in optional)]
@@ -123,5 +117,45 @@ def _refuse_pickle(source: str) -> None:
         raise ModelError(f"the weights stand in {pickles[0]}, a pickle", where=source, fix=fix)
 
 
+def _refuse_foreign_parts(source: str) -> None:
+    """A folder that is an adapter of another model, or whose index names weights outside of it."""
+    folder = Path(source)
+    if (folder / "adapter_config.json").is_file():
+        fix = "merge it into its base model and save that, or use another"
+        raise ModelError("an adapter (adapter_config.json), which loads another model", where=source, fix=fix)
+    for index in sorted(folder.glob("*.index.json")):
+        try:
+            names = {str(name) for name in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ModelError(
+                f"{index.name} is no index of weights", where=source, fix="fetch the model again"
+            ) from error
+        outside = sorted(name for name in names if Path(name).name != name)
+        if outside:
+            what = f"{index.name} names weights outside of the folder: {outside[0][:60]!r}"
+            raise ModelError(what, where=source, fix="fetch the model again")
+
+
+def _require_plain_config(source: str) -> None:
+    """Refuse a config.json, of a folder or a hub, that asks for more than a class of transformers."""
+    from transformers import CONFIG_MAPPING
+    from transformers.utils.hub import cached_file
+
+    try:
+        path = cached_file(source, "config.json")
+        config = json.loads(Path(str(path)).read_text(encoding="utf-8"))
+    except Exception as error:  # the hub's client raises its own
+        raise _unreadable(source, error) from error
+    known = isinstance(config, dict) and str(config.get("model_type")) in CONFIG_MAPPING
+    require_plain(config, source, known)
+
+
+def _unreadable(source: str, error: BaseException) -> ModelError:
+    what = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
+    return ModelError(f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name")
+
+
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """The first line of a foreign error, and the second where the first only leads up to it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return " ".join(lines[:2] if lines[0].endswith(":") else lines[:1])[:200]

@@ -1,0 +1,169 @@
+"""Folders of models that nobody should trust: each is refused in one line, asks nothing, and none of its code runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from tiny_hub import save
+
+from builder.errors import ModelError
+from builder.learning import hub
+
+Harm = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(save(tmp_path_factory.mktemp("bert") / "base", "bert"))
+
+
+def setting(**changed: Any) -> Harm:
+    """A harm that changes settings of config.json."""
+
+    def change(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        (folder / "config.json").write_text(json.dumps(config | changed), encoding="utf-8")
+
+    return change
+
+
+def file(name: str, content: bytes) -> Harm:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def header(content: bytes) -> Harm:
+    """A harm that makes the weights a safetensors file of a header alone."""
+    return file("model.safetensors", len(content).to_bytes(8, "little") + content)
+
+
+def cut(length: int) -> Harm:
+    return lambda folder: (folder / "model.safetensors").write_bytes(
+        (folder / "model.safetensors").read_bytes()[:length]
+    )
+
+
+def name_weights_outside(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder.parent / "outside.safetensors")
+    index = {"metadata": {}, "weight_map": {"bert.pooler.dense.bias": "../outside.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+
+
+def leave_a_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04 no pickle either")
+
+
+FLOAT32 = "a strange number format"
+"""A network is float32 whatever its configuration says; only who reads the configuration itself meets this one."""
+CONFIGS: dict[str, tuple[Harm, str]] = {
+    "kernels": (setting(use_kernels=True), "kernels from elsewhere .`use_kernels`"),
+    "attention of a hub": (setting(attn_implementation="someone/attention"), "the attention 'someone/attention'"),
+    "attention of a package": (setting(_attn_implementation="flash_attention_2"), "the attention 'flash_attention_2'"),
+    "attention that is a number": (setting(attn_implementation=5), "the attention 5"),
+    "4 bits": (setting(quantization_config={"quant_method": "bitsandbytes", "load_in_4bit": True}), "a quantised"),
+    "gptq": (setting(quantization_config={"quant_method": "gptq", "bits": 4}), "a quantised network"),
+    "unknown quantisation": (setting(quantization_config={"quant_method": "own"}), "a quantised network"),
+    "quantisation that is a number": (setting(quantization_config=5), "a quantised network"),
+    "nested quantisation": (setting(text_config={"quantization_config": {"quant_method": "x"}}), "a quantised network"),
+    "own code": (setting(model_type="own", auto_map={"AutoConfig": "own.Config"}), "needs Python code of its own"),
+    "code of a hub": (setting(model_type="own", auto_map={"AutoConfig": "a/b--own.Config"}), "needs Python code"),
+    "a million layers": (setting(num_hidden_layers=10**6), "num_hidden_layers = 1000000, more than 1000"),
+    "a thousand million labels": (setting(num_labels=10**9), "num_labels = 1000000000, more than 100000"),
+    "a list": (file("config.json", b"[]"), "not an object of settings"),
+    "depth": (file("config.json", b"[" * 100_000), "no readable model config"),
+    "bytes": (file("config.json", b"\x00\xff"), "no readable model config"),
+    "a size that is text": (setting(vocab_size="x"), "expected int, got str"),
+    "labels that are a list": (setting(id2label=[1]), "no readable model config"),
+    "a type that is a list": (setting(model_type=["bert"]), "no readable model config"),
+    FLOAT32: (setting(dtype="nonsense"), "no readable model config"),
+}
+WEIGHTS: dict[str, tuple[Harm, str]] = {
+    "nothing": (cut(0), "cannot be read, cut short perhaps"),
+    "half a header": (cut(100), "cannot be read, cut short perhaps"),
+    "half the weights": (cut(20_000), "cannot be read, cut short perhaps"),
+    "a zip": (file("model.safetensors", b"PK\x03\x04" + bytes(500)), "cannot be read"),
+    "a huge header": (file("model.safetensors", (1 << 40).to_bytes(8, "little") + b"{" * 500), "cannot be read"),
+    "a deep header": (header(b"[" * 100_000), "cannot be read"),
+    "an empty header": (header(b"{}      "), "weights are missing"),
+    "weights outside": (name_weights_outside, "names weights outside of the folder: '../outside.safetensors'"),
+    "an index that is a list": (file("model.safetensors.index.json", b"[]"), "no index of weights"),
+    "a pickle": (leave_a_pickle, "pytorch_model.bin, a pickle"),
+    "an adapter": (file("adapter_config.json", b'{"base_model_name_or_path": "a/b"}'), "an adapter"),
+    "other shapes": (setting(vocab_size=10**12), "their shapes are not those of config.json"),
+    "no heads": (setting(num_attention_heads=0), "cannot be read"),
+    "no width": (setting(hidden_size=0), "cannot be read"),
+}  # fmt: skip
+
+
+def is_one_line(error: ModelError, folder: Path) -> bool:
+    """Whether an error names the folder and a way out, in one line of bounded length."""
+    return str(folder) in str(error) and bool(error.fix) and "\n" not in str(error) and len(str(error)) < 600
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_configuration_that_asks_for_more_than_a_class_of_transformers_is_refused(
+    name: str, bert: Path, tmp_path: Path
+) -> None:
+    harm, what = CONFIGS[name]
+    folder = shutil.copytree(bert, tmp_path / "model")
+    harm(folder)
+    with pytest.raises(ModelError, match=what) as refused:
+        hub.load_config(str(folder))
+    assert is_one_line(refused.value, folder)
+
+
+@pytest.mark.parametrize("name", [*(name for name in CONFIGS if name != FLOAT32), *WEIGHTS])
+def test_a_network_that_is_not_what_it_should_be_is_one_line(name: str, bert: Path, tmp_path: Path) -> None:
+    harm, what = WEIGHTS.get(name) or (CONFIGS[name][0], "no readable model config|cannot be read")
+    folder = shutil.copytree(bert, tmp_path / "model")
+    harm(folder)
+    with pytest.raises(ModelError, match=what) as refused:
+        hub.load_network("AutoModelForMaskedLM", str(folder), wanted="another")
+    assert is_one_line(refused.value, folder)
+
+
+@pytest.mark.parametrize("type_of_model", ["bert", "own"])
+def test_code_beside_a_model_is_neither_run_nor_asked_for(
+    type_of_model: str, bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of a known type is loaded by the class of transformers; another is refused without a question."""
+
+    def ask(*_: object) -> str:
+        raise AssertionError("nobody is asked")
+
+    monkeypatch.setattr("builtins.input", ask)
+    folder, mark = shutil.copytree(bert, tmp_path / "model"), tmp_path / "ran"
+    (folder / "own.py").write_text(f"open({str(mark)!r}, 'w')\nclass Own: ...\n", encoding="utf-8")
+    setting(model_type=type_of_model, auto_map=dict.fromkeys(("AutoConfig", "AutoModelForMaskedLM"), "own.Own"))(folder)
+    tokens = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    tokens["auto_map"] = {"AutoTokenizer": ["own.Own", "own.Own"]}
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokens), encoding="utf-8")
+    for load in (
+        lambda: hub.load_config(str(folder)),
+        lambda: hub.load_tokenizer(str(folder)),
+        lambda: hub.load_network("AutoModelForMaskedLM", str(folder), wanted="another"),
+    ):
+        if type_of_model == "bert":
+            load()
+        else:
+            with pytest.raises(ModelError, match="the model of type 'own' needs Python code of its own"):
+                load()
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"5", b"\xff", b"{"])
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
+def test_a_tokenizer_that_cannot_be_read_is_one_line(name: str, content: bytes, bert: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(bert, tmp_path / "model")
+    (folder / name).write_bytes(content)
+    with pytest.raises(ModelError, match="no tokenizer can be loaded") as refused:
+        hub.load_tokenizer(str(folder))
+    assert is_one_line(refused.value, folder)
