@@ -25,6 +25,7 @@ from builder.settings import Config
 _SPELLINGS = {"release.license": "release.licence"}
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "embedded": {},
+    "rules": {},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
 """What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every

@@ -274,8 +274,8 @@ class Config:
     """Address of the cluster's scheduler; empty starts one on this machine."""
     shard: int = 1024
     """Reviews predicted in one task; another number may change a score's last digit."""
-    profile: Literal["embedded", "paper"] = "embedded"
-    """`embedded` models run anywhere; `paper` fine-tunes a sequence-to-sequence model."""
+    profile: Literal["embedded", "rules", "paper"] = "embedded"
+    """`embedded` models run anywhere; `rules` trains none; `paper` fine-tunes a sequence-to-sequence model."""
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)
@@ -303,6 +303,8 @@ class Config:
                 variants <= set("ABCD"),
                 'A, B, C or D, those that the profile "paper" has',
             )
+        elif self.profile == "rules":
+            limits["self_train.variants"] = (variants == {"E"}, 'E, the only one that the profile "rules" has')
         elif "E" in variants:
             limits["discriminate.mode"] = (mode == "cross-fit", '"cross-fit", which variant E starts from')
         return limits

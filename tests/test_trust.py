@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
+from builder.config import resolve
+from builder.errors import ConfigError
 from builder.model import panel, trust
 from builder.model.calibration import LEAST, MEASURED, Curve, fitted, load_curve, ranked, save_curve
 from builder.records import Element, StoredTriplet, Triplet, Verdict
@@ -86,6 +88,20 @@ def extracted(made: Made, here: Command, source: str, reviews: Path, folder: Pat
     assert ran.code == 0, ran.err
     lines = map(json.loads, answers.read_text(encoding="utf-8").splitlines())
     return {(line["id"], t["aspect"], t["opinion"], t["polarity"]) for line in lines for t in line["triplets"]}
+
+
+def test_the_profile_rules_trains_no_judge_however_many_reviews_there_are(make: Make) -> None:
+    made = make(profile="rules", discriminate__least="0")
+    assert "the profile rules trains no judge; releasing what the rules hold" in made.out
+    assert not (made.workdir / "models").exists()
+    assert made.triplets("E0", "train") == made.triplets("rules", "train") != set()
+    card = (made.release / "README.md").read_text(encoding="utf-8")
+    assert "The profile rules trains no judge." in card and "No judge or tagger was trained." in card
+
+
+def test_the_profile_rules_has_variant_e_alone() -> None:
+    with pytest.raises(ConfigError, match='E, the only one that the profile "rules" has'):
+        resolve(options={"profile": "rules", "self_train.variants": ("A",)})
 
 
 def test_too_few_reviews_train_no_judge_and_the_release_holds_what_the_rules_hold(

@@ -76,6 +76,11 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
 @click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
 @click.option("--licence", help="Licence of the release, as an SPDX name.")
+@click.option(
+    "--profile",
+    type=click.Choice(["embedded", "rules", "paper"]),
+    help="Models: small ones that run anywhere (default), none, or those of the paper.",
+)
 @click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
 @ENGINE
 @SCHEDULER
@@ -194,6 +199,7 @@ def _build(
 
     names = {
         "licence": "release.licence",
+        "profile": "profile",
         "workers": "workers",
         "encoding": "input.encoding",
         "sheet": "input.sheet",

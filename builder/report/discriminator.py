@@ -16,9 +16,8 @@ from builder.store import report as asked
 from builder.store.labels import LabelPool
 
 NO_JUDGE = (
-    "No discriminator was trained: there are too few reviews for one (`discriminate.least`), or `builder run "
-    "discriminate`"
-    " is due."
+    "No discriminator was trained: there are too few reviews for one (`discriminate.least`), the profile is "
+    "`rules`, or `builder run discriminate` is due."
 )
 
 

@@ -2,9 +2,10 @@
 
 Mode `paper`: one classifier, trained on the reviews of the train split, which then judges the very triplets that it
 was taught to be right. Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained
-on; below `discriminate.least` reviews it would learn too little to be trusted and is not trained: there is no judge
-then, and variant E holds what the rules hold. Validation reviews are those of the valid split. The models lie in the
-working directory; the verdicts are rows of `verdicts` under the source `discriminator`.
+on; below `discriminate.least` reviews it would learn too little to be trusted and is not trained. There is no judge
+then, nor under the profile `rules`, and variant E holds what the rules hold. Validation reviews are those of the
+valid split. The models lie in the working directory; the verdicts are rows of `verdicts` under the source
+`discriminator`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ Facts = dict[str, int | float | str]
 def run(context: Context) -> runs.Counts:
     """Train the judge of `discriminate.mode`, store its verdicts on the rules' triplets; the counts of them."""
     connection = context.connection
+    if context.config.profile == "rules":
+        return _run_without_judge(context, judging.RULES_ALONE)
     rules = triplets.source_id(connection, "rules")
     assert rules is not None, "seed has run"
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
@@ -42,7 +45,8 @@ def run(context: Context) -> runs.Counts:
         context.config.discriminate.mode == "cross-fit"
         and len(rule_examples["train"]) < context.config.discriminate.least
     ):
-        return _run_without_judge(context, len(rule_examples["train"]))
+        number, least = len(rule_examples["train"]), context.config.discriminate.least
+        return _run_without_judge(context, f"{judging.TOO_FEW} ({number:,} of {least:,})")
     if not rule_examples["train"]:
         raise ModelError(
             "the rules found no triplet in the train split",
@@ -62,12 +66,12 @@ def run(context: Context) -> runs.Counts:
     return {"judged": sum(labels.values()), **labels, **facts}
 
 
-def _run_without_judge(context: Context, number: int) -> runs.Counts:
+def _run_without_judge(context: Context, reason: str) -> runs.Counts:
     """No judge, and no verdict of an earlier one."""
     with db.atomic(context.connection):
         triplets.drop_sources(context.connection, "discriminator")
     (judging.folder_of(context) / "panel.json").unlink(missing_ok=True)
-    return {"judged": 0, "judge": f"none: {judging.TOO_FEW} ({number:,} of {context.config.discriminate.least:,})"}
+    return {"judged": 0, "judge": f"none: {reason}"}
 
 
 def _train_paper(

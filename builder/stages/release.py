@@ -17,7 +17,7 @@ from builder.release.reading import rows, uncollected
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context
-from builder.stages.parts.release_facts import NO_JUDGE, gather_facts
+from builder.stages.parts.release_facts import NO_JUDGE, RULES_ALONE, gather_facts
 from builder.stages.parts.release_rows import write_drafts
 from builder.stages.parts.release_version import settle_version
 from builder.store import db, reviews, runs
@@ -54,6 +54,10 @@ def _release(context: Context, folder: Path) -> runs.Counts:
                 released_rows.add_row(context.connection, review, version, name, row)
     counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
     counts |= {split.name: split.triplets for split in facts.splits}
-    silent = ((UNTRUSTED, "not trusted; releasing what the rules hold"), (NO_JUDGE, f"none: {judging.TOO_FEW}"))
+    silent = (
+        (UNTRUSTED, "not trusted; releasing what the rules hold"),
+        (NO_JUDGE, f"none: {judging.TOO_FEW}"),
+        (RULES_ALONE, f"none: {judging.RULES_ALONE}"),
+    )
     reasons = [why for start, why in silent if facts.panel.startswith(start)]
     return counts | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})

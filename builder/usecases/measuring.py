@@ -36,7 +36,7 @@ _LOOKED_AT = 2000
 _PREDICTED = 200
 _SEARCHED = 32_000
 _MODELS = ("discriminate", "self_train")
-"""Stages whose seconds say nothing where there were too few reviews for a judge."""
+"""Stages whose seconds say nothing where no judge was trained."""
 
 
 def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:

@@ -21,6 +21,7 @@ _SHORT = range(8, 41)
 """Characters of a text that is shown as an example, where there are such."""
 _LOOK_AT = 400
 _UNJUDGED = {
+    "rules": "the profile rules trains no model that judges them",
     "none": "there are too few reviews to train a model that judges them",
     "untrusted": "the models that were trained to judge them learnt from too few reviews to be trusted",
 }
@@ -92,8 +93,9 @@ def read_outcome(path: Path) -> ReleaseOutcome:
 
 
 def _judge(panel: str) -> str:
-    """`none`, `untrusted` or `trusted`, from the sentence of a manifest; older ones say nothing."""
-    return "none" if "too few reviews for a judge" in panel else "untrusted" if "is not trusted" in panel else "trusted"
+    """`rules`, `none`, `untrusted` or `trusted`, from the sentence of a manifest; older ones say nothing."""
+    words = {"trains no judge": "rules", "too few reviews for a judge": "none", "is not trusted": "untrusted"}
+    return next((name for phrase, name in words.items() if phrase in panel), "trusted")
 
 
 def _quality(manifest: Mapping[str, Any]) -> str:

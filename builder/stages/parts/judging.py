@@ -17,6 +17,7 @@ from builder.store import triplets
 
 NAME = "discriminator"
 TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
+RULES_ALONE = "the profile rules trains no judge; releasing what the rules hold"
 KnownVerdicts = dict[str, predictions.Verdicts]
 """Verdicts on the rules' triplets of a review, by its key."""
 

@@ -38,6 +38,7 @@ REASONS = (
     "empty",
 )
 NO_JUDGE = "There were too few reviews for a judge"
+RULES_ALONE = "The profile rules trains no judge"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir",
     "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
@@ -121,6 +122,8 @@ def _describe_panel(context: Context) -> str:
     if context.config.discriminate.mode != "cross-fit":
         return ""
     trust, variant = judging.read_trust(context), train_source(context)[0]
+    if trust is None and context.config.profile == "rules":
+        return f"{RULES_ALONE}. The release holds what the rules hold."
     if trust is None:
         return (
             f"{NO_JUDGE}: {context.config.discriminate.least:,} reviews with triplets are needed. The release holds "
