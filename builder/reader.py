@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builder import nlp
-from builder.engine import Doc, Engine
+from builder.engine import Doc, RuleEngine, make_engine
 from builder.lexicon.folders import SHIPPED, Folders
 from builder.lexicon.resources import Lexicon
 from builder.records import Element, Review, Token, Triplet
@@ -62,7 +62,7 @@ class Reader:
 
     lexicon: Lexicon
     backend: nlp.Backend
-    engine: Engine
+    engine: RuleEngine
 
     def read(self, texts: Sequence[str]) -> list[Reading]:
         """The words and trees of texts."""
@@ -77,7 +77,7 @@ def make_reader(recipe: Recipe) -> Reader:
     """Load what a recipe names. ResourceError or ConfigError where something of it is missing or broken."""
     lexicon = recipe.folders.load_lexicon()
     backend = nlp.load(recipe.backend, lexicon.words(), recipe.models)
-    return Reader(lexicon, backend, Engine(lexicon, recipe.folders.load_rules(), recipe.convention))
+    return Reader(lexicon, backend, make_engine(lexicon, recipe.folders.load_rules(), recipe.convention))
 
 
 def read(
@@ -111,7 +111,7 @@ def restored(review: Review, words: Sequence[StoredWord], variants: Variants) ->
     )
 
 
-def extract(engine: Engine, reading: Reading) -> tuple[Triplet, ...]:
+def extract(engine: RuleEngine, reading: Reading) -> tuple[Triplet, ...]:
     """The rule triplets of a reading, in offsets of its text."""
     triplets = engine.extract(reading.doc)
     return tuple([to_text(triplet, reading.view, reading.text) for triplet in triplets]) if triplets else ()

@@ -12,7 +12,7 @@ from typing import Literal
 
 from builder.limits import Limits, above_0, at_least, from_0_to_1
 
-Convention = Literal["natural", "paper"]
+Convention = Literal["natural", "paper", "described"]
 VARIANTS = "ABCDE"
 ReleaseScript = Literal["keep", "traditional", "simplified"]
 Empty = Literal["keep", "drop"]
@@ -103,7 +103,9 @@ class Rules:
     mode: Literal["add", "replace"] = "add"
     """`add` lays the folder over the shipped rules, and a rule of the same name wins; `replace` uses it alone."""
     convention: Convention = "natural"
-    """`natural` labels sensibly; `paper` reproduces the habits of the paper's released data."""
+    """`natural` labels sensibly; `paper` has the habits of the paper's released data, `described` does what its section
+    3.2 describes.
+    """
 
 
 @dataclass(frozen=True, slots=True)

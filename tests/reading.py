@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from builder import nlp
-from builder.engine import Doc, Engine
+from builder.engine import Doc, Engine, RuleEngine
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule, load_rules
 from builder.reader import Recipe, make_reader, read
@@ -23,7 +23,7 @@ class Reader:
     lexicon: Lexicon
     rules: tuple[Rule, ...]
     backend: nlp.Backend
-    engine: Engine
+    engine: RuleEngine
     paper: Engine
     words: tuple[str, ...]
 

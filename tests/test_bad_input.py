@@ -441,7 +441,7 @@ CONFIGS: dict[str, tuple[str, str]] = {
     "truth for a number": ("seed = true\n", r"settings\.toml: seed = True is no int"),
     "no choice": (
         '[rules]\nconvention = "odd"\n',
-        r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper'",
+        r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper', 'described'",
     ),
     "no list": ('[self_train]\nvariants = "C"\n', r"settings\.toml: self_train\.variants = 'C' is no list of strings"),
     "unknown variant": (

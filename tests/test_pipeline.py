@@ -5,6 +5,7 @@ and releases never change.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -186,6 +187,19 @@ def test_a_rerun_leaves_nothing_of_what_it_replaces(built: Built, again: Build, 
         "the conventions differ on this input"
     )
     assert ask(again.workdir, "SELECT count(*) FROM triplets") == ask(fresh.workdir, "SELECT count(*) FROM triplets")
+
+
+def test_a_build_seeds_by_the_described_system_and_explain_shows_the_path(
+    built: Built, builder: Command, tmp_path: Path
+) -> None:
+    described = options(built, rules__convention="described")
+    fresh = Build(tmp_path / "fresh", tmp_path / "out", (built.reviews,), described)
+    assert ran(fresh, until="seed") == NAMES[:3]
+    rules = {rule for (rule,) in ask(fresh.workdir, "SELECT DISTINCT rule FROM proposals")}
+    assert "described-path" in rules <= {"described-path", "described-conjunction"}
+    shown = builder("explain", "x5", "--workdir", fresh.workdir).out
+    assert "the shortest path of" in shown
+    assert re.search(r"path +[↑↓]", shown)
 
 
 def test_a_build_goes_on_from_any_directory(built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

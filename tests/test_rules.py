@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from reading import reader, written
 
-from builder.engine import Engine
+from builder.engine import Engine, RuleEngine, make_engine
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule, RuleExample, load_rules
@@ -44,14 +44,15 @@ def lexicon() -> Lexicon:
 @pytest.fixture(scope="module")
 def extract() -> Extract:
     """The triplets of a text as the shipped engine finds them."""
-    engines = {"natural": reader().engine, "paper": reader().paper}
+    engines: dict[Convention, RuleEngine] = {"natural": reader().engine, "paper": reader().paper}
+    engines["described"] = make_engine(reader().lexicon, RULES, "described")
     return lambda text, convention: engines[convention].extract(reader().docs([text])[0])
 
 
 def convention_of(rule: Rule) -> Convention:
-    """The convention in which a rule's examples are meant: natural, unless the rule is for the paper's alone."""
+    """The convention in which a rule's examples are meant: natural, unless the rule is for others alone."""
     conventions: Any = rule.params.get("conventions", ("natural",))
-    return "natural" if "natural" in conventions else "paper"
+    return "natural" if "natural" in conventions else conventions[0]
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)

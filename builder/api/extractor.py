@@ -24,7 +24,7 @@ class Extractor:
     It is ready when it is made, and reads on one thread. It may be used from one thread at a time.
 
     Args:
-        convention: `natural`, or `paper` for the labels of Lu et al. (2024).
+        convention: `natural`, or of Lu et al. (2024) `paper` for the released labels and `described` for section 3.2.
         lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win.
             `builder lexicon import` and `builder lexicon induce` write such folders (`opinions/*.tsv`,
             `aspects/*.tsv`). A folder that also holds `variants.tsv` is a whole lexicon and takes the place of the

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Working directory with the trained models; not needed for rules.",
 )
-@click.option("--convention", type=click.Choice(["natural", "paper"]), default="natural", show_default=True)
+@click.option("--convention", type=click.Choice(["natural", "paper", "described"]), default="natural", show_default=True)
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True)
 def extract(
     given: tuple[str, ...],
@@ -76,7 +76,7 @@ def extract(
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
     shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
     colour = to_screen and shows_colour(sys.stdout)
-    write: Writer = writer(shape, convention == "paper", colour)
+    write: Writer = writer(shape, convention != "natural", colour)
     place: Path | TextIO = (
         (styled_output() if colour and shape == "table" else sys.stdout) if to_screen else cast(Path, target)
     )

@@ -135,14 +135,14 @@ def rules(workdir: Path, reviews: int, shape: str | None) -> None:
     from dataclasses import astuple
 
     from builder import builds
-    from builder.engine import Engine
+    from builder.engine import make_engine
     from builder.stages.parts.folders import folders_in
     from builder.store import db
     from builder.usecases.rule_report import report
 
     folders = folders_in(workdir)
     lexicon = folders.load_lexicon()
-    engine = Engine(lexicon, folders.load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
+    engine = make_engine(lexicon, folders.load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
     put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))

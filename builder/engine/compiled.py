@@ -13,6 +13,7 @@ from builder.engine import pairing
 from builder.engine.asserting import AssertionRule
 from builder.engine.comparing import ComparisonRule
 from builder.engine.deciding import DecisionRule
+from builder.engine.described import steps
 from builder.engine.extent import ExtentRule
 from builder.engine.lexicon_changes import VocabularyRule, change_lexicon
 from builder.engine.naming import DishGrammar, DishRule
@@ -77,6 +78,7 @@ DECLARED: Mapping[str, type] = {
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
+    **steps.DECLARED,
 }
 """Kind of a rule -> its parameters, for the kinds that do not pair; those that do declare theirs in `pairing` and
 `carrying`.
@@ -111,20 +113,25 @@ class Compiled:
     wide: bool
 
 
+def check_rules(rules: Sequence[Rule]) -> dict[str, Pairer]:
+    """The rules that pair, made ready, by name. ResourceError names a rule of any convention that cannot run."""
+    known = {*pairing.KINDS, *DECLARED}
+    for rule in rules:
+        if rule.kind not in known:
+            fix = "known: " + ", ".join(sorted(known))
+            raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
+        if rule.kind in DECLARED:
+            read_params(rule, DECLARED[rule.kind])
+    return {rule.name: pairing.KINDS[rule.kind](rule) for rule in rules if rule.kind in pairing.KINDS}
+
+
 class _Selection:
     """The rules in force in a convention, by kind."""
 
     def __init__(self, rules: Sequence[Rule], convention: Convention) -> None:
-        known = {*pairing.KINDS, *DECLARED}
-        for rule in rules:
-            if rule.kind not in known:
-                fix = "known: " + ", ".join(sorted(known))
-                raise ResourceError(f"rule {rule.name!r} has unknown kind {rule.kind!r}", where=rule.where, fix=fix)
-            if rule.kind in DECLARED:
-                read_params(rule, DECLARED[rule.kind])
+        pairers = check_rules(rules)
         self._convention = convention
         self._rules = [rule for rule in rules if in_force(rule, convention)]
-        pairers = {rule.name: pairing.KINDS[rule.kind](rule) for rule in rules if rule.kind in pairing.KINDS}
         ordered = sorted(self._rules, key=lambda rule: rule.order)
         self.pairers = tuple((rule.name, pairers[rule.name]) for rule in ordered if rule.name in pairers)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.edges import shared
-from builder.engine import Doc, Engine
+from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
 from builder.files import write_atomically
 from builder.learning.task import Example, Progress, TaggerConfig
@@ -173,7 +173,7 @@ def merged(
 
 
 def held(
-    engine: Engine,
+    engine: RuleEngine,
     doc: Doc,
     rules: Sequence[Triplet],
     scores: Sequence[float],

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 
-from builder.engine import Engine
+from builder.engine import RuleEngine, make_engine
 from builder.lexicon.resources import Lexicon
 from builder.progress import bar
 from builder.reader import extract, restored
@@ -21,7 +21,7 @@ from builder.store import db, readings, reviews, runs, triplets, usage
 _CHUNK = 1024
 _Task = list[tuple[Review, str]]
 _Answer = tuple[int, int, list[tuple[int, Triplet]]]
-_Ready = tuple[Engine, Lexicon]
+_Ready = tuple[RuleEngine, Lexicon]
 
 
 def run(context: Context) -> runs.Counts:
@@ -57,7 +57,7 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
 
 def _prepare(words: ArrivedWords, convention: Convention) -> _Ready:
     folders, lexicon = unpack_words(words)
-    engine = Engine(lexicon, folders.load_rules(), convention)
+    engine = make_engine(lexicon, folders.load_rules(), convention)
     gc.freeze()  # the lexicon stays: the collector need not look at it again and again
     return engine, lexicon
 

@@ -38,7 +38,7 @@ def extract_file(
 ) -> Counts:
     """Extract from a file into JSON lines. InputError names the line that holds no text."""
     chosen = open_system(workdir, system, cast(Convention, convention))
-    return extract_texts(texts(source), target, chosen, writer("jsonl", convention == "paper"), workers)
+    return extract_texts(texts(source), target, chosen, writer("jsonl", convention != "natural"), workers)
 
 
 def extract_texts(

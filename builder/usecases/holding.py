@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.engine import Doc, Engine
+from builder.engine import Doc, RuleEngine
 from builder.reader import Recipe, make_reader
 from builder.records import Triplet
 from builder.store import db, runs, triplets
@@ -66,7 +66,7 @@ def rated_panel(workdir: Path) -> Rated | None:
     return None if curve is None else Rated(panel, curve)
 
 
-def hold(rated: Rated, engine: Engine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float) -> list[Triplets]:
+def hold(rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float) -> list[Triplets]:
     """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
     from builder.model.cotrain import held
     from builder.model.trust import WIDEN

@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 
-from builder.engine import Engine
+from builder.engine import RuleEngine
 from builder.lexicon.resources import Lexicon
 from builder.usecases.induction import documents
 
@@ -26,7 +26,7 @@ class RuleRow:
     conflicts: int
 
 
-def report(connection: sqlite3.Connection, engine: Engine, lexicon: Lexicon, limit: int) -> tuple[int, list[RuleRow]]:
+def report(connection: sqlite3.Connection, engine: RuleEngine, lexicon: Lexicon, limit: int) -> tuple[int, list[RuleRow]]:
     """Opinions seen in the first `limit` annotated reviews, and a row a rule, most productive first."""
     hits, yields, overlaps, conflicts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     opinions = 0

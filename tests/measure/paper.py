@@ -25,18 +25,23 @@ def answer(triplet: Triplet) -> Answer:
     return aspect_text(triplet), triplet.opinion.text, triplet.polarity
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    rows = [json.loads(line) for line in parser.parse_args().data.read_text(encoding="utf-8").splitlines()]
+def read_valid(path: Path) -> tuple[dict[str, str], dict[str, list[Answer]]]:
+    """Texts and triplets by id; the few answers that do not parse are left out."""
     texts: dict[str, str] = {}
     gold: dict[str, list[Answer]] = {}
-    for row in rows:
+    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         try:
             gold[str(row["id"])] = list(parse(row["answer"]))
         except ValueError:
             continue
         texts[str(row["id"])] = row["question"].split("context: ", 1)[1]
+    return texts, gold
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    texts, gold = read_valid(parser.parse_args().data)
     extracted = make_reader(Recipe("paper")).extract(list(texts.values()))
     found = {key: [answer(triplet) for triplet in triplets] for key, triplets in zip(texts, extracted, strict=True)}
     keys = list(gold)

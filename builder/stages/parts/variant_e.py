@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from builder.engine import Doc, Engine
+from builder.engine import Doc, make_engine
 from builder.learning.task import Example, Judge
 from builder.metrics import matching
 from builder.metrics.matching import Answer
@@ -79,7 +79,7 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
     connection = context.connection
     rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
     assert rules is not None and judge is not None, "rules and discriminator have run"
-    engine = Engine(context.lexicon, context.rules, context.config.rules.convention)
+    engine = make_engine(context.lexicon, context.rules, context.config.rules.convention)
     judged_reviews = join_rows(
         reviews.in_split(connection, split),
         triplets.judged(connection, rules, judge, split),

@@ -1,0 +1,42 @@
+"""Which rule system reads in a convention.
+
+In: lexicon, rules, convention. Out: a `RuleEngine`. `natural` and `paper` are one engine under two sets of rules;
+`described` is the system of section 3.2 of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from builder.engine.compiled import check_rules
+from builder.engine.described.system import DescribedEngine
+from builder.engine.engine import Doc, Engine
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.rules import Rule
+from builder.records import Triplet
+from builder.settings import Convention
+
+
+class RuleEngine(Protocol):
+    """What reads documents by rules; `make_engine` makes the one of a convention."""
+
+    def extract(self, doc: Doc) -> tuple[Triplet, ...]:
+        """The triplets of a review in text order of their opinions, each once."""
+        ...
+
+    def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
+        """For each opinion the rule that decides, and the place of the aspect that every rule would choose."""
+        ...
+
+    def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
+        """What models propose for a document, with the spans and the polarity that the rules would give them."""
+        ...
+
+
+def make_engine(lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> RuleEngine:
+    """The rule system of a convention. ResourceError names a rule that cannot run, of whatever convention."""
+    if convention == "described":
+        check_rules(rules)
+        return DescribedEngine(lexicon, rules)
+    return Engine(lexicon, rules, convention)

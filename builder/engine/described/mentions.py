@@ -1,0 +1,174 @@
+"""Words of a review that stand in the opinion lexicon or the aspect lexicon (Lu et al. 2024, sections 3.2.1, 3.2.2).
+
+In: tokens of a view, and the lexicons. Out: `Mention`s in text order, the sets O and A of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from builder.engine.described.steps import AspectStep, OpinionStep, Steps
+from builder.engine.polarity import CONTEXT_ONLY
+from builder.engine.symbols import NOUN
+from builder.engine.vocabulary import MAX_WORD, SYMBOL_OF_TAG
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
+from builder.records import Token
+
+
+class Mention(NamedTuple):
+    """A word of a lexicon in a text: its place, the tokens first to last, and `node`, the token that stands for it.
+
+    `entry` is None for a noun that no lexicon holds.
+    """
+
+    start: int
+    end: int
+    word: str
+    first: int
+    last: int
+    node: int
+    entry: OpinionEntry | AspectEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicons:
+    """The two lexicons of the described system.
+
+    `barred`: parts of speech that are no opinions. `composed`: entries that count where they are one word alone.
+    `longest`: characters of the longest entry.
+    """
+
+    opinions: Mapping[str, OpinionEntry]
+    aspects: Mapping[str, AspectEntry]
+    barred: frozenset[str]
+    composed: frozenset[str]
+    longest: int
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, steps: Steps) -> Lexicons:
+        """Both lexicons as their sections describe them."""
+        opinions = collect_opinions(lexicon)
+        aspects = collect_aspects(lexicon, steps.aspects)
+        composed = frozenset(word for word, entry in aspects.items() if entry.cls.startswith(steps.aspects.composed))
+        longest = max(map(len, (*opinions, *aspects)), default=1)
+        return cls(opinions, aspects, steps.opinions.barred, composed, min(longest, MAX_WORD))
+
+
+def collect_opinions(lexicon: Lexicon) -> dict[str, OpinionEntry]:
+    """The opinion lexicon (section 3.2.1): all words of a semantic category have the valence of the category.
+
+    Words without a valence of their own (重, 近) are left out: the section knows no context.
+    """
+    return {word: entry for word, entry in lexicon.opinions.items() if entry.category != CONTEXT_ONLY}
+
+
+def collect_aspects(lexicon: Lexicon, step: AspectStep) -> dict[str, AspectEntry]:
+    """The aspect lexicon (section 3.2.2): its words, the names of dishes, and the parts of segmented names."""
+    out = dict(lexicon.aspects)
+    for name, entry in lexicon.aspects.items():
+        if entry.cls.startswith(step.dishes):
+            for part in split_name(name, lexicon, step):
+                out.setdefault(part, AspectEntry(part, entry.cls, entry.where))
+    return out
+
+
+def split_name(name: str, lexicon: Lexicon, step: AspectStep) -> tuple[str, ...]:
+    """The parts of a segmented dish name that are names themselves (section 3.2.2): 松阪豬 and 炒飯 of 松阪豬炒飯.
+
+    How it is cooked (紅燒) is no name; words that are opinions or known to name nothing add nothing.
+    """
+    return tuple(
+        part
+        for part in _segment_name(name, lexicon)
+        if len(part) >= step.shortest
+        and (part in lexicon.aspects or lexicon.morphemes.get(part) in step.parts)
+        and part not in lexicon.opinions
+        and part not in lexicon.not_aspects
+    )
+
+
+def _segment_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """A name as the fewest words of the lexicons that make it up, itself apart; nothing where none do."""
+    best: list[tuple[str, ...] | None] = [(), *[None] * len(name)]
+    for stop in range(1, len(name) + 1):
+        for start in range(stop):
+            before, known, part = best[start], best[stop], name[start:stop]
+            if before is None or part == name or (known is not None and len(known) <= len(before) + 1):
+                continue
+            if part in lexicon.aspects or part in lexicon.morphemes or part in lexicon.opinions:
+                best[stop] = (*before, part)
+    return best[-1] or ()
+
+
+def detect_opinions(text: str, tokens: Sequence[Token], lexicons: Lexicons) -> list[Mention]:
+    """Opinion lexicon detection (section 3.2.1): the segmented words that match an entry, with their part of speech.
+
+    A word of both lexicons is an opinion where it is no noun.
+    """
+    return [
+        mention
+        for mention in _match_words(text, tokens, lexicons.opinions, lexicons)
+        if tokens[mention.node].pos not in lexicons.barred
+        and not (mention.word in lexicons.aspects and _is_noun(tokens[mention.node]))
+    ]
+
+
+def detect_aspects(
+    text: str, tokens: Sequence[Token], lexicons: Lexicons, opinions: Sequence[Mention]
+) -> list[Mention]:
+    """Aspect lexicon detection (section 3.2.2): the segmented words that match an entry and are no opinions here."""
+    taken = {token for mention in opinions for token in range(mention.first, mention.last + 1)}
+    return list(_match_words(text, tokens, lexicons.aspects, lexicons, taken))
+
+
+def _match_words(
+    text: str,
+    tokens: Sequence[Token],
+    entries: Mapping[str, OpinionEntry] | Mapping[str, AspectEntry],
+    lexicons: Lexicons,
+    taken: Container[int] = (),
+) -> Iterator[Mention]:
+    """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
+    i = 0
+    while i < len(tokens):
+        j = _find_last(text, tokens, entries, lexicons, taken, i)
+        if j < i:
+            i += 1
+            continue
+        start, end = tokens[i].start, tokens[j].end
+        yield Mention(start, end, text[start:end], i, j, find_node(tokens, i, j), entries[text[start:end]])
+        i = j + 1
+
+
+def _find_last(
+    text: str,
+    tokens: Sequence[Token],
+    entries: Container[str],
+    lexicons: Lexicons,
+    taken: Container[int],
+    i: int,
+) -> int:
+    """The last token of the longest entry that begins with token i; i - 1 if none does."""
+    last, j = i - 1, i
+    while j < len(tokens) and j not in taken and tokens[j].end - tokens[i].start <= lexicons.longest:
+        if j > i and tokens[j].start != tokens[j - 1].end:
+            break
+        word = text[tokens[i].start : tokens[j].end]
+        if word in entries and (j == i or word not in lexicons.composed):
+            last = j
+        j += 1
+    return last
+
+
+def find_node(tokens: Sequence[Token], first: int, last: int) -> int:
+    """The token that stands in the tree for a word of several: the last whose head lies outside."""
+    for token in range(last, first, -1):
+        if not first <= tokens[token].head <= last:
+            return token
+    return first
+
+
+def _is_noun(token: Token) -> bool:
+    return SYMBOL_OF_TAG.get(token.pos) == NOUN

@@ -1,0 +1,148 @@
+"""Aspects and opinions paired and expanded in the dependency tree (Lu et al. 2024, section 3.2.3).
+
+In: tokens with their heads, and the sets O and A. Out: `Pair`s, the set P of the paper, each with what led to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from builder.engine.described.mentions import Mention
+from builder.engine.described.steps import AttributeStep, ConjunctionStep
+from builder.engine.paths import dependency_path
+from builder.records import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An aspect with its attributes and an opinion; `path` are the arcs between them.
+
+    `detail` says why they are paired. `conjunct_of`: the aspect over whose `conj` arc this one came in.
+    """
+
+    aspect: Mention
+    opinion: Mention
+    path: tuple[str, ...]
+    detail: str
+    conjunct_of: Mention | None = None
+    attributes: tuple[Mention, ...] = ()
+
+
+def pair_by_shortest_path(
+    tokens: Sequence[Token],
+    sentence_of: Sequence[int],
+    opinions: Sequence[Mention],
+    aspects: Sequence[Mention],
+) -> list[Pair]:
+    """Shortest path (section 3.2.3): each opinion with the aspect of its sentence that is closest in the tree.
+
+    Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
+    without any aspect has none.
+    """
+    out = []
+    for opinion in opinions:
+        reached = []
+        for aspect in aspects:
+            if sentence_of[aspect.node] != sentence_of[opinion.node]:
+                continue
+            steps = dependency_path(tokens, aspect.node, opinion.node)
+            if steps is not None:
+                reached.append((len(steps), _count_between(aspect, opinion), aspect, tuple(steps)))
+        if reached:
+            arcs, _, aspect, path = min(reached, key=lambda candidate: candidate[:2])
+            noun = "arc" if arcs == 1 else "arcs"
+            detail = f"{arcs} {noun}, the shortest path of {len(reached)} in the sentence"
+            out.append(Pair(aspect, opinion, path, detail))
+    return out
+
+
+def add_conjuncts(
+    pairs: Sequence[Pair],
+    tokens: Sequence[Token],
+    text: str,
+    mention_of: Mapping[int, Mention],
+    opinion_tokens: frozenset[int],
+    step: ConjunctionStep,
+) -> list[Pair]:
+    """Conjunction detection (section 3.2.3): what a `conj` arc joins to an aspect shares its opinion.
+
+    Pairs that come in are looked at in their turn, so that the third of three aspects is reached from the second.
+    """
+    out = list(pairs)
+    known = {(pair.aspect.node, pair.opinion.node) for pair in pairs}
+    for pair in out:  # grows while it runs
+        for token, relation in find_neighbours(tokens, pair.aspect):
+            if relation not in step.relations or token in opinion_tokens or tokens[token].pos not in step.tags:
+                continue
+            conjunct = mention_of.get(token) or _name_token(tokens, text, token)
+            if (conjunct.node, pair.opinion.node) in known:
+                continue
+            known.add((conjunct.node, pair.opinion.node))
+            path = tuple(dependency_path(tokens, conjunct.node, pair.opinion.node) or ())
+            detail = f"{conjunct.word} {relation} {pair.aspect.word}"
+            out.append(Pair(conjunct, pair.opinion, path, detail, conjunct_of=pair.aspect))
+    return out
+
+
+def add_attributes(
+    pair: Pair,
+    tokens: Sequence[Token],
+    text: str,
+    mention_of: Mapping[int, Mention],
+    opinion_tokens: frozenset[int],
+    step: AttributeStep,
+) -> Pair:
+    """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours become part of the aspect (肉的份量)."""
+    attributes = []
+    for token, relation in find_neighbours(tokens, pair.aspect):
+        if token in opinion_tokens or tokens[token].pos not in step.tags:
+            continue
+        dependent = token if tokens[token].head != -1 and _is_below(tokens, token, pair.aspect) else pair.aspect.node
+        associative = relation in step.associative and _find_mark(tokens, dependent, step) is not None
+        if associative or relation in step.modifying:
+            attributes.append(mention_of.get(token) or _name_token(tokens, text, token))
+    return replace(pair, attributes=tuple(attributes)) if attributes else pair
+
+
+def find_marks(tokens: Sequence[Token], pair: Pair, step: AttributeStep) -> list[int]:
+    """The 的 below the parts of an aspect that stands between two of them (肉 的 份量)."""
+    parts = (pair.aspect, *pair.attributes)
+    marks = [mark for part in parts if (mark := _find_mark(tokens, part.node, step)) is not None]
+    last = max(part.start for part in parts)
+    return [mark for mark in marks if tokens[mark].start < last]
+
+
+def find_neighbours(tokens: Sequence[Token], mention: Mention) -> Iterator[tuple[int, str]]:
+    """The tokens next to a mention in the tree, in text order, each with the relation of the arc between."""
+    inside = range(mention.first, mention.last + 1)
+    head = tokens[mention.node].head
+    for number, token in enumerate(tokens):
+        if number in inside:
+            continue
+        if number == head:
+            yield number, tokens[mention.node].rel
+        elif token.head in inside:
+            yield number, token.rel
+
+
+def _is_below(tokens: Sequence[Token], token: int, mention: Mention) -> bool:
+    return mention.first <= tokens[token].head <= mention.last
+
+
+def _find_mark(tokens: Sequence[Token], dependent: int, step: AttributeStep) -> int | None:
+    """The 的 of a dependent, if it has one."""
+    return next(
+        (i for i in range(dependent + 1, len(tokens)) if tokens[i].head == dependent and tokens[i].rel in step.marks),
+        None,
+    )
+
+
+def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:
+    start, end = tokens[token].start, tokens[token].end
+    return Mention(start, end, text[start:end], token, token, token)
+
+
+def _count_between(one: Mention, other: Mention) -> int:
+    """The characters between two mentions."""
+    return max(other.start - one.end, one.start - other.end)

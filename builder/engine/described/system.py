@@ -1,0 +1,187 @@
+"""Convention `described`: the rule system of section 3.2 from words to triplets.
+
+In: `Doc`s. Out: triplets with their reasons, in the form that the other conventions give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.described.mentions import Lexicons, Mention, detect_aspects, detect_opinions
+from builder.engine.described.pairs import Pair, add_attributes, add_conjuncts, find_marks, pair_by_shortest_path
+from builder.engine.described.polarity import classify, find_negators
+from builder.engine.described.steps import Steps
+from builder.engine.elements import make_element
+from builder.engine.engine import Doc
+from builder.engine.symbols import ASPECT, OPINION
+from builder.engine.units import lower_case
+from builder.engine.weighing import Read, weigh
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
+from builder.lexicon.rules import Rule
+from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A document with what the lexicons find in it. `text` is in lower case."""
+
+    text: str
+    tokens: Sequence[Token]
+    opinions: Sequence[Mention]
+    aspects: Sequence[Mention]
+
+    @property
+    def opinion_tokens(self) -> frozenset[int]:
+        """The tokens of all opinions."""
+        return frozenset(token for mention in self.opinions for token in range(mention.first, mention.last + 1))
+
+    @property
+    def aspect_of(self) -> dict[int, Mention]:
+        """Token -> the aspect that it belongs to."""
+        return {token: mention for mention in self.aspects for token in range(mention.first, mention.last + 1)}
+
+
+class DescribedEngine:
+    """Section 3.2 step by step; all state is the compiled lexicons and rules."""
+
+    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
+        self._steps = Steps.of(rules)
+        self._lexicon = lexicon
+        self._lexicons = Lexicons.of(lexicon, self._steps)
+
+    def extract(self, doc: Doc) -> tuple[Triplet, ...]:
+        """The triplets of a review in text order of their opinions, each once."""
+        reading = self._read(doc)
+        out: dict[object, Triplet] = {}
+        for pair in self._pair(doc, reading):
+            triplet = self._make_triplet(doc, reading, pair)
+            out.setdefault(triplet.key, triplet)
+        return tuple(sorted(out.values(), key=lambda triplet: triplet.opinion.end))
+
+    def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
+        """For each opinion the rule that decides, and the place of its aspect: there is one rule that pairs."""
+        reading = self._read(doc)
+        paired = {pair.opinion.node: pair for pair in self._find_closest(doc, reading)}
+        name = self._steps.path_name
+        for opinion in reading.opinions:
+            pair = paired.get(opinion.node)
+            yield (name, {name: pair.aspect.start}) if pair else (None, {})
+
+    def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
+        """What models propose for a document, with the polarity that section 3.2.4 gives it."""
+        if not proposed:
+            return []
+        reading = self._read(doc)
+        negators = {
+            mention.start: find_negators(reading.text, reading.tokens, mention, self._lexicon, self._steps.polarity)
+            for mention in reading.opinions
+        }
+        by_core = {(mention.start, mention.end): mention for mention in reading.opinions}
+
+        def value(phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]]:
+            mention = by_core[phrase.core]
+            return classify(mention, negators[mention.start])
+
+        opinions = []
+        for mention in reading.opinions:
+            spans = _find_spans(reading.tokens, negators[mention.start])
+            item = _make_phrase(mention, spans)
+            opinions.append((item, *_make_opinion(doc.text, mention, spans)))
+        items = sorted([*(item for item, *_ in opinions), *map(_make_term, reading.aspects)])
+        read = Read(opinions, frozenset(), items)
+        return [weigh(doc.text, read, triplet, value) for triplet in proposed]
+
+    def _read(self, doc: Doc) -> _Reading:
+        """Sections 3.2.1 and 3.2.2."""
+        text = lower_case(doc.text)
+        opinions = detect_opinions(text, doc.tokens, self._lexicons)
+        return _Reading(text, doc.tokens, opinions, detect_aspects(text, doc.tokens, self._lexicons, opinions))
+
+    def _find_closest(self, doc: Doc, reading: _Reading) -> list[Pair]:
+        sentence_of, at = [], 0
+        for token in doc.tokens:
+            while at + 1 < len(doc.clauses) and doc.clauses[at + 1].start <= token.start:
+                at += 1
+            sentence_of.append(doc.clauses[at].sentence if doc.clauses else 0)
+        return pair_by_shortest_path(doc.tokens, sentence_of, reading.opinions, reading.aspects)
+
+    def _pair(self, doc: Doc, reading: _Reading) -> list[Pair]:
+        """Section 3.2.3: the set P, expanded."""
+        pairs, steps = self._find_closest(doc, reading), self._steps
+        mention_of, opinion_tokens = reading.aspect_of, reading.opinion_tokens
+        pairs = add_conjuncts(pairs, doc.tokens, reading.text, mention_of, opinion_tokens, steps.conjunction)
+        return [
+            add_attributes(pair, doc.tokens, reading.text, mention_of, opinion_tokens, steps.attribute)
+            for pair in pairs
+        ]
+
+    def _make_triplet(self, doc: Doc, reading: _Reading, pair: Pair) -> Triplet:
+        steps, tokens = self._steps, doc.tokens
+        negators = find_negators(reading.text, tokens, pair.opinion, self._lexicon, steps.polarity)
+        valence, reasons = classify(pair.opinion, negators)
+        spans = _find_spans(tokens, negators)
+        opinion, opinion_full = _make_opinion(doc.text, pair.opinion, spans)
+        aspect, owner = self._make_aspect(doc, pair)
+        rules = [steps.conjunction_name if pair.conjunct_of else steps.path_name]
+        evidence = [("aspect", _describe(pair.aspect)), *reasons]
+        evidence += [("negator", doc.text[start:end]) for start, end in spans]
+        evidence.append(("pairing", pair.detail))
+        if pair.attributes:
+            rules.append(steps.attribute_name)
+            evidence.append(("attribute", "、".join(attribute.word for attribute in pair.attributes)))
+        evidence.append(("path", " ".join(pair.path) or NO_PATH))
+        return Triplet(
+            aspect=aspect,
+            aspect_full=aspect,
+            opinion=opinion,
+            opinion_full=opinion_full,
+            polarity=polarity_of(valence),
+            valence=round(valence, 2),
+            owner=owner,
+            rules=tuple(rules),
+            evidence=tuple(evidence),
+        )
+
+    def _make_aspect(self, doc: Doc, pair: Pair) -> tuple[Element, Element | None]:
+        """The aspect with its attributes, and its owner: the first part of one of two parts (肉 of 肉的份量)."""
+        parts = sorted([pair.aspect, *pair.attributes])
+        marks = find_marks(doc.tokens, pair, self._steps.attribute)
+        spans = [(part.start, part.end) for part in parts]
+        spans = sorted(dict.fromkeys([*spans, *((doc.tokens[mark].start, doc.tokens[mark].end) for mark in marks)]))
+        aspect = make_element(doc.text, spans)
+        owned = len(parts) == 2 and len(aspect.spans) == 1
+        return aspect, make_element(doc.text, spans[:1]) if owned else None
+
+
+def _describe(aspect: Mention) -> str:
+    """An aspect with its class and, if a lexicon holds it, the line there."""
+    entry = aspect.entry
+    if not isinstance(entry, AspectEntry):
+        return f"{aspect.word} unlisted noun"
+    return f"{aspect.word} {entry.cls} ({entry.where})"
+
+
+def _find_spans(tokens: Sequence[Token], negators: Sequence[tuple[int, str]]) -> list[Span]:
+    return [(tokens[number].start, tokens[number].end) for number, _ in negators]
+
+
+def _make_opinion(text: str, opinion: Mention, negators: Sequence[Span]) -> tuple[Element, Element]:
+    """The opinion with its negators (不會鹹 of 不會太鹹), and all from the first of these to its end."""
+    core = opinion.start, opinion.end
+    start = min([opinion.start, *(first for first, _ in negators)])
+    return make_element(text, (*negators, core)), make_element(text, ((start, opinion.end),))
+
+
+def _make_phrase(opinion: Mention, negators: Sequence[Span]) -> Constituent:
+    assert isinstance(opinion.entry, OpinionEntry)
+    core = opinion.start, opinion.end
+    start = min([opinion.start, *(first for first, _ in negators)])
+    phrase = Phrase(core, opinion.entry, tuple(negators), ("not",) * len(negators), ())
+    return Constituent(start, opinion.end, OPINION, opinion.word, opinion.last, phrase)
+
+
+def _make_term(aspect: Mention) -> Constituent:
+    cls = aspect.entry.cls if isinstance(aspect.entry, AspectEntry) else ""
+    return Constituent(aspect.start, aspect.end, ASPECT, aspect.word, aspect.last, None, Term(cls))
