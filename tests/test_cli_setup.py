@@ -58,7 +58,8 @@ def test_config_explains_a_setting_and_says_what_a_file_sets(here: Command, tmp_
     path = tmp_path / "settings.toml"
     path.write_text('[rules]\nconvention = "paper"\n')
     assert here("config", "rules.convention", "--config", path).out.splitlines() == [
-        "rules.convention: `natural` labels sensibly; `paper` has the habits of the paper's released data, `described` does what its section 3.2 describes.",
+        "rules.convention: `natural` labels sensibly; `paper` has the habits of the paper's released data, "
+        "`described` does what its section 3.2 describes.",
         '  value    "natural", "paper", "described"',
         '  default  "natural"',
         f'  here     "paper" ({path})',

@@ -1,4 +1,7 @@
-"""Convention `described`: section 3.2 of Lu et al. (2024), step by step; trees are written out where the step is about trees."""
+"""Convention `described`: section 3.2 of Lu et al. (2024), step by step.
+
+Trees are written out where a step is about trees.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ RULES = load_rules()
 STEPS = Steps.of(RULES)
 DISHES = AspectStep(("food", "drink"), frozenset({"ingredient"}))
 FIGURE = "炸醬麵相當好吃，醬的份量也很多，可惜店員卻令人失望。"
-"""The sentence of Figures 4 and 5 in our own words: a dish, an attribute with 的, and a disappointment over three clauses."""
+"""The sentence of Figures 4 and 5 in our own words: a dish, an attribute with 的, and a disappointment."""
 
 
 @cache
@@ -180,9 +183,7 @@ def test_a_conjunct_of_a_conjunct_shares_the_opinion_and_a_pronoun_does_not() ->
     text, tokens = make_tree(
         "水餃/NOUN/5/nsubj 雞湯/NOUN/0/conj 豆花/NOUN/1/conj 我/PRON/0/conj 都/ADV/5/mark 愛/VERB/-1/root"
     )
-    pairs = pair_by_shortest_path(
-        tokens, [0] * 6, [mention(text, tokens, "愛")], [mention(text, tokens, "水餃")]
-    )
+    pairs = pair_by_shortest_path(tokens, [0] * 6, [mention(text, tokens, "愛")], [mention(text, tokens, "水餃")])
     step = ConjunctionStep(frozenset({"conj"}), frozenset({"NOUN"}))
     expanded = add_conjuncts(pairs, tokens, text, {}, frozenset({5}), step)
     assert [pair.aspect.word for pair in expanded] == ["水餃", "雞湯", "豆花"]

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Working directory with the trained models; not needed for rules.",
 )
-@click.option("--convention", type=click.Choice(["natural", "paper", "described"]), default="natural", show_default=True)
+@click.option(
+    "--convention", type=click.Choice(["natural", "paper", "described"]), default="natural", show_default=True
+)
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True)
 def extract(
     given: tuple[str, ...],

@@ -66,7 +66,9 @@ def rated_panel(workdir: Path) -> Rated | None:
     return None if curve is None else Rated(panel, curve)
 
 
-def hold(rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float) -> list[Triplets]:
+def hold(
+    rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float
+) -> list[Triplets]:
     """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
     from builder.model.cotrain import held
     from builder.model.trust import WIDEN

@@ -26,7 +26,9 @@ class RuleRow:
     conflicts: int
 
 
-def report(connection: sqlite3.Connection, engine: RuleEngine, lexicon: Lexicon, limit: int) -> tuple[int, list[RuleRow]]:
+def report(
+    connection: sqlite3.Connection, engine: RuleEngine, lexicon: Lexicon, limit: int
+) -> tuple[int, list[RuleRow]]:
     """Opinions seen in the first `limit` annotated reviews, and a row a rule, most productive first."""
     hits, yields, overlaps, conflicts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     opinions = 0

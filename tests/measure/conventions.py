@@ -1,8 +1,8 @@
-"""The three conventions side by side: `python tests/measure/conventions.py DATA_DIR [--backend embedded] [--models DIR]`.
+"""The three conventions side by side: `python tests/measure/conventions.py DATA_DIR [--backend embedded]`.
 
-DATA_DIR holds complete_dev/, dimabsa/ and chn_review_aste/valid.json. Prints a row of Markdown for each convention and set: precision,
-recall and F1 against whole reviews (`complete`), against human labels (lenient), and against the released rule output (the paper's
-metric). Words and trees are made once: they are the same in every convention.
+DATA_DIR holds complete_dev/, dimabsa/ and chn_review_aste/valid.json. Prints a row of Markdown for each convention and
+set: precision, recall and F1 against whole reviews (`complete`), against human labels (lenient), and against the
+released rule output (the paper's metric). Words and trees are made once: they are the same in every convention.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from builder.engine.described.steps import AspectStep, OpinionStep, Steps
+from builder.engine.described.steps import AspectStep, Steps
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import NOUN
 from builder.engine.vocabulary import MAX_WORD, SYMBOL_OF_TAG

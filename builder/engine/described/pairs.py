@@ -93,7 +93,7 @@ def add_attributes(
     opinion_tokens: frozenset[int],
     step: AttributeStep,
 ) -> Pair:
-    """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours become part of the aspect (肉的份量)."""
+    """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours join the aspect (肉的份量)."""
     attributes = []
     for token, relation in find_neighbours(tokens, pair.aspect):
         if token in opinion_tokens or tokens[token].pos not in step.tags:
